@@ -32,11 +32,10 @@ verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and param
 archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
 	@python3 archive/build.py dist
 
-docs: setup-dev  ## docs/*.md from the imports, dvc.yaml, the judged claims and the docstrings
+docs: setup-dev  ## docs/*.md from the imports, dvc.yaml and the judged claims
 	@python docs/architecture.py
 	@python docs/pipeline.py
 	@python docs/claims.py
-	@python docs/api.py
 
 site: setup-docs  ## README and docs/ as a site that opens from disk: site/index.html
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict

@@ -6,7 +6,6 @@ python docs/claims.py [results/published/claims.json]      (or `make docs`)
 
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -18,18 +17,14 @@ from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.choices import claimed_under
-from layerwise.present.records import analysis_of, answer, grades, readable, view
-from layerwise.present.run_summary import verdict_table
+from layerwise.present.records import analysis_of, answer, readable, view
+from layerwise.present.strip import Line, strip_lines
+from layerwise.present.strip_picture import strip_svg
 from layerwise.present.values import with_signs
 
 ROOT = Path(__file__).resolve().parent.parent
-CALIBRATION = "p1.neutral"  # the central claim that it is
 NAMES = display_names(read_models(ROOT / "models.yaml"))
-PRINTED = (
-    "*n of m as printed*: of the m printed numbers and words behind the claim that could be\n"
-    "compared, n came out as printed."
-)
-FIRST = "A claim has the first of these grades that applies."
+MARKED = "The [glossary](glossary.md#what-this-repository-says) defines marks and grades."
 SHOWN = (
     "agrees", "differs", "same number", "follows", "needs weights", "contradicted", "not checkable",
     "declared",
@@ -105,27 +100,23 @@ def stored_files(files: list[dict]) -> list[str]:
 
 
 def answers(document: dict) -> str:
-    """The text of docs/answers.md: every central claim with its grade and the reasons."""
-    lines = [ANSWERS, f"**{answer(document['headlines'])}**\n"]
-    story = readable(document["story"], NAMES)
-    lines += [f"**{paragraph['title']}.** {paragraph['text']}\n" for paragraph in story]
-    lines += ["Each claim has the first of these grades that applies:\n"]
-    for word, meaning in grades(document["headlines"]).items():
-        lines += [f"- *{word}*: {meaning}."]
-    for headline in readable(document["headlines"], NAMES):
-        if f"\n## Paper {headline['paper']}\n" not in lines:
-            lines += [f"\n## Paper {headline['paper']}\n"]
+    """The text of docs/answers.md: the strip, then every central claim with its reasons."""
+    lines = [ANSWERS, f"**{answer(document['headlines'])}** {MARKED}\n"]
+    lines += [table(strip_lines(document["strip"], NAMES), "")]
+    told = {headline["id"]: headline for headline in readable(document["headlines"], NAMES)}
+    for line in strip_lines(document["strip"], NAMES):
+        headline = told[line.id]
+        if f"\n## {line.block}\n" not in lines:
+            lines += [f"\n## {line.block}\n"]
+        caveats = " ".join(headline["caveats"])
         lines += [
-            f"### {headline['short']}\n",
+            f"### {line.claim}\n",
             f"Claimed ({headline['where']}): {headline['says']}\n",
-            *(
-                [f"The papers themselves: {' '.join(headline['caveats'])}\n"]
-                if headline["caveats"]
-                else []
-            ),
-            f"**{headline['grade'].capitalize()}**; {headline['numbers']}. {headline['reason']}\n",
+            f"**{headline['grade'].capitalize()}.** {headline['reason']}\n",
+            *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{headline['power']}\n"] if headline["power"] else []),
             *([f"{under}\n"] if (under := claimed_under(headline["choices"], PAPERS)) else []),
+            f"Printed numbers behind it: {headline['numbers']}.\n",
         ]
     return with_signs("\n".join(lines)).rstrip() + "\n"
 
@@ -135,37 +126,23 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\s-]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def graded(headline: dict) -> str:
-    """The grade of a central claim, with a link to the reasons."""
-    return f"[{headline['grade']}](docs/answers.md#{anchor(headline['short'])})"
+def table(lines: list[Line], page: str) -> str:
+    """Rows of the strip as a table, each with a link to its reasons on a page."""
+    rows = ["| Paper | claim | | what decides |", "|---|---|---|---|"]
+    for line in lines:
+        link = f"[{line.claim}]({page}#{anchor(line.claim)})"
+        rows.append(f"| {line.paper} | {link} | {line.symbol} {line.mark} | {line.decides} |")
+    return "\n".join(rows)
 
 
-def calibration(document: dict) -> str:
-    """What became of Paper 1's calibration, in one line."""
-    by_id = {one["id"]: one for one in document["headlines"]}
-    claim = by_id[CALIBRATION]
-    return (
-        "Can Paper 1's *calibration* be trusted? A model is called calibrated if its asymmetry on\n"
-        f"neutral statements is near zero; that most models are so {graded(claim)} "
-        f"({claim['numbers']})."
-    )
+def strip(document: dict) -> str:
+    """The README's rows of the strip as text, beside the picture."""
+    return table(front(document), "docs/answers.md")
 
 
-def headlines(document: dict) -> str:
-    """The README's table: a row for each central claim, with a link to the reasons."""
-    rows = ["| paper | central claim | printed numbers | the claim itself |", "|---|---|---|---|"]
-    documents = {record["id"]: record["document"] for record in document["claims"]}
-    for headline in readable(document["headlines"], NAMES):
-        cells = headline["short"], headline["numbers"], graded(headline)
-        rows += [f"| {paper_and_document(headline, documents)} | {' | '.join(cells)} |"]
-    meanings = (f"*{word}*: {meaning}" for word, meaning in grades(document["headlines"]).items())
-    return with_signs("\n".join([*rows, "", PRINTED, f"{FIRST} {'; '.join(meanings)}."]))
-
-
-def paper_and_document(headline: dict, documents: dict[str, str]) -> str:
-    """The paper of a central claim, and the kind of document that prints it if another does."""
-    kind = documents[headline["parts"][0]["claim"]]
-    return f"{headline['paper']}" + (f" ({kind})" if kind != "paper" else "")
+def front(document: dict) -> list[Line]:
+    """The rows of the strip that README shows."""
+    return [line for line in strip_lines(document["strip"], NAMES) if line.front]
 
 
 def counts(document: dict) -> str:
@@ -178,22 +155,11 @@ def bold_answer(document: dict) -> str:
     return f"**{answer(document['headlines'])}**"
 
 
-def verdicts(document: dict) -> str:
-    """What `make reproduce` prints of them."""
-    return f"```\n{verdict_table(document)}\n```"
+MADE = {"answer": bold_answer, "strip": strip, "counts": counts}
 
 
-MADE = {
-    "verdicts": verdicts,
-    "answer": bold_answer,
-    "calibration": calibration,
-    "headlines": headlines,
-    "counts": counts,
-}
-
-
-def with_headlines(readme: str, document: dict) -> str:
-    """The README with today's answer, table and counts, each between its two marks."""
+def with_strip(readme: str, document: dict) -> str:
+    """The README with today's answer, strip and counts, each between its two marks."""
     for name, make in MADE.items():
         begin = f"<!-- {name}: written by `make docs` from the judged claims; do not edit -->"
         end = f"<!-- {name} end -->"
@@ -204,14 +170,14 @@ def with_headlines(readme: str, document: dict) -> str:
 
 
 def main(path: Path) -> None:
-    """Read judged claims, write both pages, the README's tables and its figure."""
+    """Read judged claims, write both pages, the README's table and its picture."""
     assert set(SHOWN) <= set(VERDICTS)
     document = json.loads(path.read_text(encoding="utf-8"))
     (ROOT / "docs" / "claims.md").write_text(page(document), encoding="utf-8")
     (ROOT / "docs" / "answers.md").write_text(answers(document), encoding="utf-8")
     readme = ROOT / "README.md"
-    readme.write_text(with_headlines(readme.read_text("utf-8"), document), encoding="utf-8")
-    shutil.copyfile(ROOT / "figures/published/overview.svg", ROOT / "docs" / "overview.svg")
+    readme.write_text(with_strip(readme.read_text("utf-8"), document), encoding="utf-8")
+    (ROOT / "docs" / "strip.svg").write_text(strip_svg(front(document)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ OUTSIDE = {  # page of the repository: its place in the site
     "examples/README.md": "examples.md",
     "tests/README.md": "tests.md",
 }
+# How the search weighs pages: what a reader asks for before the long lists that name it too.
+BOOST = {"glossary.md": 2, "own-model.md": 2, "api.md": 4, "claims.md": 0.1, "changes.md": 0.1}
 BADGE = re.compile(r"^\[!\[.*\]\(https://.*\n", re.MULTILINE)  # images from elsewhere
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -36,6 +38,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point the links of a page to where the site has what they name, and leave the badges out."""
     place = page.file.src_uri
+    page.meta["search"] = {"boost": BOOST.get(place, 1)}
     written = {there: here for here, there in OUTSIDE.items()}.get(place, f"docs/{place}")
 
     def in_site(link: re.Match[str]) -> str:

@@ -70,8 +70,8 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "inputs": {},
         "judged_from": {},
     }
-    beside: dict[str, list] = {"headlines": [], "findings": [], "story": [], "stored": []}
-    return document | beside | {"claims": records} | fields
+    lists = ("headlines", "findings", "story", "strip", "stored")
+    return document | {name: [] for name in lists} | {"claims": records} | fields
 
 
 def note_statistics(claims: Path, folder: Path) -> None:
@@ -93,8 +93,8 @@ ANSWERED = {
 def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2; its answers are such that they give the grade."""
     texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
-    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "asked": [], "without": {}}
-    rests |= {"caveats": [], "power": "", "as_random": False}
+    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}, "asked": []}
+    rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
     texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
 

@@ -197,7 +197,9 @@ def analyzed(once):
     from tiny_checkpoints import EXAMPLE, twin_folder
 
     twin = twin_folder("gpt_neox", 5)
-    folder = once("analyzed", lambda folder: analyze(twin, **EXAMPLE, out=folder).folder)
+    folder = once(
+        "analyzed", lambda folder: analyze(twin, **EXAMPLE, out=folder, keep_states=True).folder
+    )
     return replace(analyze(twin, **EXAMPLE), folder=folder)
 
 

@@ -386,7 +386,7 @@ def use_document(folder: Path, file: str = "") -> None:
     from layerwise.models.registry import read_models
     from layerwise.papers.fetching.texts import read_pairs, read_prompts
     from layerwise.papers.fetching.upstream import read_registry
-    from layerwise.present.claim_list import Listing, headlines_as_text, list_claims
+    from layerwise.present.claim_list import Listing, list_claims, strip_as_text
     from layerwise.present.run_summary import summary
     from layerwise.present.terminal import as_text
     from layerwise.reader.compare import compare
@@ -401,7 +401,7 @@ def use_document(folder: Path, file: str = "") -> None:
     if first in ("", "params.yaml", "claims.json") or file == str(judged["claims"]):
         found = list_claims("published", results, search="-0.17")
         as_text(Listing(found, len(found)))
-        as_text(headlines_as_text(read_judged(judged["claims"], "published")["headlines"]))
+        as_text(strip_as_text(read_judged(judged["claims"], "published"), None, reasons=True))
         trace.as_text(trace.trace(CLAIM, "published", results))
         summary(read_judged(judged["claims"], "published"))
     if first in ("", "claims", "results") and file != str(judged["claims"]):

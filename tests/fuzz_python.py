@@ -59,7 +59,13 @@ def right(folder: Path, work: Path) -> dict[str, dict[str, Any]]:
             **choices,
             **{"model": folder / "model", "pairs": PAIRS, "prompts": PROMPTS, "tokenizer": None},
             **{"revision": None, "dtype": "bfloat16", "device": "cpu", "without": ["spectral"]},
-            **{"limit": 2, "chat_template": False, "replicates": 1, "control": 1},
+            **{
+                "limit": 2,
+                "chat_template": False,
+                "replicates": 1,
+                "control": 1,
+                "keep_states": True,
+            },
         },
         "measure": {
             **choices,
@@ -67,6 +73,10 @@ def right(folder: Path, work: Path) -> dict[str, dict[str, Any]]:
             "nll": np.random.default_rng(1).gamma(4.0, size=N_STATEMENTS),
             "pairs": PAIRS,
             "name": "mine",
+        },
+        "pool": {
+            "hidden": np.random.default_rng(2).normal(size=(3, 4, HIDDEN)),
+            "mask": np.ones((3, 4), int),
         },
         "compare": {
             "models": [str(folder / "results"), folder / "others"],
@@ -152,9 +162,9 @@ def odd_models(rng: random.Random, whole: list[Any]) -> Any:
 
 
 def spoilt_folder(rng: random.Random, whole: list[Any]) -> Any:
-    """One of the folders has a result file, or an index of its states, that is not as it was."""
+    """One of the folders has a result file that is not as it was."""
     spoilt = Path(shutil.copytree(whole[0], Path("spoilt").absolute()))
-    files = [*(one.name for one in spoilt.glob("*.json")), "hidden_states/index.json"]
+    files = [one.name for one in spoilt.glob("*.json")]
     case = json_case(rng, spoilt, rng.choice(files))
     (spoilt / case.file).write_bytes(case.made)
     return [spoilt, whole[1]]

@@ -18,8 +18,8 @@ Beside them: `files` (whole or not at all), `errors` (the rule, what came, the f
 `home` and `folders` (where files stand), `workers` (other processes), `__main__` (where the command
 begins).
 
-In Python: `layerwise.analyze`, `measure`, `compare` and `claims` (docs/api.md), imported when they
-are used.
+In Python: `layerwise.analyze`, `measure`, `pool`, `compare` and `claims` (docs/api.md), imported
+when they are used.
 """
 
 from importlib import import_module
@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     from layerwise.reader.analyze import analyze
     from layerwise.reader.arrays import measure
     from layerwise.reader.compare import compare
+    from layerwise.reader.pooling import pool
     from layerwise.reader.result import Result
 
 __version__ = "0.1.0"
-__all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare", "measure"]
+__all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare", "measure", "pool"]
 _AT = {
     "analyze": "reader.analyze",
     "measure": "reader.arrays",
     "compare": "reader.compare",
+    "pool": "reader.pooling",
     "claims": "present.claim_table",
     "Result": "reader.result",
     "Table": "present.tables",

@@ -7,8 +7,8 @@ import contextlib
 import io
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator, MutableMapping
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -16,6 +16,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import is_first_process
 
 QUIET = 60.0  # seconds between two lines of a log
+PRIOR = 0.1  # of the work: how much the expected time weighs beside what was seen
 REDRAWN = 1.0  # seconds until a bar shows the time again
 BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}{postfix}]"
 LINE = "{desc}: {n_fmt} of {total_fmt} {unit}, {elapsed} so far, {remaining} left{postfix}"
@@ -26,25 +27,47 @@ T = TypeVar("T")
 Advance = Callable[..., None]  # (n=1, note=""): how many more are done, and what is under way
 
 
+class _Bar(tqdm):
+    """A bar whose time left begins with an estimate, and leaves it as far as work is done.
+
+    The estimate counts as a part `PRIOR` of the work that was done at its rate; without one the
+    rate is the mean of all that was done.
+    """
+
+    expected: float | None = None  # seconds
+
+    @property
+    def format_dict(self) -> MutableMapping[str, Any]:
+        state = super().format_dict
+        if self.expected and self.total:
+            done = state["n"] + PRIOR * self.total
+            state["rate"] = done / (state["elapsed"] + PRIOR * self.expected)
+        return state
+
+
 @contextlib.contextmanager
-def meter(what: str, unit: str = "", total: int | None = None) -> Iterator[Advance]:
+def meter(
+    what: str, unit: str = "", total: int | None = None, seconds: float | None = None
+) -> Iterator[Advance]:
     """Inside the block, the first process shows how far `what` has come; the block calls `advance`.
 
     Args:
         what: the work, e.g. a model.
         unit: what is counted, in the plural.
         total: how many there are; None: nobody knows, and only the time is shown.
+        seconds: how long all of it is expected to take.
     """
     if not is_first_process():
         yield lambda n=1, note="": None
         return
     drawn = sys.stderr.isatty()
     # smoothing=0: the time left is by the mean rate of all that was done
-    with tqdm(
+    with _Bar(
         total=total, desc=what, unit=unit, smoothing=0, leave=False, dynamic_ncols=True,
         bar_format=TIME if total is None else BAR if drawn else LINE,
         file=sys.stderr if drawn else io.StringIO(),
     ) as bar:  # fmt: skip
+        bar.expected = seconds
 
         def advance(n: int = 1, note: str = "") -> None:
             bar.set_postfix_str(note, refresh=False)

@@ -16,15 +16,11 @@ import pytest
 from layerwise import workers
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.reader.duration import duration
 from layerwise.run.rehearsal import running
 
 ASKING = {  # who asks for the cores, and what comes of them
     "workers": lambda: len(started()),
     "rehearsal": running.workers,
-    "duration": lambda: (
-        duration({}, 1.0, 1, size=1, n_layers=1, pairs=1, sampled=1, rate=1.0).cores
-    ),
 }
 
 

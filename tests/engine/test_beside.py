@@ -7,7 +7,14 @@ import torch
 
 from layerwise import analyze
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.beside import Again, again, controlled, replicated, share
+from layerwise.engine.questions.beside import (
+    Again,
+    Shared,
+    controlled,
+    find_again,
+    replicated,
+    shared_answers,
+)
 from layerwise.errors import LayerwiseError
 from layerwise.models.load import load_model, with_random_weights
 from layerwise.papers.across.questions import QUESTIONS
@@ -24,10 +31,10 @@ def answer(value: float, word: str = "yes", question: str = "late") -> Answer:
 def test_replicates_give_an_answer_its_band_and_count_its_words() -> None:
     noisy = [[answer(0.51)], [answer(0.48, "undecided")], [answer(0.5)]]
     document = replicated([answer(0.5)], noisy)
-    found = again(document, "late")
+    found = find_again(document, "late")
     assert (found.n, found.same) == (3, 2)
     assert found.band == band(0.5, [0.51, 0.48, 0.5])
-    assert again(document, "early") is None
+    assert find_again(document, "early") is None
     assert replicated([answer(0.5)], []) == {}
     assert replicated([answer(0.5)], [[answer(0.5)], []])["answers"] == {}  # one has no number
 
@@ -37,7 +44,7 @@ def test_random_weights_are_counted_by_question_and_what_has_too_few_units_is_no
     draws = [[replace(one, word=one.word) for one in model] for _ in range(2)]
     draws[1][1] = answer(0.4, "yes", "early")
     document = controlled(model, draws)
-    assert share(document) == (1, 2)
+    assert shared_answers(document) == Shared(decided=(1, 2), undecided=(0, 0))
     assert document["answers"]["early"]["drawn"] == [0.1, 0.4]
     assert document["answers"]["early"]["words"] == ["no", "yes"]
 
@@ -45,8 +52,14 @@ def test_random_weights_are_counted_by_question_and_what_has_too_few_units_is_no
 def test_a_draw_without_an_answer_does_not_agree() -> None:
     document = controlled([answer(0.5)], [[answer(0.4)], [], [answer(0.6)]])
     assert document["answers"]["late"]["words"].count("yes") == 2
-    assert again(document, "late") == Again(3, 2)
-    assert share(document) == (0, 1)
+    assert find_again(document, "late") == Again(3, 2, drawn=(0.4, 0.6))
+    assert shared_answers(document) == Shared((0, 1), (0, 0))
+
+
+def test_answers_yes_and_no_are_counted_apart_from_what_stays_open() -> None:
+    model = [answer(0.5), answer(0.1, "undecided", "early"), answer(0.0, "undecided", "fall")]
+    document = controlled(model, [model, [*model[:2], answer(0.0, "no", "fall")]])
+    assert shared_answers(document) == Shared(decided=(1, 1), undecided=(1, 2))
 
 
 def test_random_weights_stand_beside_a_model_and_leave_it_alone() -> None:
@@ -82,7 +95,12 @@ def test_a_reader_gets_both_beside_the_answers(tmp_path, dtype: str) -> None:
     assert control["n"] == 2
     assert {len(one["words"]) for one in control["answers"].values()} == {2}
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert "of 2 draws of random weights answer the same" in page
+    too_few = [row for row in control["answers"].values() if row["word"] == "too few"]
+    assert too_few
+    n = len(control["answers"])
+    assert page.count("<small>random weights: ") == n
+    assert page.count("of 2 draws answer the same") == n - len(too_few)
+    assert page.count('<circle class="random-draw"') == 2 * n
     assert ("of 2 replicates answer the same" in page) is rounds
     if rounds:
         moved = [one["band"] for one in result.documents["replicates"]["answers"].values()]

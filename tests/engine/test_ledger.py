@@ -63,6 +63,22 @@ claims:
     assert statistic_parts(claims[1].statistic) == ("layers", "big", "/8")
 
 
+def test_one_fact_has_all_its_places(tmp_path):
+    claims = ledger(
+        tmp_path,
+        """\
+claims:
+- id: p2.{x}
+  for: {x: [a, b]}
+  where: [abstract, table 1]
+  printed: 1
+  also: {p2.b: [conclusion]}
+""",
+    )
+    places = ["abstract; table 1", "abstract; table 1; conclusion"]
+    assert [claim.where for claim in claims] == places
+
+
 def test_printed_forms(tmp_path):
     claims = ledger(
         tmp_path,
@@ -85,6 +101,17 @@ claims:
     ("entry", "message"),
     [
         ("{id: a, printed: 1, colour: red}", "claim a: colour: no such key; remove it"),
+        ("{id: a, printed: 1, against: [x]}", "a denied statement has its words in `quote`"),
+        ("{id: a, printed: 1, quote: {text: x, line: 1}}", "words in `quote` and what denies them"),
+        (
+            f"{{id: a, printed: 1, against: [x], quote: {{line: 1, text: '{'x ' * 26}'}}}}",
+            "quote.text: .*a quotation has at most 25 words, found 26",
+        ),
+        (
+            "{id: a, printed: 1, against: [x], quote: {text: x, line: one}}",
+            "quote.line: must be a valid integer, found 'one'",
+        ),
+        ("{id: a, printed: 1, also: {b: [table 2]}}", "must name claims of its entry, 'b' is none"),
         ("{quantity: r}", r"claim \(no id\): id: missing; add it"),
         (
             "{id: a, printed: 1, kind: guessed}",
@@ -329,10 +356,18 @@ def test_two_places_may_store_one_number():
 
 
 def test_a_statement_is_contradicted_with_the_place():
-    denied = replace(CLAIM, statistic=None, against=("/x of f says 'base'",), why="so it is")
+    quote = {"text": "tuned", "file": "a.tex", "line": 3}
+    denials = (
+        "/x of f says 'base'",
+        {"text": "base", "file": "b.md", "line": 4, "commit": "c" * 40},
+    )
+    denied = replace(CLAIM, statistic=None, quote=quote, against=denials, why="so it is")
     record = judge(denied, measured(None))
     assert record["verdict"] == "contradicted"
-    assert record["cause"] == "/x of f says 'base'; so it is"
+    assert record["cause"] == (
+        '"tuned" (a.tex, line 3); but /x of f says \'base\'; "base" (b.md at ccccccc, line 4); '
+        "so it is"
+    )
     assert verdict(replace(denied, statistic="layers:m:/r"), measured(0.123)) == "reproduced"
 
 

@@ -244,8 +244,6 @@ def test_numbers_that_theory_or_the_notebook_gives(works):
     # W_V over W_O of the three models of EleutherAI, over that of the two of Meta
     of_labs = works["spectral_norms"].documents["study"]["value_to_output_ratio_of_labs"]
     assert of_labs == pytest.approx((9.27 + 6.89 + 0.368) / 3 / 0.80, rel=1e-3)
-    # a resample of one category has no r; which layers had some is known from the notebook
-    assert works["phases"].documents["paper"]["constant_resamples"] == [0, 0, 1, 3, 0, 1, 1, 1, 0]
     words = works["bins"].documents["pythia-6p9b"]["change"]
     changed = {layer: word for layer, word in words.items() if word != "NOW SIGNIFICANT!"}
     no = dict.fromkeys(("20", "24", "32"), "No change")

@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, special, stats
 
 from layerwise.engine.headlines import headlines, read_headlines
 
@@ -20,6 +20,7 @@ NUMBER = re.compile(r"(?<![\w.\-^(])(?<!L/)\(?([-+]?\d+(?:\.\d+)?)(?![\w(])")
 NO_NUMBER = re.compile(r"\bL\d+-\d+")  # the layers of a transition
 Z = stats.norm.ppf(0.975)
 SHIFT = Z + stats.norm.ppf(0.8)
+BOTH = stats.norm.ppf(0.95) + stats.norm.ppf(0.9)  # of two one-sided tests
 
 LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
 TEMPLATE = "Results/llama/llama3_instruct_template_20260103_000840.json"
@@ -27,6 +28,8 @@ APERTUS = "Results/apertus/apertus_cross_validation_20260103_010455.json"
 GEMMA = "Results/gemma/gemma_cross_validation_20260103_011230.json"
 PYTHIA = "Results/pythia/option_b_pair_level_20260102_142148.json"
 PYTHIA_UA = "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json"
+BINS = "Results/pythia/option_a_bins_20260102_140002.json"
+LAYERS = "Results/pythia/layer_analysis_20260102_122534.json"
 SCALING = "Results/pythia/pythia_scaling_20260102_131212.json"
 SWEEP = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
 HUNT = "paper3/Results/high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
@@ -35,7 +38,6 @@ SPECTRAL = "paper3/Results/restriction_map_spectral_20260105_202448.json"
 TRACES = "paper3/Results/H4_v2_validation_20260106_015547.json"
 EXTENDED = "paper3/Results/H4_v2_extended_20260106_012606.json"
 CROSS = "paper3/Results/l_star_cross_heritage_20260106_104357.json"
-SIGNS = "paper3/Results/l_star_sign_change_20260106_111315.json"
 BENCHMARK = "paper3/Results/thermodynamic_benchmark_20260105_141034.csv"
 TWINS = "paper3/Results/twin_test_results_20260105_160237.csv"
 FOUR = "paper3/Results/4model_validation_results.json"
@@ -163,19 +165,82 @@ def fisher_interval(r, n):
     return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
 
 
-def t_interval(values):
-    return stats.ttest_1samp(values, 0).confidence_interval(0.95)
+def exact_interval(r, n):
+    """Of normal series: r / sqrt(1 - r^2) is a normal beside its shift times a chi, over a chi."""
+    middles = (np.arange(1000) + 0.5) / 1000
+    first, second = (stats.chi.ppf(middles, freedom) for freedom in (n - 1, n - 2))
+    limit = r / math.sqrt(1 - r**2) * second[:, None]
+
+    def below(rho):
+        return np.mean(special.ndtr(limit - rho / math.sqrt(1 - rho**2) * first))
+
+    def end(share):
+        return optimize.brentq(lambda rho: below(rho) - share, -0.9999, 0.9999, xtol=1e-4)
+
+    return [end(0.975), end(0.025)]
 
 
-def power_of_r(n, unit):
-    return ["80", "5", f"{n}", f"{math.tanh(SHIFT / math.sqrt(n - 3)):.2g}"]
+def t_interval(values, level=0.95):
+    return stats.ttest_1samp(values, 0).confidence_interval(level)
 
 
-def power_of_pairs(*intervals):
-    """As wide on Fisher's z as the intervals that answer; one size, or the smallest and largest."""
+def shuffled_interval(first, second):
+    """The shifts of the first group that no one-sided permutation test rejects at 2.5%."""
+    n = len(first) + len(second)
+    chosen = np.array(list(itertools.combinations(range(n), len(first))))
+    observed = np.mean(first) - np.mean(second)
+
+    def share_above(shift):
+        values = np.concatenate([first - shift, second])
+        inside = values[chosen].sum(axis=1)
+        means = inside / len(first) - (values.sum() - inside) / len(second)
+        return np.mean(means >= observed - shift - 1e-12)
+
+    def turn(share, low, high):
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if share(middle) <= 0.025 else (low, middle)
+        return low
+
+    wide = 2 * (max(*first, *second) - min(*first, *second))
+    lower = turn(share_above, observed - wide, observed)
+    # of the other side: what lies at or above it, mirrored
+    mirrored = shuffled_mirror(first, second, chosen, observed)
+    upper = -turn(lambda shift: mirrored(-shift), -observed - wide, -observed)
+    return lower, upper
+
+
+def shuffled_mirror(first, second, chosen, observed):
+    def share_below(shift):
+        values = np.concatenate([first - shift, second])
+        inside = values[chosen].sum(axis=1)
+        means = inside / len(first) - (values.sum() - inside) / len(second)
+        return np.mean(means <= observed - shift + 1e-12)
+
+    return share_below
+
+
+def power_of_r(low, high, n):
+    size = math.tanh(SHIFT * (math.atanh(high) - math.atanh(low)) / 2 / Z)
+    return ["80", "5", f"{n}", f"{size:.2g}"]
+
+
+def power_of_pairs(*intervals, factor=SHIFT):
+    """As wide on Fisher's z as the intervals that answer; one size, or the smallest and largest.
+
+    Then how many times as wide as Fisher's they are, where that is more than a twentieth wider.
+    """
     wide = [math.atanh(high) - math.atanh(low) for _, low, high in intervals]
-    sizes = [f"{math.tanh(SHIFT * one / 2 / Z):.2g}" for one in (min(wide), max(wide))]
-    return ["80", "5", "230", *dict.fromkeys(sizes)]
+    sizes = [f"{math.tanh(factor * one / 2 / Z):.2g}" for one in (min(wide), max(wide))]
+    times = [one / 2 / Z * math.sqrt(227) for one in (min(wide), max(wide))]
+    wider = [f"{one:.1f}" for one in times] if max(times) >= 1.05 else []
+    return ["80", "5", "230", *dict.fromkeys(sizes), *dict.fromkeys(wider)]
+
+
+def narrowed(r, low, high):
+    """The ends at 90%, on Fisher's z."""
+    ratio, z = stats.norm.ppf(0.95) / Z, math.atanh(r)
+    return [math.tanh(z + (math.atanh(end) - z) * ratio) for end in (low, high)]
 
 
 def corr(x, y):
@@ -189,7 +254,7 @@ def p1_neutral(tables):
     values = {m: np.array([ua(tables[f], c) for c in NEUTRAL]) for m, f in PAPER1.items()}
     zone = sum(abs(ua(tables[f], "lifestyle")) < 0.015 for f in PAPER1.values())
     by_mean = sum(abs(v.mean()) < 0.015 for v in values.values())
-    llama, gemma = t_interval(values["llama"]), t_interval(values["gemma"])
+    llama, gemma = t_interval(values["llama"], 0.9), t_interval(values["gemma"], 0.9)
 
     def d_without(model, category):
         left = np.array([ua(tables[PAPER1[model]], c) for c in NEUTRAL if c != category])
@@ -198,7 +263,7 @@ def p1_neutral(tables):
     shifts = []
     for v in values.values():
         half = (t_interval(v).high - t_interval(v).low) / 2
-        shifts.append(half * SHIFT / Z)
+        shifts.append(half * BOTH / Z)
     return [
         f"{zone}", "4", f"{by_mean}", "4",
         *(f"{end:+.3f}" for end in (llama.low, llama.high, gemma.low, gemma.high)),
@@ -222,21 +287,18 @@ def p1_facts(tables):
     return [f"{of['apertus']:+.3f}", f"{ratios[0]:.0f}", f"{ratios[-1]:.0f}", f"{lead:.4f}"]
 
 
-def p1_parity(tables):
-    words, gaps, labelled = tables["words of dataset.json"], [], []
-    for key, a in words.items():
-        if key.endswith("/a"):
-            b = words[key[:-1] + "b"]
-            gaps.append(abs(a - b) / max(a, b))
-            if key.startswith(("/tech_philosophy/", "/lifestyle/")):
-                labelled.append(gaps[-1] <= 0.2)
-    kept, n = int(np.sum(np.array(gaps) <= 0.2)), len(gaps)
-    low, high = stats.beta.ppf(0.025, kept, n - kept + 1), stats.beta.ppf(0.975, kept + 1, n - kept)
-    percents = [f"{100 * share:.0f}" for share in (kept / n, low, high)]
-    return [
-        f"{kept}", f"{n}", *percents, f"{100 * max(gaps):.0f}", f"{sum(labelled)}",
-        f"{len(labelled)}",
-    ]  # fmt: skip
+def p1_positive(tables):
+    of = {
+        model: [ua(tables[PAPER1[model]], name) for name in NEUTRAL]
+        for model in ("gemma", "apertus")
+    }
+    return ["5", *(f"{end:+.3f}" for v in of.values() for end in (np.mean(v), *t_interval(v)))]
+
+
+def p1_business(tables):
+    of = {model: ua(tables[file], "business") for model, file in PAPER1.items()}
+    assert min(of, key=of.get) == "apertus"
+    return [f"{value:+.3f}" for value in (min(of.values()), max(of.values()), of["apertus"])]
 
 
 # --- of Paper 2 ---
@@ -258,9 +320,10 @@ def p2_late(tables):
     strongest = min(r for r, *_ in of["apertus"].values())
     assert of["apertus"][28][0] == strongest
     printed = "-0.17"
+    others = [f"{one:+.2f}" for name in ("llama", "apertus") for one in third(of[name], "late")]
     return [
-        printed, *r, "24", "28", "32", f"{late[0]:+.3f}", "0.05", f"{strongest:+.2f}", "28",
-        *power_of_pairs(late),
+        *others, printed, *r, "24", "28", "32", f"{late[0]:+.3f}", "0.05",
+        f"{strongest:+.2f}", "28", *power_of_pairs(late),
     ]  # fmt: skip
 
 
@@ -296,14 +359,31 @@ def p2_transition(tables):
     ]  # fmt: skip
 
 
+def p2_extremum(tables):
+    apertus = curves(tables)["apertus"]
+    assert min(apertus, key=lambda n: apertus[n][0]) == 28
+    there, last = apertus[28], apertus[32]
+    worst = there[1] - last[2], there[2] - last[1]
+    return [
+        "28", *(f"{one:+.2f}" for one in there), "32", *(f"{one:+.2f}" for one in last),
+        f"{there[0] - last[0]:+.2f}", *(f"{end:+.2f}" for end in worst),
+    ]  # fmt: skip
+
+
 def p2_gemma(tables):
     of = curves(tables)
     gemma = of["gemma"]
     late = list(gemma)[2 * (len(gemma) // 3) :]
     lowest = min(late, key=lambda n: gemma[n][0])
+    inner = min(late[:-1], key=lambda n: gemma[n][0])
+    bound = 0.17
+    for near in (third(gemma, "late"), gemma[inner]):
+        assert all(abs(end) < bound for end in narrowed(*near))
+    assert narrowed(*gemma[lowest])[0] < -bound
     return [
-        f"{gemma[18][0]:+.2f}", f"{third(gemma, 'late')[0]:+.2f}", f"{gemma[lowest][1]:+.2f}",
-        f"{third(of['pythia'], 'late')[0]:+.3f}", *power_of_pairs(gemma[lowest]),
+        f"{gemma[18][0]:+.2f}", f"{third(gemma, 'late')[0]:+.2f}",
+        *(f"{end:+.2f}" for end in narrowed(*gemma[lowest])),
+        f"{third(of['pythia'], 'late')[0]:+.3f}", *power_of_pairs(gemma[lowest], factor=BOTH),
     ]  # fmt: skip
 
 
@@ -329,17 +409,48 @@ def p2_category(tables):
     test = stats.pearsonr(x, y)
     left = [stats.pearsonr(np.delete(x, n), np.delete(y, n)) for n in range(len(names))]
     weakest = min(left, key=lambda one: abs(one.statistic))
-    half = stats.norm.ppf(1 - 0.025 / 9) / math.sqrt(3)
-    assert math.tanh(math.atanh(test.statistic) + half) > 0  # lost over nine layers
+    assert test.pvalue * 9 > 0.05  # lost over nine layers
     title = "-0.87"
     small = tables[SCALING]["/models/Pythia-410M/layer_results/24/correlation"]
-    low, high = fisher_interval(small, len(names))
+    low, high = exact_interval(small, len(names))
     assert small < test.statistic < high
+    ranks = [stats.rankdata(side) for side in (x, y)]
+    drawn = [abs(corr(ranks[0], order)) for order in itertools.permutations(ranks[1])]
+    p_of_ranks = np.mean(np.array(drawn) >= abs(corr(*ranks)) - 1e-12)
     return [
         f"{test.statistic:+.3f}", "6", f"{test.pvalue:.3f}", title, f"{weakest.statistic:+.2f}",
-        f"{weakest.pvalue:.2f}", f"{stats.spearmanr(x, y).statistic:+.2f}", f"{small:+.3f}", "6",
+        f"{weakest.pvalue:.2f}", f"{stats.spearmanr(x, y).statistic:+.2f}", f"{p_of_ranks:.2f}",
+        f"{small:+.3f}", "6",
         f"{low:+.2f}", f"{high:+.2f}",
     ]  # fmt: skip
+
+
+def p2_bins(tables):
+    of = curve(tables[BINS], "/bootstrap_results")
+    lower = min(of[8], of[12])
+    return [
+        "20", f"{of[8][0]:+.2f}", "8", f"{of[12][0]:+.2f}", "12", *(f"{e:+.2f}" for e in lower[1:]),
+    ]  # fmt: skip
+
+
+def p2_layers(tables):
+    of = {n: tables[LAYERS][f"/strategies/layer_{n}/correlation"] for n in (8, 12, 32)}
+    ends = {n: exact_interval(of[n], 6) for n in (8, 32)}
+    assert of[8] > of[12]
+    return [
+        "8", *(f"{one:+.2f}" for one in (of[8], *ends[8])),
+        *(f"{one:+.2f}" for one in (of[32], *ends[32])), *power_of_r(*ends[8], 6),
+    ]  # fmt: skip
+
+
+def p2_scaling(tables):
+    peaks = []
+    for size in ("410M", "1.4B", "6.9B", "12B"):
+        start = f"/models/Pythia-{size}"
+        pattern = re.compile(rf"{re.escape(start)}/layer_results/(\d+)/correlation")
+        r = {int(m[1]): tables[SCALING][m[0]] for m in map(pattern.fullmatch, tables[SCALING]) if m}
+        peaks.append(100 * max(r, key=r.get) / tables[SCALING][f"{start}/n_layers"])
+    return ["4", f"{np.mean(peaks):.0f}", f"{np.std(peaks):.0f}", "4", "5"]
 
 
 # --- of Paper 3 ---
@@ -352,14 +463,21 @@ def p3_depth(tables):
     )
     test = stats.pearsonr(depth, gain)
     of_hunt = corr([m["depth"] for m in hunt.values()], [m["gain"] for m in hunt.values()])
-    rank = stats.spearmanr(depth, gain).statistic
-    half = Z * math.sqrt(1 + rank**2 / 2) / math.sqrt(len(depth) - 3)
+    both = hunt | sweep
+    of_both = corr([m["depth"] for m in both.values()], [m["gain"] for m in both.values()])
+    ranks = [stats.rankdata(side) for side in (depth, gain)]
+    rank = corr(*ranks)
+    orders = np.array(list(itertools.permutations(ranks[1])))
+    drawn = np.abs((orders - 4.5) @ (ranks[0] - 4.5))
+    p = np.mean(drawn >= abs((ranks[1] - 4.5) @ (ranks[0] - 4.5)) - 1e-9)
     printed = "-0.81", "0.014"
     return [
-        f"{test.statistic:+.2f}", f"{test.statistic:+.3f}", f"{test.pvalue:.3f}", *printed,
+        f"{test.statistic:+.2f}",
+        *(f"{end:+.2f}" for end in exact_interval(test.statistic, len(depth))),
+        f"{test.statistic:+.3f}", f"{test.pvalue:.3f}", *printed,
         f"{corr(density, gain):+.3f}", f"{of_hunt:+.2f}",
-        *(f"{end:+.2f}" for end in fisher_interval(of_hunt, len(hunt))),
-        f"{math.tanh(math.atanh(rank) + half):+.2f}",
+        *(f"{end:+.2f}" for end in fisher_interval(of_hunt, len(hunt))), f"{of_both:+.2f}",
+        *(f"{end:+.2f}" for end in fisher_interval(of_both, len(both))), f"{rank:+.2f}", f"{p:.3f}",
     ]  # fmt: skip
 
 
@@ -403,9 +521,9 @@ def p3_heritage(tables):
         groups = ([side[n] for n, m in hunt.items() if (m["lab"] == "EleutherAI") == is_]
                   for is_ in (True, False))  # fmt: skip
         every.append(fisher(*groups))
-    gains = [[m["gain"] for m in hunt.values() if (m["lab"] == "EleutherAI") == is_]
+    gains = [np.array([m["gain"] for m in hunt.values() if (m["lab"] == "EleutherAI") == is_])
              for is_ in (True, False)]  # fmt: skip
-    welch = stats.ttest_ind(*gains, equal_var=False).confidence_interval(0.95)
+    low, high = shuffled_interval(*gains)
     first, second = np.mean(eleuther), np.mean(others)
 
     def power(m, n):
@@ -426,9 +544,9 @@ def p3_heritage(tables):
         f"{fisher(eleuther, others):.3f}", "0.001", f"{fisher(*sides(both)):.3f}",
         f"{with_gpt2:.3f}", "1", f"{min(every):.3f}", f"{max(every):.2f}", f"{len(open_)}",
         f"{fisher(behind[True], behind[False]):.3f}", f"{100 * np.mean(meta_behind):.0f}",
-        f"{np.mean(gains[0]) - np.mean(gains[1]):+.2f}", f"{welch.low:+.2f}", f"{welch.high:+.2f}",
+        f"{np.mean(gains[0]) - np.mean(gains[1]):+.2f}", f"{low:+.2f}", f"{high:+.2f}",
         f"{len(eleuther)}", f"{len(others)}", f"{100 * power(len(eleuther), len(others)):.0f}",
-        f"{needed}",
+        f"{needed}", "5", "6",
     ]  # fmt: skip
 
 
@@ -461,10 +579,10 @@ def p3_spectral(tables):
     values = mean(1, lambda _, lab: lab == "EleutherAI") / mean(1, lambda _, lab: lab == "Meta")
     return [
         f"{right}", f"{len(names)}", f"{constant}", "1", f"{r:+.2f}",
-        *(f"{end:+.2f}" for end in fisher_interval(r, len(names))), f"{values:.1f}", f"{p:.3f}",
+        *(f"{end:+.2f}" for end in exact_interval(r, len(names))), f"{values:.1f}", f"{p:.3f}",
         f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
         f"{mean(2, lambda _, lab: lab == 'EleutherAI') / meta:.1f}",
-        *power_of_r(len(names), "models"),
+        *power_of_r(*exact_interval(r, len(names)), len(names)), "7", "8",
     ]  # fmt: skip
 
 
@@ -474,11 +592,27 @@ def p3_crowding(tables):
     def right(found, key="gain"):
         return 100 * np.mean([(m["density"] >= 0.2) == (m[key] < 1) for m in found.values()])
 
-    guess = 100 * np.mean([m["gain"] >= 1 for m in hunt.values()])
+    def guess(found):
+        damping = np.mean([m["gain"] < 1 for m in found.values()])
+        return 100 * max(damping, 1 - damping)
+
+    def fishers(damping):
+        dense = [damping[name] for name, m in sweep.items() if m["density"] >= 0.2]
+        sparse = [damping[name] for name, m in sweep.items() if m["density"] < 0.2]
+        p = fisher(dense, sparse)
+        return p if np.mean(dense) >= np.mean(sparse) else 2 - p
+
+    open_ = [name for name, m in sweep.items() if m["low"] < 1 < m["high"]]
+    by_value = {name: m["gain"] < 1 for name, m in sweep.items()}
+    every = [
+        fishers(by_value | dict(zip(open_, turned, strict=True)))
+        for turned in itertools.product((False, True), repeat=len(open_))
+    ]
     printed = "100"
     return [
-        f"{right(hunt):.0f}", printed, f"{right(hunt, 'final'):.0f}", f"{guess:.0f}",
-        f"{right(hunt | sweep):.0f}",
+        f"{right(sweep):.0f}", f"{fishers(by_value):.3f}", f"{min(every):.3f}", f"{max(every):.2f}",
+        f"{right(hunt):.0f}", printed, f"{right(hunt, 'final'):.0f}", f"{guess(hunt):.0f}",
+        f"{right(hunt | sweep):.0f}", f"{guess(hunt | sweep):.0f}",
     ]  # fmt: skip
 
 
@@ -510,7 +644,7 @@ def p3_trace(tables):
     printed = "1.2"
     return [
         "4", f"{full:.1f}", printed, f"{heads:.1f}", f"{sum(larger)}", f"{len(larger)}",
-        f"{sweep['pythia-160m']['gain']:.2f}", f"{factor:.0f}",
+        f"{sweep['pythia-160m']['gain']:.2f}", f"{factor:.0f}", f"{len(traces)}", "8",
     ]  # fmt: skip
 
 
@@ -536,9 +670,6 @@ def missed(table):
 
 def p3_lstar(tables):
     miss = missed(tables[CROSS])
-    by_sign = [a - b for a, b in missed(tables[SIGNS]).values()]
-    of_sign = np.mean(by_sign), *t_interval(by_sign)
-    assert min(of_sign) > 0
     fitted = [*rows(tables[TRACES], "/results"), *rows(tables[EXTENDED], "/extended_results")]
     fitted = [m for m in fitted if "Mistral" not in m["/model"]]
     seen = {m["/model"].rpartition("/")[2] for m in fitted}
@@ -559,7 +690,7 @@ def p3_lstar(tables):
     return [
         f"{mean[0]:.1f}", f"{mean[1]:.1f}", f"{len(miss) - len(unseen)}",
         f"{np.mean(unseen, axis=0)[0]:.1f}", f"{np.mean(unseen, axis=0)[1]:.1f}",
-        f"{ends.low:+.0f}", f"{ends.high:+.0f}", *(f"{one:.0f}" for one in of_sign),
+        f"{ends.low:+.0f}", f"{ends.high:+.0f}",
         f"{ours:.1f}", printed, f"{half:.1f}",
         "80", "5", f"{len(miss)}", f"{shift:.2g}",
     ]  # fmt: skip
@@ -576,10 +707,13 @@ def p3_gains(tables):
     of = {name: gains for (name,), gains in last_gains(tables, BENCHMARK, "/Model").items()}
     order = sorted(of, key=lambda name: of[name].mean())
     assert order == ["Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B"]
-    steps = [
-        stats.ttest_ind(of[b], of[a], equal_var=False).confidence_interval(0.95).low
-        for a, b in itertools.pairwise(order)
-    ]
+    prompts = {}
+    for row in rows(tables[BENCHMARK]):
+        prompts.setdefault(row["/Model"], []).append(
+            [row[key] for key in ("/Category", "/Complexity")]
+        )
+    assert all(asked == prompts[order[0]] for asked in prompts.values())  # the same, in this order
+    steps = [t_interval(of[b] - of[a]).low for a, b in itertools.pairwise(order)]
     norms = series(tables[FOUR], "/results/llama3.1-8b/norms")
     return [
         f"{of[order[0]].mean():.2f}", f"{of[order[-1]].mean():.2f}",
@@ -601,6 +735,7 @@ def p3_tuning(tables):
     return [
         "1", *(f"{mean:.2f}" for mean in means["Gemma-7B"]), f"{max(change.values()):.0f}",
         f"{turned}", f"{pairs}", "1", f"{len(families)}", f"{100 * low:.0f}",
+        f"{len(families)}", "6",
     ]  # fmt: skip
 
 
@@ -646,24 +781,42 @@ def p3_anisotropy(tables):
     pythia = curves(tables)["pythia"]
     negative = next(n for n, (r, *_) in pythia.items() if r < 0)
     typed = 28
+
+    def weaker(profile):
+        top = int(np.argmax(profile))
+        trends = []
+        for part in (profile[: top + 1], -profile[top:]):
+            n = len(part)
+            count = np.triu(np.sign(part[None] - part[:, None]), 1).sum()
+            trends.append(count / max(math.sqrt(n * (n - 1) * (2 * n + 5) / 18), 1))
+        return min(trends)
+
+    chances = []
+    for profile in (shares, shares[:-1]):
+        steps = np.diff(profile)
+        signs = np.random.RandomState(42).choice([-1.0, 1.0], size=(4000, len(steps)))
+        walks = np.concatenate([np.zeros((4000, 1)), np.cumsum(signs * steps, axis=1)], axis=1)
+        beyond = sum(weaker(walk) >= weaker(profile) for walk in walks)
+        chances.append(f"{100 * (beyond + 1) / 4001:.1f}")
     return [
-        f"{peak}", *(f"{slope:+.4f}" for slope in slopes), f"{typed - peak}", f"{typed}", "2",
-        f"{negative}", f"{negative - peak}",
+        f"{peak}", *(f"{slope:+.4f}" for slope in slopes), *chances,
+        f"{typed - peak}", f"{typed}", "2", f"{negative}", f"{negative - peak}",
     ]  # fmt: skip
 
 
 RECOMPUTED = {
     "p1.neutral": p1_neutral,
+    "p1.positive": p1_positive,
     "p1.numeric": p1_numeric,
     "p1.apertus_facts": p1_facts,
-    "p1.parity": p1_parity,
+    "p1.business": p1_business,
     "p2.early": p2_early,
     "p2.late": p2_late,
     "p2.three_of_four": p2_three,
     "p2.transition": p2_transition,
+    "p2.extremum": p2_extremum,
     "p2.gemma": p2_gemma,
     "p2.template": p2_template,
-    "p2.category_inversion": p2_category,
     "p3.depth_gain": p3_depth,
     "p3.bound": p3_bound,
     "p3.heritage": p3_heritage,
@@ -674,6 +827,10 @@ RECOMPUTED = {
     "p3.gains": p3_gains,
     "p3.tuning": p3_tuning,
     "p3.hierarchy": p3_hierarchy,
+    "p2.bins": p2_bins,
+    "p2.layers": p2_layers,
+    "p2.scaling": p2_scaling,
+    "p2.category_inversion": p2_category,
     "p3.anisotropy": p3_anisotropy,
 }
 

@@ -5,10 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from layerwise.engine.derivation import Document, all_of, any_of, count, derive
+from layerwise.engine.derivation import (
+    Document,
+    Rule,
+    all_of,
+    any_of,
+    combined,
+    count,
+    derive,
+    documents_of,
+    for_each_group,
+    words_of,
+)
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError
+from layerwise.papers.across.analyses import READER, TABLES
 from layerwise.statistics.bootstrap import Draws
 
 CODE = Path(__file__).parents[2] / "code" / "layerwise"
@@ -107,3 +119,28 @@ def test_names_are_not_counted_for_numbers() -> None:
     with pytest.raises(LayerwiseError, match="gains: nothing stands at /of/0; there are a, b"):
         count(evidence["gains"]["of"])
     assert count(evidence["gains"]["of"].values()) == 2
+
+
+def test_every_rule_has_words(published) -> None:
+    """Of the papers and of a reader's documents: `trace` and the page say them."""
+    evidence = Evidence(published, Draws(10, 0.95, 42))
+    tables = {name: documents_of(table, evidence) for name, table in TABLES.items()}
+    wordless = [
+        f"{analysis}:{name}:{place}/{key}"
+        for analysis, documents in {**tables, "reader": READER}.items()
+        for name, document in documents.items()
+        for place, rules in document.rules.items()
+        for key, rule in rules.items()
+        if not words_of(rule)
+    ]
+    assert wordless == []
+
+
+def test_a_bound_or_grouped_rule_has_the_words_of_the_rule() -> None:
+    rule = Rule(lambda entry: entry, "the entry itself")
+    group = for_each_group(lambda entry: {"first": entry}, rule)
+    both = combined({"one": rule, "two": Rule(abs, "its size")})
+    assert words_of(group) == words_of(group(3)["first"]) == "the entry itself"
+    assert words_of(both) == "the entry itself; its size"
+    assert (group(3)["first"](), both(-3)["two"]()) == (3, 3)
+    assert words_of(lambda entry: entry) == ""

@@ -37,7 +37,7 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
             stage.run(
                 "published", judged / "claims.json", judged / "statistics", made.figures, made.out
             )
-            part = {"claim": "p2.a", "verdict": "differs", "concludes": True}
+            part = {"claim": "p2.a", "verdict": "differs"}
             of_random = folders(
                 folder / "random",
                 root,

@@ -110,7 +110,7 @@ def test_beside_a_figure_stand_the_claims_that_central_claims_rest_on() -> None:
     }
     views["p2.no.rule"] = {"id": "p2.no.rule"}
     parts = [
-        *({"claim": name, "concludes": name == "p2.b"} for name in ("p2.a", "p2.b", "p2.no.rule")),
+        *({"claim": name} for name in ("p2.a", "p2.b", "p2.no.rule")),
         {"question": "late", "word": "yes"},
     ]
     found = beside({"headlines": [headline("p2.h", parts=parts)] * 2}, views)
@@ -190,7 +190,7 @@ def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(r
 
 READING = {"text": "cut off", "value": None, "gives": False, "inputs": []}
 ORIGIN = record("p2.a")["provenance"]
-PART = {"claim": "p2.b", "verdict": "agrees", "concludes": True}
+PART = {"claim": "p2.b", "verdict": "agrees"}
 FACT = {"id": "p2.fact", "paper": 2, "title": "It falls.", "weight": 1, "headline": None}
 FACT |= {"caveat": False, "claims": [], "places": ["abstract"], "printed": "1", "recomputed": "2"}
 FACT |= {"gives": "", "follows": ""}
@@ -460,7 +460,7 @@ def test_page_refused(
 
 def part(number: int, text: str) -> dict[str, Any]:
     """Of a central claim: one of the hostile claims."""
-    return {"claim": f"p2.{number}.{text}", "verdict": "differs", "concludes": True}
+    return {"claim": f"p2.{number}.{text}", "verdict": "differs"}
 
 
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:

@@ -70,7 +70,7 @@ def made_up() -> list[dict[str, Any]]:
 
 def central() -> dict[str, Any]:
     """A central claim that rests on one of them."""
-    part = {"claim": "p1.table_3.row.3", "verdict": "differs", "concludes": True}
+    part = {"claim": "p1.table_3.row.3", "verdict": "differs"}
     return headline("p1.folded", "does not follow", parts=[part])
 
 
@@ -428,10 +428,7 @@ return titles.length
 
 def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: Path) -> None:
     """A dialog would stop the driver; a refused script would be told on the console."""
-    parts = [
-        {"claim": f"p2.{n}.{text}", "verdict": "differs", "concludes": True}
-        for n, text in enumerate(TEXTS)
-    ]
+    parts = [{"claim": f"p2.{n}.{text}", "verdict": "differs"} for n, text in enumerate(TEXTS)]
     headlines = [
         headline(f"p2.{part['claim']}", "does not follow", says=part["claim"], parts=[part])
         for part in parts

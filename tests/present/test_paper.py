@@ -21,8 +21,6 @@ from layerwise.files import read_json, write_json
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
 from layerwise.present.paper import (
-    DOCUMENTS,
-    REPORT,
     by_cause,
     cited,
     smaller,
@@ -31,7 +29,7 @@ from layerwise.present.paper import (
 )
 from layerwise.present.pictures import Figures
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
-from layerwise.present.typeset import NoLatexError, build_pdf
+from layerwise.present.typeset import DOCUMENTS, REPORT, NoLatexError, build_pdf
 from layerwise.run.steps import paper as stage
 from layerwise.shapes import SECTIONS, read_choices, read_yaml
 

@@ -13,9 +13,9 @@ import layerwise
 from fuzz import refusal
 from layerwise.files import locked
 from layerwise.folders import STATES
-from layerwise.reader.checked import check_model, require_room_for
 from layerwise.reader.plan import plan_each
-from layerwise.reader.request import requested
+from layerwise.reader.prepared import prepare_from_shapes, require_room_for
+from layerwise.reader.request import requests_of
 from tiny_checkpoints import EXAMPLE, contents, twin_folder
 
 TWIN = str(twin_folder("gpt_neox"))
@@ -23,7 +23,8 @@ TEXTS = [str(EXAMPLE[name]) for name in ("pairs", "prompts")]
 AGAIN: dict[str, Any] = {"dtype": "bfloat16", "replicates": 2, "control": 2}
 ASKED: dict[str, Any] = {
     **{"revision": None, "device": None, "layers": None, "seed": 42, "limit": None},
-    **{"without": ["spectral"], "chat_template": False, **AGAIN},
+    **{"without": ["spectral"], "chat_template": False, "keep_states": True},
+    **AGAIN,
 }
 
 
@@ -95,7 +96,8 @@ def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
     """With replicates and control; and no more of it once they are there."""
     out = tmp_path / "out"
     asked = ASKED | {"out": out}
-    checked = check_model(TWIN, requested(TWIN, *TEXTS, asked))
+    ((_, request),) = requests_of(TWIN, *TEXTS, asked)
+    checked = prepare_from_shapes(TWIN, request)
     assert checked.times == 5
     assert not out.exists()
     one_byte_less = SimpleNamespace(free=checked.written - 1)

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from layerwise.present.figures.numbers import OWN, Numbers
 from layerwise.present.tables import Table
 from layerwise.present.typeset import build_pdf
 from layerwise.reader.analyze import analyze
-from layerwise.reader.page import figures, page, sections
+from layerwise.reader.page import answers, figures, page, sections
 from layerwise.reader.page.cautions import cautions
 from layerwise.reader.result import Result
 from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
@@ -63,7 +64,7 @@ def out(analyzed: Result) -> Path:
 
 
 def cells_of(text: str, section: str) -> list[str]:
-    (part,) = re.findall(rf'<section id="{section}".*?</section>', text, re.DOTALL)
+    (part,) = re.findall(rf'<details id="{section}".*?</details>', text, re.DOTALL)
     return re.findall("<td[^>]*>([^<]*)</td>", part.replace("\u2212", "-"))
 
 
@@ -107,8 +108,8 @@ def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
     assert text.count('<svg role="img"') == len(FIGURES)
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
-    order = re.findall(r'<section id="(\w+)"', text)
-    assert order == ["answers", "figures", *NAMES, "data"]
+    order = re.findall(r'<(?:section|details) id="(\w+)"', text)
+    assert order == ["answers", "figures", "numbers", *NAMES, "data"]
     words = "\n".join(found.words)
     assert not CURVED.search(words)
     index = json.loads((out / "hidden_states" / "index.json").read_text())
@@ -157,6 +158,7 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
     transformers.AutoModelForCausalLM.from_config(shaped).save_pretrained(folder)
     shutil.copytree(out, tmp_path / "out", ignore=shutil.ignore_patterns("hidden_states"))
     said = analyze(folder, **EXAMPLE, out=tmp_path / "out").summary
+    assert not list((tmp_path / "out").glob("hidden_states*"))  # only a killed run leaves them
     assert "no spectral.json: falcon is known with one head of keys and values" in said
     assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
     page_of = Page((tmp_path / "out" / "index.html").read_text())
@@ -182,13 +184,13 @@ def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> N
     (first, *_) = analyzed._page.answers
     certain = Estimate(0.9, 0.8, 1.0, 6, "categories")
     asked = Answer(first.question, certain, {"spearman": certain}, {}, {"spearman": "no"}, "yes")
-    assert [row["outcome"] for row in page.claims([asked]).records] == ["yes", "no"]
+    assert [row["outcome"] for row in answers.claims_table([asked]).records] == ["yes", "no"]
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.4, 0.3), (0.0, 9.3), (-3e-3, -1e-3), (5.0, 7000.0)])
 def test_the_axis_of_a_strip_has_round_numbers_apart(low: float, high: float) -> None:
-    width, _ = page.STRIP
-    found = page.ticks(low, high, lambda at: width * (at - low) / (high - low))
+    width, _ = answers.STRIP
+    found = answers.ticks(low, high, lambda at: width * (at - low) / (high - low))
     places = [place for place, _ in found]
     assert len(found) >= 2
     assert all(after - before >= 44 for before, after in itertools.pairwise(places))
@@ -197,6 +199,61 @@ def test_the_axis_of_a_strip_has_round_numbers_apart(low: float, high: float) ->
         assert place == pytest.approx(width * (at - low) / (high - low))
         assert low <= at <= high
         assert len(number.strip("\u22120.")) <= 1 + number.count("5")  # one digit, or a half
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (-0.0621, -0.476, 0.460, ("-0.06", "[-0.48, 0.46]")),
+        (1.1523, 1.0931, 1.2188, ("1.15", "[1.09, 1.22]")),
+        (0.00846, -0.0106, 0.0275, ("0.008", "[-0.011, 0.028]")),
+        (4321.5, 300.0, 9000.0, ("4322", "[300, 9000]")),
+        (-0.97, -np.inf, np.inf, ("-0.970", "")),
+        (1.0, 1.0, 1.0, ("1.00", "[1.00, 1.00]")),
+    ],
+)
+def test_the_interval_says_how_many_digits_count(
+    value: float, low: float, high: float, said: tuple[str, str]
+) -> None:
+    assert answers.number(Estimate(value, low, high, 9, "pairs")) == said
+
+
+def test_a_p_value_is_never_printed_as_zero() -> None:
+    table = Table("t", "", {"p": 4, "q": 4}, [[0.0, 0.0], [0.00099, 1.0], [0.0416, 1.0]])
+    assert [row[0] for row in table.texts] == ["< 0.001", "< 0.001", "0.042"]
+    assert table.csv.splitlines()[1] == "0.0,0.0"
+
+
+@pytest.mark.parametrize(
+    ("word", "grade"),
+    [
+        ("yes", "stands"),
+        ("no", "does-not-follow"),
+        ("undecided", "undecided"),
+        ("too few", "needs-the-weights"),
+    ],
+)
+def test_a_colour_says_one_word_whatever_other_choices_say(
+    analyzed: Result, word: str, grade: str
+) -> None:
+    (first, *_) = analyzed._page.answers
+    for others in ("yes", "no"):
+        asked = replace(first, others={"spearman": first.estimate}, words={"spearman": others})
+        assert answers.describe(replace(asked, word=word), {})["grade"] == grade
+
+
+def test_random_weights_are_numbers_also_where_nothing_is_answered(analyzed: Result) -> None:
+    few = next(one for one in analyzed._page.answers if one.word == "too few")
+    drawn = {"word": "too few", "words": ["too few"] * 3, "same": 3, "drawn": [-0.2, 0.4, -0.3]}
+    control = {"control": {"n": 3, "answers": {few.question.name: drawn}}}
+    found = answers.describe(few, control)
+    assert [
+        float(name.split()[-1].replace("\u2212", "-")) for _, name in found["strip"]["drawn"]
+    ] == [pytest.approx(value, abs=0.006) for value in drawn["drawn"]]
+    assert "answer" not in found["random"]
+    text = page.html(replace(analyzed._page, answers=[few], beside=control), [])
+    assert text.count('class="random-draw"') == 3
+    assert "0 of the 0 questions" in text
 
 
 @pytest.mark.parametrize(
@@ -209,7 +266,7 @@ def test_the_axis_of_a_strip_has_round_numbers_apart(low: float, high: float) ->
     ],
 )
 def test_other_choices_in_plain_words(same: int, n: int, said: str) -> None:
-    assert page.same_elsewhere(same, n) == said
+    assert answers.same_elsewhere(same, n) == said
 
 
 # --- hostile names ------------------------------------------------------------------------------

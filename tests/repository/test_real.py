@@ -24,8 +24,8 @@ from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
 from layerwise.present.figures import style
 from layerwise.reader.page import figures, sections
+from layerwise.reader.page.answers import summarize
 from layerwise.reader.page.cautions import of_documents
-from layerwise.reader.page.page import answer
 from random_states import DRAWS
 from real import checkpoint
 from real.comparison import BANDS, Leaf, band_of, differences, leaves
@@ -114,7 +114,7 @@ def test_the_record_is_of_the_trained_model_and_holds_no_statement(root: Path) -
 
 def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
     page = (root / "docs" / "own-model.md").read_text(encoding="utf-8")
-    assert f'"{answer(answers(RECORDED, in_print(evidence)))}"' in " ".join(page.split())
+    assert f'"{summarize(answers(RECORDED, in_print(evidence)))}"' in " ".join(page.split())
     validation = RECORDED["validation"]
     r, deciding = (
         validation["_global_stats"]["ua_output_correlation"],

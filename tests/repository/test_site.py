@@ -57,11 +57,18 @@ def test_no_page_asks_the_network_or_is_wider_than_a_phone(window: Browser, site
         window.console()
 
 
-def test_search_works_from_a_disk(window: Browser, site: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [("residual gain", "answers"), ("calibration", "glossary"), ("measure", "api")],
+)
+def test_search_finds_the_right_page_first(
+    window: Browser, site: Path, words: str, page: str
+) -> None:
+    """From a disk too."""
     window.size(1280, 900)
     window.open((site / "index.html").as_uri())
     window.click(".md-search__input")
-    window.type(".md-search__input", "residual gain")
+    window.type(".md-search__input", words)
     window.run_later(
         """
         const [selector, done] = arguments;
@@ -70,13 +77,14 @@ def test_search_works_from_a_disk(window: Browser, site: Path) -> None:
         """,
         ".md-search-result__item",
     )
-    assert f"{site.as_uri()}/answers.html" in window.run(FOUND)
+    first = window.run(FOUND)[0].partition("#")[0].partition("?")[0]
+    assert first == f"{site.as_uri()}/{page}.html"
     assert window.console() == []
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("page", ["index", "own-model"])
+@pytest.mark.parametrize("page", ["index", "own-model", "api"])
 def test_a_page_of_the_site_is_accessible(
     window: Browser, site: Path, page: str, scheme: str, width: int
 ) -> None:

@@ -71,8 +71,17 @@ def test_what_stands_for_a_value_is_a_word(capsys):
     for verb in (None, *VERBS):
         out = run(capsys, *([verb] if verb else []), "--help")[1]
         shown = dict(re.findall(r"^│[ *]+--([a-z-]+) +(\S+)?", out, re.M))
-        flags = ("help", "version", "json", "csv", "dry-run", "chat-template", "other-pairs")
-        flags += ("show-completion", "install-completion")
+        flags = (
+            "help",
+            "version",
+            "json",
+            "csv",
+            "dry-run",
+            "chat-template",
+            "other-pairs",
+            "verbose",
+        )
+        flags += ("show-completion", "install-completion", "verbose")
         for option, said in shown.items():
             if option not in flags:
                 assert re.fullmatch(r"[A-Z][A-Z,.]*|1\|2\|3", said), (verb, option, said)

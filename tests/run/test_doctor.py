@@ -108,6 +108,7 @@ NEW, OLD = {"numpy": "2.4.6", "torch": "2.13.0"}, {"numpy": "2.4.6", "torch": "2
 NEEDS = ("numpy>=2", "torch>=2.10; extra == 'models'")
 WAITING = {"layerwise.run.doctor.measuring.time.sleep": lambda seconds: None}
 ONLY = "layerwise.run.doctor.here.IMPORTED"
+DATA = "layerwise.run.doctor.measuring.data"
 
 
 def at(name: str) -> dict[str, Any]:
@@ -134,16 +135,16 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
         "no no_such (ModuleNotFoundError: No module named 'no_such')", "make setup", TARGETS),
     (here.repository, {"layerwise.run.doctor.here.NEEDED": ("dvc.yaml", *"abcdef")},
         "no a, b, c, d and 2 more", "run it in a clone of the repository", TARGETS),
-    (here.results, rooms(), "report, .dvc can be written, 999.0 GB free, 0.2 GB needed", "", ()),
-    (here.results, rooms(disk=0.1), "0.1 GB free, 0.2 GB needed", "make room", TARGETS),
-    (here.results, {"os.access": lambda path, mode: path.name != "paper"},
+    (here.room, rooms(), "999.0 GB free for results, 0.2 GB needed", "", ()),
+    (here.room, rooms(disk=0.1), "0.1 GB free for results, 0.2 GB", "make room", TARGETS),
+    (here.repository, {"os.access": lambda path, mode: path.name != "paper"},
         "paper cannot be written", "make them writable", TARGETS),
-    (here.rehearsal, rooms(), "999.0 GB free for ", "", ()),
-    (here.rehearsal, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
-    (here.rehearsal, rooms(memory=1), "0.9 GiB of memory, up to 1.0 GiB", "more memory",
+    (here.room, rooms(), "999.0 GB free for ", "", ()),
+    (here.room, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
+    (here.room, rooms(memory=1), "0.9 GiB of memory, up to 1.0 GiB", "more memory",
         (TEST, REHEARSE)),
-    (here.programs, which(), "latexmk, chromium, chromedriver, pdftoppm", "", ()),
-    (here.programs, which("latexmk", "chromium", "pdftoppm"), "no latexmk, chromium, pdftoppm",
+    (here.packages, pins() | which("latexmk", "chromium", "pdftoppm"),
+        "; no latexmk, chromium, pdftoppm",
         "latexmk, or the papers stay LaTeX source; apt install chromium", ()),
     (measuring.gpu, driver("580.65", sees=True), "as params.yaml asks (NVIDIA H200", "", ()),
     (measuring.gpu, driver(""), "finds none", "a GPU of 40 GB", (FULL,)),
@@ -183,10 +184,6 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
         "run pip install '.[models]' in a clone", ("layerwise analyze",)),
     (installed.packages, declared(*NEEDS, torch="2.13.0"), "no numpy",
         "run pip install . in a clone", installed.VERBS),
-    (installed.texts, {"layerwise.papers.fetching.upstream.verify_data": lambda *_, **__: None},
-        "the pinned pairs and prompts are in ", "", ()),
-    (installed.texts, {"layerwise.papers.fetching.upstream.papers_folder": lambda: Path("no")},
-        "not here yet; `layerwise fetch` fetches them", "", ()),
 ]  # fmt: skip
 
 
@@ -208,7 +205,7 @@ CHECKS = [*here.CHECKS.values(), *measuring.CHECKS.values(), *installed.CHECKS.v
 
 @pytest.mark.parametrize(("check", "there", "found", "fix", "blocks"), OUTCOMES)
 def test_outcome(check, there, found, fix, blocks, root, offline, monkeypatch):
-    put({ONLY: ("json",)} | there, monkeypatch)
+    put({ONLY: ("json",)} | which() | {DATA: lambda folder: "texts"} | there, monkeypatch)
     finding = check(root)
     assert found in finding.found
     assert fix in finding.fix
@@ -236,7 +233,7 @@ def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(
     checks, error, tmp_path, monkeypatch
 ):
     """One after the other: each stops all that can fail of it, and nothing else."""
-    targets = TARGETS if "DVC" in checks else installed.VERBS
+    targets = TARGETS if "repository" in checks else installed.VERBS
 
     def fail(root: Path) -> Finding:
         raise error
@@ -275,7 +272,7 @@ def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
 
 def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offline, monkeypatch):
     """By hand, for four models; the table is as wide as a terminal."""
-    put(closed("gemma-7b") | device(30), monkeypatch)
+    put(closed("gemma-7b") | device(30) | {DATA: lambda folder: "texts"}, monkeypatch)
     finding = measuring.models(root)
     rows = {row["slug"]: list(row.values())[2:] for row in finding.rows}
     assert rows["pythia-6p9b"] == ["yes", 29.2, 1.0, 6.0, ""]
@@ -292,7 +289,7 @@ def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offlin
 
 def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offline, monkeypatch):
     """After a while; if the hub itself is down, or out of reach, at once nobody waits."""
-    put(closed("none") | device(80), monkeypatch)
+    put(closed("none") | device(80) | {DATA: lambda folder: "texts"}, monkeypatch)
     answer = hub.look_up
     asked: list[str] = []
     waited: list[float] = []
@@ -339,7 +336,7 @@ def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
     for name in ("models.yaml", "params.yaml"):
         text = (root / name).read_text()
         (tmp_path / name).write_text(text.replace("device: cuda ", "device: cpu "))
-    put(closed("none") | rooms(memory=50), monkeypatch)
+    put(closed("none") | rooms(memory=50) | {DATA: lambda folder: "texts"}, monkeypatch)
     minutes = {}
     for cores in (2, 64):
         monkeypatch.setattr("psutil.cpu_count", lambda logical, n=cores: n)
@@ -359,14 +356,14 @@ def test_data(tmp_path, monkeypatch):
         "layerwise.papers.fetching.upstream.read", lambda *given: asked.append(given) or b""
     )
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path))
-    assert f"not in data/, but at {tmp_path}" in measuring.data(tmp_path).found
+    assert f"pairs and prompts at {tmp_path}" in measuring.data(tmp_path)
     monkeypatch.delenv("LAYERWISE_MIRROR")
     measuring.data(tmp_path)
     pin = upstream.read_registry().pins["dataset.json"]
     places = tmp_path, upstream.open_mirror(upstream.ADDRESS)
     assert asked == [(place, "dataset.json", pin, 0) for place in places]
     monkeypatch.setattr("layerwise.papers.fetching.upstream.verify_data", lambda folder: None)
-    assert measuring.data(tmp_path) == Finding("the pinned pairs and prompts are in data/")
+    assert measuring.data(tmp_path) == "the pinned pairs and prompts are in data/"
 
 
 def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
@@ -404,15 +401,6 @@ def test_without_the_lock_of_what_is_installed_it_says_so(root, tmp_path, monkey
     assert found.blocks == TARGETS
 
 
-def test_a_table_of_pins_that_is_none_is_not_texts_that_are_not_here_yet(tmp_path, monkeypatch):
-    """`layerwise fetch` cannot run either."""
-    (tmp_path / "published").mkdir()
-    (tmp_path / "published" / "registry.csv").write_bytes(b"\xff")
-    found = examine({"texts": installed.CHECKS["papers' texts"]}, tmp_path)["texts"]
-    assert "registry.csv: expected UTF-8" in found.found
-    assert found.blocks == ("layerwise fetch",)
-
-
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -436,22 +424,15 @@ def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
 # --- the whole ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("is_fetched", [True, False])
-def test_run_here(offline, root, monkeypatch, is_fetched):
-    """Whether or not upstream's data were fetched into this checkout."""
-
-    def verify(folder):
-        if not is_fetched:
-            raise LayerwiseError(f"{folder}: the data are not here")
-
-    monkeypatch.setattr(upstream, "verify_data", verify)
+def test_run_here(offline, root, monkeypatch):
+    monkeypatch.setattr(upstream, "verify_data", lambda folder: None)
     monkeypatch.setattr(measuring, "_texts", lambda folder: {})  # no data/ is there
     text, code = doctor.run(True, root)
     found, registry = json.loads(text), read_models(root / "models.yaml")
     by_name = {check["name"]: check for check in found["checks"]}
     assert by_name.keys() == {**here.CHECKS, **measuring.CHECKS}.keys()
-    unseen = [name for name, check in by_name.items() if "could not be" in check["found"]]
-    assert unseen == ([] if is_fetched else ["upstream's data"])
+    assert [name for name, check in by_name.items() if "could not be" in check["found"]] == []
+    assert len(by_name) == 5
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
     assert by_name["models"]["found"].startswith("0 of 37 can be measured on cuda: ")
     assert {row["slug"] for row in by_name["models"]["rows"]} == set(registry)

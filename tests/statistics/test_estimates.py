@@ -27,49 +27,110 @@ def test_means_against_scipy() -> None:
         assert ends(estimates.widened(estimates.of_mean(VALUES, "p"), n_tests)) == pytest.approx(
             ends(found)
         )
-    difference = estimates.of_difference(VALUES, OTHER, "models")
-    test = stats.ttest_ind(VALUES, OTHER, equal_var=False)
-    assert ends(difference) == pytest.approx(tuple(test.confidence_interval(0.95)))
+    narrow = estimates.with_narrow_mean(estimates.of_mean(VALUES, "prompts")).narrow
+    assert narrow == pytest.approx(tuple(stats.ttest_1samp(VALUES, 0).confidence_interval(0.9)))
     assert not estimates.of_mean([1.0], "prompts").has_interval
+
+
+def test_a_difference_holds_the_shifts_that_no_permutation_test_rejects() -> None:
+    found = estimates.of_difference(VALUES, OTHER[:4], "models")
+
+    def p(shift: float) -> float:
+        return float(
+            stats.permutation_test(
+                (VALUES - shift, OTHER[:4]),
+                lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
+                n_resamples=np.inf,
+                vectorized=True,
+            ).pvalue
+        )
+
+    for end, outwards in ((found.low, -1e-6), (found.high, 1e-6)):
+        assert p(end + outwards) <= 0.05 < p(end - outwards)
+    assert not estimates.of_difference(VALUES[:3], OTHER[:4], "models").has_interval  # 35 ways
     assert not estimates.of_difference(VALUES[:1], OTHER, "models").has_interval
+    many = np.concatenate([VALUES, VALUES + 0.01, OTHER])
+    welch = stats.ttest_ind(many, OTHER, equal_var=False).confidence_interval(0.95)
+    assert ends(estimates.of_difference(many, OTHER, "models")) == pytest.approx(tuple(welch))
 
 
 def test_correlations_against_scipy() -> None:
-    found = estimates.of_series(VALUES, OTHER, "models")
-    test = stats.pearsonr(VALUES, OTHER)
+    x, y = np.tile(VALUES, 2) + np.arange(12) / 50, np.tile(OTHER, 2)
+    found = estimates.of_series(x, y, "models")
+    test = stats.pearsonr(x, y)
     assert found.value == pytest.approx(test.statistic)
     assert ends(found) == pytest.approx(tuple(test.confidence_interval(0.95)))
-    ranks = estimates.of_rank_series(VALUES, OTHER, "models")
-    assert ranks.value == pytest.approx(stats.spearmanr(VALUES, OTHER).statistic)
+    ranks = estimates.of_rank_series(x, y, "models")
+    assert ranks.value == pytest.approx(stats.spearmanr(x, y).statistic)
     assert ranks.high - ranks.low > 0
     for r, n in ((1.0, 9), (0.5, 3)):
         assert not estimates.of_r(r, n, "models").has_interval
 
 
-def test_slopes_against_scipy() -> None:
-    line = stats.linregress(range(6), VALUES)
-    found = estimates.of_slope(VALUES.tolist(), "layers")
-    half = float(stats.t.ppf(0.975, 4)) * line.stderr
-    assert (found.value, found.high - found.value) == pytest.approx((line.slope, half))
-    assert not estimates.of_slope([1.0, 2.0], "layers").has_interval
+@pytest.mark.parametrize("n", [5, 6, 9])
+def test_few_points_have_the_exact_interval_of_r(n: int) -> None:
+    """At either end the true r shows one as far out as this in 2.5% of a simulation."""
+    rng = np.random.default_rng(n)
+    noise = rng.normal(size=(2, 100_000, n))
+    low, high = ends(estimates.of_r(0.6, n, "models"))
+    for true, side in ((low, 1), (high, -1)):
+        x, y = noise[0], true * noise[0] + math.sqrt(1 - true**2) * noise[1]
+        x, y = (one - one.mean(axis=1, keepdims=True) for one in (x, y))
+        r = (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+        assert np.mean(side * r > side * 0.6) == pytest.approx(0.025, abs=0.0025)
 
 
-def test_neighbours_that_wander_together_count_as_fewer() -> None:
-    """Against the formula in NumPy; such series have no slope, and seldom seem to have one."""
-    rng = np.random.default_rng(0)
-    walks = rng.normal(size=(400, 30))
-    for at in range(1, 30):
-        walks[:, at] += walks[:, at - 1] / 2
-    line = stats.linregress(range(30), walks[0])
-    left = walks[0] - line.intercept - line.slope * np.arange(30)
-    r1 = left[1:] @ left[:-1] / (left @ left)
-    n = 30 * (1 - r1) / (1 + r1)
-    error = math.sqrt(left @ left / (n - 2) / (30 * np.var(np.arange(30))))
-    found = estimates.of_slope(walks[0].tolist(), "layers")
-    assert found.high - found.value == pytest.approx(stats.t.isf(0.025, n - 2) * error)
-    seem = [estimates.of_slope(walk.tolist(), "layers") for walk in walks]
-    naive = [stats.linregress(range(30), walk).pvalue < 0.05 for walk in walks]
-    assert np.mean([one.low > 0 or one.high < 0 for one in seem]) < np.mean(naive) / 2
+@pytest.mark.parametrize("r", [0.999, 0.9999999, -0.9999999])
+def test_nearly_perfect_r_have_an_interval_too(r: float) -> None:
+    found = estimates.of_r(r, 8, "models")
+    assert -1 < found.low <= r <= found.high < 1
+
+
+def test_the_exact_interval_and_the_t_test_of_r_agree_on_zero() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        x, y = rng.normal(size=(2, 6))
+        found = estimates.of_series(x, y + x, "models")
+        assert (found.low > 0 or found.high < 0) == (stats.pearsonr(x, y + x).pvalue < 0.05)
+
+
+def test_ranks_of_few_points_have_the_p_of_all_permutations() -> None:
+    for y in (OTHER, np.array([1, 1, 2, 2, 3, 9.0])):  # with ties too
+        found = estimates.of_rank_series(VALUES, y, "models")
+        exact = stats.permutation_test(
+            (VALUES,),
+            lambda x, y=y: stats.spearmanr(x, y).statistic,
+            permutation_type="pairings",
+            n_resamples=np.inf,
+        )
+        assert found.p == pytest.approx(exact.pvalue)
+        assert not found.has_interval
+
+
+def test_an_interval_of_r_is_widened_and_narrowed_on_z_by_the_quantiles() -> None:
+    skewed = estimates.Estimate(0.3, 0.1, 0.4, 50, "pairs")
+
+    def z(of: tuple[float, float]) -> list[float]:
+        return [math.atanh(end) - math.atanh(0.3) for end in of]
+
+    for moved, level in (
+        (ends(estimates.widened_r(skewed, 9)), 1 - 0.05 / 9),
+        (estimates.with_narrow_r(skewed).narrow, 0.9),
+    ):
+        assert moved is not None
+        ratio = stats.norm.ppf((1 + level) / 2) / stats.norm.ppf(0.975)
+        assert z(moved) == pytest.approx([ratio * end for end in z(ends(skewed))])
+    on_a_line = estimates.Estimate(0.9, 0.5, 1.0, 5, "pairs")
+    assert estimates.widened_r(on_a_line, 9).high == 1.0
+
+
+def test_a_deviation_covers_the_truth_as_often_as_it_says() -> None:
+    rng, hits = np.random.default_rng(5), 0
+    for _ in range(1000):
+        found = estimates.of_deviation(rng.normal(scale=2, size=8).tolist(), "models")
+        # of the population's own n values: its interval is that of the law behind them
+        hits += found.low < 2 < found.high
+    assert hits / 1000 == pytest.approx(0.95, abs=0.02)
 
 
 def test_a_ratio_of_means_covers_the_truth_as_often_as_it_says() -> None:
@@ -111,18 +172,6 @@ def test_what_varies_by_rounding_alone_has_no_effect_size() -> None:
     nearly = np.array([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3])
     with pytest.raises(LayerwiseError, match="two values that vary by more than rounding"):
         estimates.of_effect(nearly, "categories")
-
-
-def test_two_rules_differ_where_mcnemars_exact_test_says_so() -> None:
-    for first in range(9):
-        for second in range(9):
-            found = estimates.of_two_rules(first, second, 20, "models")
-            assert found.value == (first - second) / 20
-            if first + second:
-                p = stats.binomtest(first, first + second).pvalue
-                assert (found.low > 0 or found.high < 0) == (p < 0.05)
-            else:
-                assert not found.has_interval
 
 
 def test_no_difference_of_two_r_is_beyond_one() -> None:

@@ -14,6 +14,7 @@ from layerwise.statistics.estimates import (
     of_r,
     of_r_difference,
     of_share,
+    with_narrow_mean,
     without_interval,
 )
 
@@ -31,11 +32,13 @@ def test_the_smallest_r_is_found_four_times_of_five_against_simulation():
 
 
 def test_points_and_smallest_r_are_inverse():
-    for n in (8, 16, 230):
-        assert power.points_for(power.smallest_r(of_r(0.3, n, "pairs")) * (1 + 1e-9)) == n
-    assert power.points_for(0.3) == power.points_for(-0.3) == 85  # Cohen's table
+    for n in (12, 16, 230):
+        like = of_r(0.3, n, "pairs")
+        assert power.points_for(power.smallest_r(like) * (1 + 1e-9), like) == n
+    like = of_r(0.3, 230, "pairs")
+    assert power.points_for(0.3, like) == power.points_for(-0.3, like) == 85  # Cohen's table
     assert power.smallest_r(of_r(0.3, 3, "pairs")) is None
-    assert {power.points_for(r) for r in (0.0, 1.0, 1e-17, 1e-200)} == {None}
+    assert {power.points_for(r, like) for r in (0.0, 1.0, 1e-17, 1e-200)} == {None}
 
 
 def test_the_smallest_r_is_that_of_the_interval_which_answers():
@@ -48,6 +51,10 @@ def test_the_smallest_r_is_that_of_the_interval_which_answers():
     one, twice = (math.atanh(power.smallest_r(of)) for of in (fishers, wider))
     assert twice == pytest.approx(2 * one)
     assert power.smallest_r(fishers) == pytest.approx(math.tanh(power.shift() / math.sqrt(227)))
+    assert power.times_fishers(wider) == pytest.approx(2)
+    # and it takes four times as many to tell the same r
+    many = [power.points_for(0.2, of) - 3 for of in (fishers, wider)]
+    assert many[1] / many[0] == pytest.approx(4, rel=0.02)
 
 
 def test_the_smallest_shift_is_that_of_the_standard_error():
@@ -55,6 +62,25 @@ def test_the_smallest_shift_is_that_of_the_standard_error():
     error = values.std(ddof=1) / math.sqrt(len(values))
     assert power.smallest_shift(of_mean(values, "x")) == pytest.approx(2.8016 * error, rel=5e-3)
     assert power.smallest_shift(without_interval(1.0, 9, "x")) is None
+
+
+def test_two_one_sided_tests_show_a_true_zero_four_times_of_five():
+    rng, n, n_runs = np.random.default_rng(4), 200, 3000
+    values = rng.normal(size=(n_runs, n))
+    zone = power.shift_of_two_tests() / math.sqrt(n)
+    shown = [
+        -zone < narrow[0] and narrow[1] < zone
+        for narrow in (with_narrow_mean(of_mean(row, "x")).narrow for row in values)
+    ]
+    assert np.mean(shown) == pytest.approx(power.POWER, abs=0.03)
+    estimate = of_mean(values[0], "x")
+    error = values[0].std(ddof=1) / math.sqrt(n)
+    assert power.narrowest_zone(estimate) == pytest.approx(
+        power.shift_of_two_tests() * error, rel=0.01
+    )
+    assert power.narrowest_r(of_r(0.1, 230, "x")) == pytest.approx(
+        math.tanh(power.shift_of_two_tests() / math.sqrt(227))
+    )
 
 
 @pytest.mark.long

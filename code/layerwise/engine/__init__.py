@@ -8,6 +8,7 @@ claims, words         the ledger in claims/; what texts call models, categories 
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
 sentences, conditions templates in claims/, filled from records; when one of them is printed
 headlines, findings   the central claims, graded; what does not stand, one fact each
+strip                 each central claim in ten words, with the estimates that decide it
 story, tally          what readers are left with; how many claims have each verdict
 judging, records      all of these over one source, as results/SOURCE/claims.json; that file read
 questions             claims as questions: where a number must lie, and the word that answers

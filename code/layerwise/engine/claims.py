@@ -5,17 +5,19 @@ names the variables that the id runs over, each an entry of `sets` (or an attrib
 variable, written `size.layers`). In the templates `{size}` is the name of a member as it stands
 in ids, `{size[slug]}` one of its attributes. `readings` are other readings of the claim's rule, as
 {text: statistic}: where the stated one differs from print, they say which one gives it, if any.
-`same` is the other place that prints a stored number, `identity` a number that no measurement can
-change, `against` what denies a statement: FILE#/pointer of published labels, or a place in words.
-An attribute `tolerance` of a member goes before that of the entry.
+`where` is the place, or the list of all places that print one fact; `also` has the further places
+of single members, as {id: [place, ...]}. `same` is the other place that prints a stored number,
+`identity` a number that no measurement can change. A statement that the published material denies
+has its words in `quote`, and in `against` what denies it: FILE#/pointer of a published label, a
+quotation, or a place in words. An attribute `tolerance` of a member goes before that of the entry.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Required, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 from typing_extensions import TypedDict
 
@@ -25,6 +27,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
 
 FULL: Literal["full"] = "full"
+MOST_QUOTED = 25  # words of a quotation
 Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
 # How many are printed, below 0 of rounded thousands; or "full": every digit is published.
 Decimals = Annotated[int, Field(ge=-20, le=20)] | Literal["full"]
@@ -41,11 +44,13 @@ class Document(Strict):
 
     Attributes:
         file: its path in the papers' repository; a folder where the claims say which file.
+        commit: of that repository, if the file is of another than the pinned one.
     """
 
     kind: DocumentKind
     title: str
     file: str
+    commit: NotRequired[Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]]
 
 
 class Ledger(Strict):
@@ -79,6 +84,26 @@ class Table(Strict):
     cells: dict[Any, Any]
 
 
+def _few_words(text: str) -> str:
+    if len(text.split()) > MOST_QUOTED:
+        raise ValueError(f"a quotation has at most {MOST_QUOTED} words, found {len(text.split())}")
+    return text
+
+
+class Quote(Strict):
+    """Words of a document as they stand there, in one line.
+
+    Attributes:
+        file: its path in the papers' repository; of an entry by default the document's.
+        commit: of that repository, if it is not the pinned one.
+    """
+
+    text: Annotated[str, AfterValidator(_few_words)]
+    line: Annotated[int, Field(ge=1)]
+    file: str
+    commit: NotRequired[str]
+
+
 class Same(Strict):
     """The other place that prints a stored number."""
 
@@ -97,10 +122,12 @@ Entry = TypedDict(
         "tolerance": str,
         "readings": dict[str, str],
         "same": Same,
-        "against": list[str],
+        "quote": dict[str, Any],
+        "against": list[str | dict[str, Any]],
         "identity": bool,
         "unpublished": bool,
-        "where": Words,
+        "where": Words | list[str],
+        "also": dict[str, list[str]],
         "quantity": Words,
         "statistic": Words,
         "source_file": Words,
@@ -137,7 +164,8 @@ class Claim:
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
     same: Same | None = None
     identity: bool = False
-    against: Sequence[str] = ()
+    quote: Quote | None = None  # of a statement that is denied; its file is always there
+    against: Sequence[str | Quote] = ()  # what denies it
     unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
     unmeasured: str | None = None  # why no measurement of ours can answer it
 
@@ -187,12 +215,23 @@ def _expand(
 ) -> list[Claim]:
     try:
         every = _combinations(document.get("sets", {}), entry.get("for", {}))
-        return [_claim(document, entry, variables, published) for variables in every]
+        claims = [_claim(document, entry, variables, published) for variables in every]
+        _require_members(entry.get("also", {}), claims)
+        return claims
     except ValidationError as error:
         problem = explained(error)
     except LayerwiseError as error:
         problem = str(error)
     raise LayerwiseError(f"{path}: claim {entry['id']:.80}: {problem}")
+
+
+def _require_members(further: Iterable[str], claims: Sequence[Claim]) -> None:
+    """Refuse further places of a claim that the entry does not have."""
+    ids = {claim.id for claim in claims}
+    if unknown := [name for name in further if name not in ids]:
+        raise LayerwiseError(
+            f"`also` must name claims of its entry, {unknown[0]!r:.80} is none of them; correct it"
+        )
 
 
 def _combinations(sets: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, _Member]]:
@@ -267,20 +306,43 @@ def _claim(
             "a claim must have a printed value, found none; what was never saved is no claim, "
             "remove it"
         )
-    given = {k: v for k, v in entry.items() if k not in ("for", "printed") and v is not None}
+    apart = ("for", "printed", "also", "quote", "against")
+    given = {k: v for k, v in entry.items() if k not in apart and v is not None}
     found = {"source_file": file, "source_key": key, **_filled(given, variables)}
+    places = found.get("where", "")
+    further = entry.get("also", {}).get(found["id"], [])
+    found["where"] = "; ".join([*([places] if isinstance(places, str) else places), *further])
     found["quantity"] = in_words(found.get("quantity", ""))
     if isinstance(found.get("decimals"), str):  # of a template
         found["decimals"] = _number_or_text(found["decimals"])
     tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]
     if tolerances:
         found["tolerance"] = tolerances[0]
-    found["against"] = [_said_by(place, published) for place in found.get("against", ())]
+    if ("against" in entry) != ("quote" in entry):
+        raise LayerwiseError(
+            "a denied statement has its words in `quote` and what denies them in `against`, found "
+            "one of the two; add the other"
+        )
+    own = {k: v for k, v in ledger["document"].items() if k in ("file", "commit")}
+    denials = _filled(entry.get("against", []), variables)
+    found["against"] = [
+        _said_by(denial, published) if isinstance(denial, str) else _quote(denial, own)
+        for denial in denials
+    ]
+    if "quote" in entry:
+        found["quote"] = _quote(_filled(entry["quote"], variables), own)
     for selected in (found.get("statistic"), *found.get("readings", {}).values()):
         if selected is not None:
             statistic_parts(selected)
     kind = ledger["document"]["kind"]
     return Claim(**found, paper=ledger["paper"], document=kind, printed=printed)
+
+
+def _quote(filled: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """A quotation with its file, the document's own by default; its line, if text, as a number."""
+    place = own if "file" not in filled else {}
+    line = filled.get("line")
+    return {**place, **filled, "line": _number_or_text(line) if isinstance(line, str) else line}
 
 
 def _said_by(place: str, published: Published) -> str:

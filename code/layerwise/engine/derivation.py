@@ -37,11 +37,11 @@ class Rule:
     A table may hold the function itself where its docstring has these words.
     """
 
-    function: Function
+    function: Callable[..., Any]
     says: str
 
-    def __call__(self, entry: Any) -> Any:
-        return self.function(entry)
+    def __call__(self, *entries: Any, **options: Any) -> Any:
+        return self.function(*entries, **options)
 
 
 Rules = Mapping[str, Function]  # by key; a `Rule` is such a function too
@@ -56,6 +56,13 @@ def words_of(rule: Any) -> str:
         return words_of(rule.func)
     says = rule.says if hasattr(rule, "says") else inspect.getdoc(rule) or ""
     return " ".join(says.partition("\n\n")[0].split())
+
+
+def module_of(rule: Any) -> str:
+    """Return the name of the module that a rule is written in."""
+    if isinstance(rule, partial):
+        return module_of(rule.func)
+    return module_of(rule.function) if isinstance(rule, Rule) else str(rule.__module__)
 
 
 def for_each_group(groups: Callable[[Any], Mapping[str, Any]], rule: Function) -> Rule:
@@ -227,8 +234,21 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
     return found
 
 
-def rule_at(document: Document, evidence: Evidence, key: str) -> Callable[[], Any] | None:
-    """The bound rule that gives what stands at a JSON Pointer; None for what no rule derives."""
+@dataclass(frozen=True)
+class Origin:
+    """What gives a number: a rule, bound to its entry, and how to take the number from its value.
+
+    Attributes:
+        rule: the rule, whose words say what is computed.
+        compute: gives the number.
+    """
+
+    rule: Callable[..., Any]
+    compute: Callable[[], Any]
+
+
+def rule_at(document: Document, evidence: Evidence, key: str) -> Origin | None:
+    """Return what gives the value at a JSON Pointer; None for what no rule derives."""
     found = {
         start: compute
         for start, compute in document.thunks(evidence)
@@ -237,12 +257,15 @@ def rule_at(document: Document, evidence: Evidence, key: str) -> Callable[[], An
     if not found:
         return None
     start = max(found, key=len)  # a table of rules may have a rule of its own beside it
-    compute = found[start]
+    rule = compute = found[start]
     for name in split_pointer(key[len(start) :]):
         value = compute()
         below = value[int(name)] if isinstance(value, list) else value[name]
-        compute = below if callable(below) else partial(_part, compute, pointer(name))
-    return compute
+        if callable(below):
+            rule = compute = below
+        else:
+            compute = partial(_part, compute, pointer(name))
+    return Origin(rule, compute)
 
 
 def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:

@@ -1,11 +1,16 @@
-"""The papers' central claims, all graded by one rule from words and verdicts.
+"""The papers' central claims, all graded by one rule from the answers to questions.
 
-`claims/headlines.yaml` has what is said, where, the questions that it asks, the printed words that
-say it, and the printed numbers it rests on; it names no rule and no grade. Two things are said of a
-headline: how many of its numbers are as printed, and how the claim fares.
+`claims/headlines.yaml` has what is said, where, the questions that it asks, and the printed numbers
+it rests on; it names no rule and no grade. Two things are said of a headline: how many of its
+numbers are as printed, and how the claim fares.
+
+A printed word, sign or bound decides no grade by itself. What it says is asked as a question, and
+the interval of the number answers: so a sign that lies inside its own interval concludes nothing,
+and no grade hangs on one value.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
@@ -26,24 +31,28 @@ from layerwise.engine.sentences import (
 from layerwise.engine.verdicts import VERDICTS, at
 from layerwise.shapes import Flag, Paper, Strict
 
-STANDS, DEPENDS, UNDECIDED = "stands", "depends on a choice", "undecided"
-NOT, NEEDS_WEIGHTS = "does not follow", "needs the weights"
+STANDS, DEPENDS, SOME = "stands", "depends on a choice", "holds for some of its models"
+UNDECIDED, NOT = "undecided", "does not follow"
+NEEDS_WEIGHTS, CANNOT = "needs the weights", "cannot be answered"
 # A claim has the first of these that applies.
 GRADES = {
-    NOT: "the published numbers contradict the words that state it, or answer its questions no, as "
-    "the papers asked them",
+    NOT: "its questions are answered no, as the papers asked them",
     STANDS: "its questions are answered yes, as the papers asked them and under every other choice "
     "that could be computed",
     DEPENDS: "they are answered yes under one analysis choice, and not under another",
-    NEEDS_WEIGHTS: "what is published gives no interval, or too few units, to answer yes or no",
+    SOME: "of the models that the claim names, some answer yes and others do not",
+    CANNOT: "so few units could not answer its questions, whatever they showed",
+    NEEDS_WEIGHTS: "what is published gives single numbers without an interval",
     UNDECIDED: "under no analysis choice are they answered yes, and the papers' own numbers do "
     "not say no",
 }
 # The words of an answer (`engine.questions`), and the choice that the papers made.
-YES, NO, OPEN, TOO_FEW = "yes", "no", "undecided", "too few"
-Word: Any = Literal[YES, NO, OPEN, TOO_FEW]
+YES, NO, OPEN, TOO_FEW, NEVER = "yes", "no", "undecided", "too few", "cannot be answered"
+Word: Any = Literal[YES, NO, OPEN, TOO_FEW, NEVER]
 PUBLISHED = "published"
 ALONE = "yes_alone_under"  # what conditions may ask of a headline's questions, beside their words
+WIDER = 1.05  # times an interval's width, from which it is worth a word
+MOST_DRAWS = 0.5  # share of the random draws that must answer yes for a yes to say nothing
 
 
 class Ask(Strict, total=False):
@@ -66,22 +75,21 @@ class Asked(Entry, total=False):
     """An entry of headlines.yaml."""
 
     paper: Required[Paper]
+    source: Required[Literal["paper", "notebooks"]]
     where: Required[str]
     short: Required[str]
     says: Required[str]
     asks: Required[list[Ask]]
-    concludes: list[str]
     values: dict[str, str]
     reason: Required[list[Sentence]]
     caveats: list[Caveat]
 
 
 class ClaimPart(Strict):
-    """What a headline rests on: a claim with its verdict, and whether it concludes."""
+    """What a headline rests on: a claim with its verdict."""
 
     claim: str
     verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
-    concludes: Flag
 
 
 class QuestionPart(Strict):
@@ -94,12 +102,21 @@ class QuestionPart(Strict):
 Part = ClaimPart | QuestionPart
 
 
+class Drawn(Strict):
+    """How many draws of random weights there are, and how many answer yes, or not at all."""
+
+    draws: int
+    yes: int
+    unanswered: int
+
+
 @dataclass(frozen=True)
 class Headline:
     """A central claim of a paper, and how it fares.
 
     Attributes:
         id: p1.neutral, ...; in the papers' order.
+        source: whether a paper says it, or only the notebooks that it grew from.
         short: the claim in ten words; `says`: with its numbers; `where`: the places that make it.
         grade: one of GRADES; `numbers`: how many of its printed numbers are as printed.
         reason: the sentences whose conditions hold, numbers filled in.
@@ -107,13 +124,16 @@ class Headline:
         power: what so few units can tell, where they do not answer as the claim says; else empty.
         parts: what it rests on.
         choices: {choice: word} of its questions together.
-        without: {part: grade} without one part, where that is another grade.
-        as_random: whether random weights answer yes as well, so that a yes says nothing.
+        models: {model: word} of its questions together, as the papers asked them, where the claim
+            names several models and is about each of them; else empty.
+        as_random: whether random weights answer yes as well, so that a yes says nothing; `drawn`:
+            how many draws do, None without draws.
         asked: its questions.
     """
 
     id: str
     paper: Paper
+    source: Literal["paper", "notebooks"]
     where: str
     short: str
     says: str
@@ -124,8 +144,9 @@ class Headline:
     power: str
     parts: list[Part]
     choices: dict[str, Word]
-    without: dict[str, Literal[tuple(GRADES)]]  # type: ignore[valid-type]
+    models: dict[str, Word]
     as_random: Flag
+    drawn: Drawn | None
     asked: list[str]
 
 
@@ -142,17 +163,17 @@ def headlines(
         records: judged claims.
         documents: the statistics of the same source, {analysis: {document: result}}.
         entries: `read_headlines`.
-        control: the documents of each draw of random weights: a question that some of these
-            answer as well says nothing.
+        control: the documents of each draw of random weights: a yes that most of them give as well
+            says nothing.
         undefined: {statistic: reason}, of these documents: an answer that the numbers do not give
             is given with the reason.
     """
     known = {record["id"]: record for record in records}
-    found = []
+    graded = []
     for entry in entries:
         with of_entry("headline", entry):
-            found.append(_headline(entry, known, documents, control, undefined or {}))
-    return found
+            graded.append(_headline(entry, known, documents, control, undefined or {}))
+    return graded
 
 
 def read_headlines(folder: Path) -> list[dict[str, Any]]:
@@ -167,36 +188,40 @@ def _headline(
     control: Sequence[Mapping[str, Any]],
     undefined: Mapping[str, str],
 ) -> Headline:
-    wanted = named_and_matching(entry, known)
-    concluding = [known[claim] for claim in entry.get("concludes", [])]
+    claims = named_and_matching(entry, known)
     asks = [(ask, answers(ask, documents)) for ask in entry["asks"]]
-    together = conjunction([words for _, words in asks])
-    as_random = any(
-        conjunction([answers(ask, draw) for ask in entry["asks"]]).get(PUBLISHED) == YES
-        for draw in control
-    )
-    given = grade(concluding, together, as_random=as_random)
-    words = {"grade": Value(given), ALONE: Value(yes_alone_under(together)), **_words_of(asks)}
+    choices = conjunction([words for _, words in asks])
+    models = words_by_model(entry["asks"], documents)
+    drawn = count_draws(entry["asks"], control)
+    as_random = is_as_random(drawn)
+    own_grade = grade(choices, models, as_random=as_random)
+    words = {"grade": Value(own_grade), ALONE: Value(yes_alone_under(choices)), **_words_of(asks)}
     values = values_of(entry, known, documents, words)
     stated = {name: value for name, value in values.items() if name not in words}
     return Headline(
-        **{name: entry[name] for name in ("id", "paper", "where", "short")},
+        **{name: entry[name] for name in ("id", "paper", "source", "where", "short")},
         says=fill(entry["says"], stated),
-        grade=given,
-        numbers=count_as_printed(wanted),
+        grade=own_grade,
+        numbers=count_as_printed(claims),
         reason=" ".join([said(entry["reason"], values), *unanswered(entry, undefined)]).strip(),
         caveats=[
-            f"{one['says'].removesuffix('.')} ({one['where']})." for one in entry.get("caveats", [])
+            f"{caveat['says'].removesuffix('.')} ({caveat['where']})."
+            for caveat in entry.get("caveats", [])
         ],
-        power=power_of(entry["asks"], documents),
-        parts=[*_claims(wanted, concluding), *_questions(asks)],
-        choices=together,
-        without={
-            part: other
-            for part, other in _without_each(concluding, asks, as_random)
-            if other != given
-        },
+        power=" ".join(
+            filter(None, [power_of(entry["asks"], documents), too_small(entry["asks"], documents)])
+        ),
+        parts=[
+            *(ClaimPart(claim=claim["id"], verdict=claim["verdict"]) for claim in claims),
+            *(
+                QuestionPart(question=ask["question"], word=answer.get(PUBLISHED))
+                for ask, answer in asks
+            ),
+        ],
+        choices=choices,
+        models=models,
         as_random=as_random,
+        drawn=drawn,
         asked=[ask["question"] for ask in entry["asks"]],
     )
 
@@ -204,69 +229,99 @@ def _headline(
 # --- the one rule ---------------------------------------------------------------------------------
 
 
-def grade(
-    concluding: Sequence[Record], words: Mapping[str, str], *, as_random: bool = False
-) -> str:
+def grade(choices: Mapping[str, str], models: Mapping[str, str], *, as_random: bool = False) -> str:
     """How a claim fares.
 
     Arguments:
-        concluding: the printed words that state it: one that falls is the papers' own no.
-        words: of its questions together, by choice.
+        choices: {choice: word} of its questions together.
+        models: {model: word}, as the papers asked, of a claim on each of several models.
         as_random: a yes is no evidence, as random weights give it too.
     """
-    published = words.get(PUBLISHED)
-    if any(stands(record) is False for record in concluding) or published == NO:
-        return NOT
+    published = choices.get(PUBLISHED)
+    in_part = YES in models.values() and not as_random
+    if published == NO:
+        return SOME if in_part else NOT
     if as_random:
         return UNDECIDED
-    answered = {word for word in words.values() if word != TOO_FEW}
+    answered = {word for word in choices.values() if word not in (TOO_FEW, NEVER)}
     if YES in answered:
         return STANDS if answered == {YES} and published == YES else DEPENDS
-    return NEEDS_WEIGHTS if published in (None, TOO_FEW) else UNDECIDED
+    if in_part:
+        return SOME
+    return {None: NEEDS_WEIGHTS, TOO_FEW: NEEDS_WEIGHTS, NEVER: CANNOT}.get(published, UNDECIDED)
 
 
 def answers(ask: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[str, str]:
     """The word of a quantifier by choice; empty where the source answers nothing.
 
-    Under a choice that bears on some models alone, the others keep the word of the papers' way. A
-    value of too few units confirms nothing; one that lies elsewhere leaves the claim open.
+    Under a choice that bears on some models alone, the others keep the word of the papers' way.
     """
-    found = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
-    by_model = {model: dict(_cells(choices)) for model, choices in found.items()}
+    by_model = _words_by_choice(ask, documents)
     models = ask.get("of", list(by_model))
     if not models or any(PUBLISHED not in by_model.get(model, {}) for model in models):
         return {}
-    wanted = ask.get("answer", YES)
     need = ask.get("at_least", len(models))
     choices = dict.fromkeys(choice for model in models for choice in by_model[model])
     return {
-        choice: quantified([_word(by_model[model], choice, wanted) for model in models], need)
+        choice: quantified(
+            [by_model[model].get(choice, by_model[model][PUBLISHED]) for model in models], need
+        )
         for choice in choices
     }
 
 
 def quantified(words: Sequence[str], need: int) -> str:
-    """Yes where as many models answer it as are needed, no where too few still could."""
-    sure = sum(word == YES for word in words)
-    could = sum(word != NO for word in words)
-    if sure >= need:
+    """Yes where as many models answer it as are needed, no where too few still could.
+
+    A model that could never answer is asked for nothing.
+    """
+    able = [word for word in words if word != NEVER]
+    if not able:
+        return NEVER
+    need = min(need, len(able))
+    if able.count(YES) >= need:
         return YES
-    if could < need:
+    if len(able) - able.count(NO) < need:
         return NO
-    return TOO_FEW if all(word in (YES, NO, TOO_FEW) for word in words) else OPEN
+    return OPEN if OPEN in able else TOO_FEW
 
 
 def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """The words of several quantifiers together; a choice that one of them has not leaves it be."""
+    """The words of several quantifiers together; a choice that one of them has not leaves it be.
+
+    One that can never be answered holds the others neither up nor down.
+    """
     if not all(asked):
         return {}
     choices = dict.fromkeys(choice for words in asked for choice in words)
-    found = {}
-    for choice in choices:
-        every = [words.get(choice, words[PUBLISHED]) for words in asked]
-        order = (NO, OPEN, TOO_FEW, YES)
-        found[choice] = next(word for word in order if word in every)
-    return found
+    return {
+        choice: _weakest(words.get(choice, words[PUBLISHED]) for words in asked)
+        for choice in choices
+    }
+
+
+def _weakest(words: Any) -> str:
+    """The word of a conjunction."""
+    given = set(words)
+    return next(word for word in (NO, OPEN, TOO_FEW, YES, NEVER) if word in given)
+
+
+def words_by_model(
+    asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]
+) -> dict[str, str]:
+    """The word of each model that a claim is about, as the papers asked.
+
+    Empty for a claim that names one model or none, or counts how many of them answer.
+    """
+    named = [ask for ask in asks if "of" in ask and "at_least" not in ask]
+    words: dict[str, list[str]] = {}
+    for ask in named:
+        by_model = _words_by_choice(ask, documents)
+        for model in ask["of"]:
+            words.setdefault(model, []).append(by_model.get(model, {}).get(PUBLISHED, TOO_FEW))
+    if len(named) < len(asks) or len(words) < 2:
+        return {}
+    return {model: _weakest(given) for model, given in words.items()}
 
 
 def yes_alone_under(words: Mapping[str, str]) -> str:
@@ -275,43 +330,64 @@ def yes_alone_under(words: Mapping[str, str]) -> str:
     return yes[0] if len(yes) == 1 else ""
 
 
+def count_draws(
+    asks: Sequence[Mapping[str, Any]], control: Sequence[Mapping[str, Any]]
+) -> Drawn | None:
+    """What draws of random weights answer to all of these together."""
+    if not control:
+        return None
+    words = Counter(
+        conjunction([answers(ask, draw) for ask in asks]).get(PUBLISHED, "") for draw in control
+    )
+    unable = words[""] + words[TOO_FEW] + words[NEVER]
+    return Drawn(draws=len(control), yes=words[YES], unanswered=unable)
+
+
+def is_as_random(drawn: Drawn | None) -> bool:
+    """Whether at least half of the draws that answer at all answer yes."""
+    if drawn is None or not drawn["yes"]:
+        return False
+    return drawn["yes"] >= MOST_DRAWS * (drawn["draws"] - drawn["unanswered"])
+
+
 def count_as_printed(records: Sequence[Record]) -> str:
     """How many of the printed numbers are as printed, of those that could be compared.
 
     A number that several places print counts once.
     """
     once = {
-        (one["provenance"]["statistic"] or one["id"], str(one["published"])): one for one in records
+        (record["provenance"]["statistic"] or record["id"], str(record["published"])): record
+        for record in records
     }
-    known = [found for found in map(stands, once.values()) if found is not None]
+    known = [standing for standing in map(stands, once.values()) if standing is not None]
     if not records:
         return "no printed number"
     return f"{sum(known)} of {len(known)} as printed" if known else "none could be compared"
 
 
-def _cells(choices: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Answers by choice, `choice/part` where parts are left out."""
-    for choice, found in choices.items():
-        if "word" in found:
-            yield choice, found
-        else:
-            yield from ((f"{choice}/{part}", answer) for part, answer in found.items())
+def _words_by_choice(
+    ask: Mapping[str, Any], documents: Mapping[str, Any]
+) -> dict[str, dict[str, str]]:
+    """{model: {choice: word}}, a word being yes where the answer is what the claim says.
 
-
-def _word(cells: Mapping[str, Mapping[str, Any]], choice: str, wanted: str) -> str:
-    """Yes where the answer is the one that the claim says."""
-    cell = cells.get(choice, cells[PUBLISHED])
-    if cell["word"] == TOO_FEW and choice != PUBLISHED:
-        elsewhere = cell["in_range"] is not (wanted == YES)
-        return OPEN if elsewhere else TOO_FEW
-    opposite = {YES: NO, NO: YES}
-    word: str = cell["word"]
-    return word if wanted == YES else opposite.get(word, word)
+    A choice is `choice/part` where parts are left out.
+    """
+    models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
+    turned = {} if ask.get("answer", YES) == YES else {YES: NO, NO: YES}
+    words: dict[str, dict[str, str]] = {}
+    for model, choices in models.items():
+        words[model] = {}
+        for choice, answer in choices.items():
+            parts = {choice: answer} if "word" in answer else answer
+            for part, cell in parts.items():
+                name = choice if "word" in answer else f"{choice}/{part}"
+                words[model][name] = turned.get(cell["word"], cell["word"])
+    return words
 
 
 def unanswered(entry: Mapping[str, Any], undefined: Mapping[str, str]) -> list[str]:
     """A sentence for each answer, as the papers asked, that the numbers do not give."""
-    found = []
+    sentences = []
     for ask in entry["asks"]:
         start, end = f"questions:{ask['question']}:/models/", f"/{PUBLISHED}"
         for place, why in undefined.items():
@@ -319,8 +395,8 @@ def unanswered(entry: Mapping[str, Any], undefined: Mapping[str, str]) -> list[s
             named = place == f"{start}{model}{end}"
             if named and model in ask.get("of", [model]):
                 question = ask["question"].replace("_", " ")
-                found.append(f"{question} of {model} has no answer: {why}.")
-    return found
+                sentences.append(f"{question} of {model} has no answer: {why}.")
+    return sentences
 
 
 # --- what so few units can tell -------------------------------------------------------------------
@@ -331,7 +407,8 @@ def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) ->
 
     Of several models with as many units it is one range.
     """
-    found: dict[str, list[float]] = {}
+    sizes: dict[str, list[float]] = {}
+    times_wider = []
     for ask in asks:
         if answers(ask, documents).get(PUBLISHED) == YES:
             continue
@@ -341,10 +418,37 @@ def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) ->
             power = at(documents, f"power:{ask['question']}:{pointer('models', model, PUBLISHED)}")
             if cell is None or power is None or power["smallest"] is None:
                 continue
-            if cell["word"] not in (ask.get("answer", YES), TOO_FEW):
-                found.setdefault(power["told"], []).append(power["smallest"])
-    said_of = [f"{told} {_least(sizes)}" for told, sizes in found.items()]
-    return f"With 80% power in a two-sided test at 5%, {'; '.join(said_of)}." if said_of else ""
+            if cell["word"] not in (ask.get("answer", YES), TOO_FEW, NEVER):
+                sizes.setdefault(power["told"], []).append(power["smallest"])
+                times_wider += [power["wider"]] if "taken as independent" in power["told"] else []
+    told = [f"{units}{_least(smallest)}" for units, smallest in sizes.items()]
+    wider = _wider(times_wider)
+    return f"With 80% power at 5%, {'; '.join(told)}{wider}." if told else ""
+
+
+def _wider(times: Sequence[float]) -> str:
+    """By how much resampled intervals are wider than those of independent units."""
+    if not times or max(times) < WIDER:
+        return ""
+    low, high = (f"{size:.1f}" for size in (min(times), max(times)))
+    by = low if low == high else f"{low} to {high}"
+    return f" (the resampled intervals are {by} times as wide as independence gives)"
+
+
+def too_small(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:
+    """A sentence for every question whose units could not answer it, with the number that could."""
+    sentences = {}
+    for ask in asks:
+        models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
+        for model in ask.get("of", models):
+            cell = models.get(model, {}).get(PUBLISHED)
+            if cell is not None and cell["word"] == NEVER:
+                question = ask["question"].replace("_", " ")
+                sentences[question] = (
+                    f"{cell['n']} {cell['unit']} cannot answer the question of {question}, "
+                    f"whatever they show; it takes {cell['fewest']}."
+                )
+    return " ".join(sentences.values())
 
 
 def _least(sizes: Sequence[float]) -> str:
@@ -353,38 +457,8 @@ def _least(sizes: Sequence[float]) -> str:
     return f"{low} or more" if low == high else f"{low} to {high} or more, depending on the model"
 
 
-def _without_each(
-    concluding: Sequence[Record],
-    asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]],
-    as_random: bool,
-) -> Iterator[tuple[str, str]]:
-    """Name and grade without each printed word and each question in turn."""
-    words = conjunction([of for _, of in asks])
-    for record in concluding:
-        others = [one for one in concluding if one is not record]
-        yield record["id"], grade(others, words, as_random=as_random)
-    for number, (ask, _) in enumerate(asks):
-        others = [of for place, (_, of) in enumerate(asks) if place != number]
-        if others:
-            name = " of ".join([ask["question"], ", ".join(ask.get("of", ["all"]))])
-            yield name, grade(concluding, conjunction(others), as_random=as_random)
-
-
 def _words_of(
     asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]],
 ) -> dict[str, Value]:
     """The questions' words as conditions name them."""
     return {ask["question"]: Value(words.get(PUBLISHED)) for ask, words in asks}
-
-
-def _claims(records: Sequence[Record], concluding: Sequence[Record]) -> list[Part]:
-    return [
-        ClaimPart(claim=one["id"], verdict=one["verdict"], concludes=one in concluding)
-        for one in records
-    ]
-
-
-def _questions(asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]]) -> list[Part]:
-    return [
-        QuestionPart(question=ask["question"], word=words.get(PUBLISHED)) for ask, words in asks
-    ]

@@ -15,8 +15,10 @@ from layerwise.engine.headlines import Word, headlines, read_headlines
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import HEADER, Published, read_table
+from layerwise.engine.questions.question import Question
 from layerwise.engine.stored import judge_stored, read_stored
 from layerwise.engine.story import read_story, story
+from layerwise.engine.strip import read_strip, strip_rows
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
@@ -28,6 +30,9 @@ class Answer(Loose):
 
     word: Word
     in_range: bool
+    n: int
+    unit: str
+    fewest: int
 
 
 class Answers(Loose):
@@ -41,6 +46,7 @@ class Detected(Loose):
 
     smallest: float | None
     told: str | None
+    wider: NotRequired[float | None]
 
 
 class Power(Loose):
@@ -125,12 +131,17 @@ def statistics_of(
     return Statistics(source, documents, **parts, origins=origins, published=published)
 
 
-def judge_ledger(claims: Path, sides: Sides, published: Published) -> dict[str, Any]:
+def judge_ledger(
+    claims: Path, sides: Sides, published: Published, questions: Mapping[str, Question]
+) -> dict[str, Any]:
     """Judge every claim and every stored file.
 
+    Arguments:
+        questions: by name, those that the headlines ask.
+
     Returns:
-        `claims`, the records; `headlines`, `findings` and `story` on them; `stored`, a line for
-        each result file.
+        `claims`, the records; `headlines`, `strip`, `findings` and `story` on them; `stored`, a
+        line for each result file.
     """
     records = [
         judge(claim, sides.results, sides.replicates, sides.draws)
@@ -148,12 +159,14 @@ def judge_ledger(claims: Path, sides: Sides, published: Published) -> dict[str, 
         argued=results.source == "published",
     )
     told = story(records, results.documents, graded, read_story(claims))
+    rows = strip_rows(graded, records, results.documents, questions, read_strip(claims))
     stored = [
         judge_stored(entry, published, sides.results, sides.replicates, sides.draws)
         for entry in read_stored(claims)
     ]
     return {
         "headlines": [asdict(headline) for headline in graded],
+        "strip": [asdict(row) for row in rows],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in told],
         "stored": [asdict(file) for file in stored],

@@ -79,7 +79,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
         tables | dict(paper.rules), published, draws or Draws(N_RESAMPLES, LEVEL, SEED)
     )
     sides = Sides(statistics_of(PRINT, analyses, published), [], [])
-    judged = judge_ledger(folder / LEDGER, sides, published)
+    judged = judge_ledger(folder / LEDGER, sides, published, paper.questions)
     known = table_hashes(folder / NUMBERS, names)
     document = {
         "source": PRINT,

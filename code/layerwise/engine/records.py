@@ -13,6 +13,7 @@ from layerwise.engine.headlines import Headline, grade
 from layerwise.engine.published import Number
 from layerwise.engine.stored import Stored
 from layerwise.engine.story import Paragraph
+from layerwise.engine.strip import Row
 from layerwise.engine.verdicts import TOLERANCES, VERDICTS, count_verdicts
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_there, read_json, sha256_of
@@ -22,7 +23,13 @@ from layerwise.shapes import Loose, Paper, Whole, require_shape
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
-SHAPES = {"headlines": Headline, "findings": Finding, "story": Paragraph, "stored": Stored}
+SHAPES = {
+    "headlines": Headline,
+    "findings": Finding,
+    "story": Paragraph,
+    "strip": Row,
+    "stored": Stored,
+}
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
 
 
@@ -102,6 +109,7 @@ class Judged(Loose):
     headlines: list[dict[str, Any]]
     findings: list[dict[str, Any]]
     story: list[dict[str, Any]]
+    strip: list[dict[str, Any]]
     stored: list[dict[str, Any]]
     claims: list[Record]
     runs: NotRequired[dict[str, dict[str, Any]]]
@@ -165,14 +173,12 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
 
 
 def _require_own_grades(path: Path, document: dict[str, Any]) -> None:
-    """Grade every headline again from its verdicts and answers, and refuse another grade."""
-    claims = {record["id"]: record for record in document["claims"]}
+    """Grade every headline again from its answers, and refuse another grade."""
     for headline in document["headlines"]:
-        concluding = [claims[part["claim"]] for part in headline["parts"] if part.get("concludes")]
-        own = grade(concluding, headline["choices"], as_random=headline["as_random"])
+        own = grade(headline["choices"], headline["models"], as_random=headline["as_random"])
         if headline["grade"] != own:
             raise LayerwiseError(
-                f"{path}: headline {headline['id']}: by its verdicts and answers the grade is "
+                f"{path}: headline {headline['id']}: by its answers the grade is "
                 f"{own!r}, found {headline['grade']!r}; {AGAIN}"
             )
 

@@ -31,7 +31,7 @@ class Entry(Strict, total=False):
 
 
 def read_entries(path: Path, shape: Any, *, optional: bool = False) -> list[dict[str, Any]]:
-    """The entries of `headlines.yaml`, `findings.yaml` or `story.yaml`, under that name.
+    """The entries of a list of the ledger, `headlines.yaml` for one, under the file's name.
 
     Args:
         optional: a paper may have no such file, and then no entries.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from layerwise.engine.claims import FULL, Claim, statistic_parts
+from layerwise.engine.claims import FULL, Claim, Quote, statistic_parts
 from layerwise.engine.origins import Origins, prefixes
 from layerwise.engine.published import DATASET, PROMPTS, Published, split_pointer
 from layerwise.errors import LayerwiseError
@@ -300,9 +300,19 @@ def _judge_statement(claim: Claim) -> tuple[str, str | None] | None:
     """The verdict of a claim that no statistic answers."""
     if claim.kind == "declared":
         return "declared", claim.why
-    if claim.against:
-        return "contradicted", "; ".join([*claim.against, *([claim.why] if claim.why else [])])
+    if claim.quote is not None:
+        passages = [_passage(denial) for denial in claim.against]
+        denied = "; ".join([*passages, *([claim.why] if claim.why else [])])
+        return "contradicted", f"{_passage(claim.quote)}; but {denied}"
     return ("not checkable", claim.why) if claim.statistic is None else None
+
+
+def _passage(quote: Quote | str) -> str:
+    """The words of a quotation with their place; a place in words as it is."""
+    if isinstance(quote, str):
+        return quote
+    at_commit = f" at {quote['commit'][:7]}" if "commit" in quote else ""
+    return f'"{quote["text"]}" ({quote["file"]}{at_commit}, line {quote["line"]})'
 
 
 def _judge_measured(

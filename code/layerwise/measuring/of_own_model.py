@@ -37,6 +37,7 @@ class Measuring:
         published: for what the notebooks typed of other models.
         without: the parts to leave out, `gains` or `spectral`.
         template: what every statement is put into.
+        seconds: how long the passes over all texts are expected to take.
     """
 
     pairs: StatementPairs
@@ -47,6 +48,7 @@ class Measuring:
     published: Published
     without: Sequence[str] = ()
     template: Wrapping = "none"
+    seconds: float | None = None
 
     def of(self, checkpoint: Checkpoint, folder: Path) -> Measured:
         """The numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
@@ -76,7 +78,12 @@ class Measuring:
     def _of(self, checkpoint: Checkpoint, folder: Path, without: Sequence[str]) -> Measured:
         sampled = sampled_layers(checkpoint.n_layers, layers=self.layers)
         states = extract(
-            checkpoint, self.pairs.statements, self.prompts, folder, template=self.template
+            checkpoint,
+            self.pairs.statements,
+            self.prompts,
+            folder,
+            template=self.template,
+            seconds=self.seconds,
         )
         spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
         with workers.dropped(spectra.values()):

@@ -42,6 +42,7 @@ def extract(
     *,
     template: Wrapping = "none",
     tokens_per_batch: int = 2048,
+    seconds: float | None = None,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
 
@@ -57,6 +58,7 @@ def extract(
     Args:
         template: what every statement is put into before it is tokenised (see `render`).
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
+        seconds: how long all passes are expected to take; the time left begins with it.
 
     Raises:
         LayerwiseError: before anything runs, for a text that is too short or too long, too little
@@ -100,7 +102,7 @@ def extract(
         todo = [number for number in range(len(partial.batches)) if number not in done]
         with attention_kernel(checkpoint.model, index["attention"]):
             mine = todo[processes.rank :: processes.count]
-            _run_all(checkpoint, partial, mine, texts, ids)
+            _run_all(checkpoint, partial, mine, texts, ids, seconds)
         processes.wait()
         if processes.rank == 0:
             partial.publish(index)
@@ -143,6 +145,11 @@ class _Processes:
         return value
 
 
+def wait_for_all(checkpoint: Checkpoint) -> None:
+    """Wait until every process of a launcher has come here; one alone goes on at once."""
+    _Processes.of(checkpoint).wait()
+
+
 def _partial(
     checkpoint: Checkpoint, ids: dict[str, list[Ids]], folder: Path, index: dict[str, Any]
 ) -> Partial:
@@ -161,6 +168,7 @@ def _run_all(
     numbers: Sequence[int],
     texts: dict[str, Sequence[str]],
     ids: dict[str, list[Ids]],
+    seconds: float | None,
 ) -> None:
     """Run and keep batches, counted in tokens: short statements come first, long prompts last."""
 
@@ -169,8 +177,9 @@ def _run_all(
 
     sizes, room = [len(one.members) * one.length for one in partial.batches], Room()
     total = sum(sizes[number] for number in numbers)
+    mine = None if seconds is None else seconds * total / sum(sizes)
     label = ", random weights" if checkpoint.has_random_weights else ""
-    with meter(f"{checkpoint.display}{label}", "tokens", total) as advance:
+    with meter(f"{checkpoint.display}{label}", "tokens", total, mine) as advance:
         for number in numbers:
             at_a_time, parts = run_in_parts(checkpoint, partial.batches[number], room, run)
             rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -1,6 +1,7 @@
 """Verdicts, statistics and figures -> what people read; every text of others is escaped.
 
 values, records, search, pictures           what every page shows: read and checked
+strip, strip_picture                        the central claims at a glance: text, SVG
 html, choices, page                         the HTML page: one file, offline
 latex, typed_numbers, paper, typeset, pdfs  the LaTeX paper: templates, the gate, folder, PDFs
 tables, claim_list, run_summary             tables in Python and CSV; claims on the terminal

@@ -5,9 +5,9 @@ from typing import Any
 
 from layerwise.engine.paper import Paper
 from layerwise.engine.questions.question import (
+    NEVER,
     OVER_MODELS,
     PUBLISHED,
-    THE_PAIRS,
     TOO_FEW,
     WORDS,
     YES,
@@ -17,7 +17,6 @@ from layerwise.engine.words import Names, in_words, named, plain
 
 LISTED = 6  # models named beside an answer; of more, how many
 ANSWERED = "Its questions are answered yes under"
-ABOUT_ALL = (OVER_MODELS, THE_PAIRS)  # what no single model answers
 Row = dict[str, Any]
 
 
@@ -78,7 +77,7 @@ def _called(model: str, names: Names) -> str:
     left_out = names.get(plain(part)) or in_words(part.replace(" ", "_")).replace("_", " ")
     return " ".join(
         [
-            *([] if of in ABOUT_ALL else [named(of, names)]),
+            *([] if of == OVER_MODELS else [named(of, names)]),
             *([f"without {left_out}"] if without else []),
         ]
     )
@@ -94,7 +93,7 @@ def claimed_under(answers: Mapping[str, str], paper: Paper) -> str:
     text = paper.choice_in_words
     found: dict[str, list[bool]] = {}
     for choice, word in answers.items():
-        if word != TOO_FEW:
+        if word not in (TOO_FEW, NEVER):
             found.setdefault(text(base(choice)), []).append(word == YES)
     under = [f"{name} ({yes.count(True)} of {len(yes)})" if len(yes) > 1 else name
              for name, yes in found.items() if any(yes)]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
+from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 from typing_extensions import TypedDict
@@ -16,13 +17,15 @@ from layerwise.engine.records import judged
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
-from layerwise.present.records import analysis_of, answer, grades, readable, view
+from layerwise.present.records import analysis_of, answer, readable, view
 from layerwise.present.search import found
-from layerwise.present.terminal import FAINT, grid, prose, said, word
+from layerwise.present.strip import MARKS, strip_lines
+from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import require_shape
 
 Record = dict[str, Any]
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
+WIDEST = max(map(len, MARKS.values()))  # of the marks
 BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
@@ -131,24 +134,37 @@ def _about(one: Record) -> str:
     return ", ".join(filter(None, (one["quantity"], one.get("model"))))
 
 
-def headlines_as_text(graded: Sequence[Record]) -> RenderableType:
-    """The headlines: how they fare, then by paper grade and claim, and the reason below it."""
-    lines: list[RenderableType] = [said(answer(graded), "bold")] if graded else []
-    told = readable(graded, names_here())
-    for paper, group in groupby(told, key=lambda headline: headline["paper"]):
-        lines += ["", said(f"Paper {paper}", "bold")]
-        for headline in group:
-            grade = word(headline["grade"], headline["grade"].upper())
-            first = Text.assemble(grade, said(f" ({headline['numbers']}): {headline['says']}"))
-            below = [headline["reason"], headline["power"]]
-            below += [f"The paper itself: {one}" for one in headline["caveats"]]
-            lines.append(Padding(first, (0, 0, 0, 2)))
-            lines += [Padding(said(text), (0, 0, 0, 6)) for text in filter(None, below)]
-    lines += ["", said("What the grades mean (a claim has the first that applies)", "bold")]
-    for name, meaning in grades(graded).items():
-        line = Text.assemble(word(name, name.upper()), said(f": {meaning}"))
-        lines.append(Padding(line, (0, 0, 0, 2)))
-    return prose(Group(*lines))
+def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> RenderableType:
+    """Return the strip: how the central claims fare, then a line for each, by paper.
+
+    Arguments:
+        judged: the judged claims of a source.
+        paper: one paper alone; None: all.
+        reasons: below each line its grade, its reason, and what the paper itself says.
+    """
+    headlines = of_paper(judged["headlines"], paper)
+    names = names_here()
+    told = {headline["id"]: headline for headline in readable(headlines, names)}
+    lines: list[RenderableType] = [said(answer(headlines), "bold")] if headlines else []
+    kept = [line for line in strip_lines(judged["strip"], names) if line.id in told]
+    for block, group in groupby(kept, key=lambda line: line.block):
+        lines += ["", said(block, "bold")]
+        rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
+        for line in group:
+            claim = Text.assemble(said(line.claim, "bold"), said(f" ({line.decides})"))
+            below = _reasons(told[line.id]) if reasons else []
+            rows.add_row(
+                word(line.mark),
+                Group(claim, *(Padding(said(text), (0, 0, 0, 2)) for text in below)),
+            )
+        lines.append(rows)
+    return Group(*lines)
+
+
+def _reasons(headline: Record) -> list[str]:
+    caveats = [f"The paper itself: {caveat}" for caveat in headline["caveats"]]
+    grade = f"{headline['grade'].capitalize()}: {headline['reason']}"
+    return [f"Claimed: {headline['says']}", grade, *filter(None, [headline["power"]]), *caveats]
 
 
 def of_paper(graded: Sequence[Record], paper: int | None) -> list[Record]:

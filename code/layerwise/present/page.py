@@ -178,27 +178,12 @@ def evidence_of_headlines(
                 "rows": [by_id[claim] for claim in claims],
                 "figures": [placed[name] for name in figures if name not in drawn],
                 "drawn_before": [placed[name] for name in figures if name in drawn],
-                "without": [
-                    {"part": part_in_words(paper, part, by_id, names), "grade": grade}
-                    for part, grade in one["without"].items()
-                ],
                 "under": claimed_under(one["choices"], paper),
-                "random_too": one["as_random"],
                 "as_random": len(of_random.intersection(claims)),
             }
         )
         drawn.update(figures)
     return found
-
-
-def part_in_words(paper: Paper, part: str, by_id: Mapping[str, View], names: Names) -> str:
-    """A claim's quantity, or a question and the models that it is asked of."""
-    if part in by_id:
-        return str(by_id[part]["quantity"])
-    question, _, models = part.partition(" of ")
-    says = paper.questions[question].says.rstrip(".") if question in paper.questions else question
-    asked_of = [named(model, names) for model in models.split(", ") if model not in ("", "all")]
-    return f"{says} ({', '.join(asked_of)})" if asked_of else says
 
 
 def by_weight(
@@ -219,11 +204,11 @@ def by_weight(
 def beside(document: Mapping[str, Any], by_id: Mapping[str, View]) -> dict[str, list[View]]:
     """By analysis, claims that a figure of it is about: those that central claims rest on.
 
-    What states a central claim comes first; an analysis on which none rests has no entry.
+    An analysis on which none rests has no entry.
     """
     parts = [part for one in document["headlines"] for part in one["parts"] if "claim" in part]
     found: dict[str, dict[str, View]] = {}
-    for part in sorted(parts, key=lambda part: not part["concludes"]):
+    for part in parts:
         one = by_id[part["claim"]]
         if "analysis" in one:
             found.setdefault(one["analysis"], {})[one["id"]] = one

@@ -15,10 +15,9 @@ from layerwise.present.latex import render
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, readings
 from layerwise.present.typed_numbers import refuse_typed_numbers
+from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
 
-REPORT = "report"
-DOCUMENTS = {"main.tex.j2": REPORT, "supplement.tex.j2": "supplement"}
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
 WEIGHTY = 1
 MOST_PLACES = 3  # of a finding, in the report

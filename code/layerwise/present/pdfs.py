@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from layerwise.files import atomic_path
-from layerwise.present.paper import DOCUMENTS, REPORT
-from layerwise.present.typeset import NoLatexError, build_pdf
+from layerwise.present.typeset import DOCUMENTS, REPORT, NoLatexError, build_pdf
 from layerwise.progress import meter
 
 

@@ -1,14 +1,16 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layerwise.engine.findings import relative_difference
-from layerwise.engine.headlines import DEPENDS, GRADES, NEEDS_WEIGHTS, NOT, STANDS, UNDECIDED
+from layerwise.engine.headlines import GRADES
 from layerwise.engine.sentences import NOTHING
-from layerwise.engine.tally import graded, tally, tally_sentence
+from layerwise.engine.tally import tally, tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, named
+from layerwise.present.strip import FAILS, HOLDS, IN_PART, MARKS, OPEN
 from layerwise.present.values import short_text, value_text
 
 FEWEST_LISTED = 5  # entries of a list that is shown entry by entry
@@ -17,12 +19,12 @@ AGAIN = {"published": "recomputed", "measured": "measured"}
 PROSE = ("where", "says", "short", "reason", "power", "caveats", "title", "gives", "follows",
          "text", "quantity", "cause", "printed", "published", "recomputed")  # fmt: skip
 _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
+# How a sentence says that one claim, or several, have a mark.
 _VERBS = {
-    STANDS: ("stands", "stand"),
-    DEPENDS: ("depends on a choice", "depend on a choice"),
-    UNDECIDED: ("is undecided", "are undecided"),
-    NOT: ("does not follow", "do not follow"),
-    NEEDS_WEIGHTS: ("needs the weights", "need the weights"),
+    HOLDS: ("holds", "hold"),
+    IN_PART: ("holds in part", "hold in part"),
+    FAILS: ("does not hold", "do not hold"),
+    OPEN: ("is open", "are open"),
 }
 
 
@@ -67,11 +69,22 @@ def readable(told: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, 
 
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
-    """How the central claims fare, in one sentence."""
-    found = graded(headlines)
-    parts = [f"{found[word]} {_VERBS[word][found[word] > 1]}" for word in _VERBS if found[word]]
-    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"Of {len(headlines)} central claims {listed}."
+    """Return how the central claims fare: those of the papers, then those of their notebooks."""
+    of_papers, of_notebooks = (
+        [headline for headline in headlines if headline["source"] == source]
+        for source in ("paper", "notebooks")
+    )
+    sentences = [f"Of {len(of_papers)} central claims {_fare(of_papers)}."] if of_papers else []
+    if of_notebooks:
+        sentences += [f"Of {len(of_notebooks)} claims of the notebooks {_fare(of_notebooks)}."]
+    return " ".join(sentences)
+
+
+def _fare(headlines: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many have each mark, in words."""
+    counts = Counter(MARKS[headline["grade"]] for headline in headlines)
+    parts = [f"{counts[mark]} {_VERBS[mark][counts[mark] > 1]}" for mark in _VERBS if counts[mark]]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def grades(headlines: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -22,6 +22,8 @@ SHOWN = 20  # rows in a notebook, or printed
 NUMBER = "number"  # a kind of column
 # What begins a formula in a spreadsheet, in some of them the full-width signs too.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+P_VALUE = "p"  # the heading of a column of p-values
+SMALLEST_P = 0.001  # that is written as a number
 SIGNIFICANT = 4  # digits, where a column has no decimals of its own
 
 
@@ -112,9 +114,11 @@ class Table:
         """The cells as the page shows them."""
         if self.shown is not None:
             return [list(row) for row in self.shown]
-        decimals = list(self.columns.values())
         return [
-            [value_text(value, of, number=_number) for value, of in zip(row, decimals, strict=True)]
+            [
+                value_text(value, decimals, number=p_text if heading == P_VALUE else _number)
+                for value, (heading, decimals) in zip(row, self.columns.items(), strict=True)
+            ]
             for row in self.rows
         ]
 
@@ -147,6 +151,11 @@ def _kind(column: Sequence[Value]) -> str:
 
 def _number(value: float | int, decimals: int | None) -> str:
     return significant(value) if decimals is None else rounded(value, decimals)
+
+
+def p_text(value: float, _: int | None = None) -> str:
+    """Return a p-value with three decimals; a smaller one as such, never as zero."""
+    return f"< {SMALLEST_P}" if value < SMALLEST_P else rounded(value, 3)
 
 
 def significant(value: float | int, digits: int = SIGNIFICANT) -> str:

@@ -24,13 +24,13 @@ from layerwise.files import revealed
 PROSE = 100  # columns: longer lines are hard to read
 UNFOLDED = 10_000  # columns where nobody looks
 GOOD, BAD, OPEN, FAINT = "green", "red", "yellow", "dim"
-# Of the words that answer: a claim's verdict, a headline's grade, an own model's answer.
+# Of the words that answer: a claim's verdict, a headline's mark, an own model's answer.
 STYLES = {
-    **dict.fromkeys(("agrees", "stands", "yes", "ok"), GOOD),
-    **dict.fromkeys(("differs", "contradicted", "does not follow", "no", "FAIL"), BAD),
-    **dict.fromkeys(("depends on a choice", "undecided", "needs weights", "warn"), OPEN),
+    **dict.fromkeys(("agrees", "stands", "holds", "yes", "ok"), GOOD),
+    **dict.fromkeys(("differs", "contradicted", "does not hold", "no", "FAIL"), BAD),
+    **dict.fromkeys(("in part", "undecided", "needs weights", "warn"), OPEN),
     **dict.fromkeys(("same number", "follows", "declared", "not checkable"), FAINT),
-    **dict.fromkeys(("needs the weights", "too few"), FAINT),
+    **dict.fromkeys(("open", "too few", "cannot be answered"), FAINT),
 }
 
 

@@ -2,19 +2,23 @@
 
 import contextlib
 import difflib
-import inspect
 import shlex
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine import derivation
 from layerwise.engine.claims import statistic_parts
-from layerwise.engine.derivation import documents_of, plain, rule_at
+from layerwise.engine.derivation import (
+    Origin,
+    Table,
+    documents_of,
+    module_of,
+    plain,
+    rule_at,
+    words_of,
+)
 from layerwise.engine.evidence import Evidence, Missing
-from layerwise.engine.published import NotMeasured
+from layerwise.engine.published import NotMeasured, split_pointer
 from layerwise.engine.records import require_judged
 from layerwise.engine.verdicts import tolerance_used
 from layerwise.engine.words import Names, in_words, names_here
@@ -24,15 +28,11 @@ from layerwise.present.records import analysis_of, control, noise, place, readab
 from layerwise.present.search import found as searched
 from layerwise.present.values import short_text
 
-Rules = Mapping[str, derivation.Table]  # by analysis
+Rules = Mapping[str, Table]  # by analysis
 NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
 MOST, FEW = 40, 5  # cells that the text lists: of a claim, of another reading of it
-CODE = Path(__file__).parents[2]
-LINE = "<lambda>"  # of a table of rules: it says what it calls and no more
-INSIDE = ".<locals>"  # in the name of a function that another one made
 
 Record = dict[str, Any]
-Function = Callable[..., Any]
 
 
 # --- a claim's record -----------------------------------------------------------------------------
@@ -117,28 +117,29 @@ def _files(record: Record, document: Mapping[str, Any], runs: Iterable[str]) -> 
 
 
 def recompute(statistic: str, evidence: Evidence, rules: Rules) -> Record:
-    """The rule of a statistic, what it reads, and what it gives now.
+    """Return the rule of a statistic, what it reads, and what it gives now.
 
-    Returns `method`: [{name, says, at}], the functions that make the rule, as far as they are ours;
-    `value` and `read`: {cell: value}. A number that no rule derives has no method; one whose rule
-    needs what is not published has no value.
+    Returns:
+        `method`: [{name, says, at}], the rule by its key, its words and its module; `value` and
+        `read`: {cell: value}. A number that no rule derives has no method; one whose rule needs
+        what is not published has no value.
     """
-    found = rule_of(statistic, evidence, rules)
-    if found is None:
+    origin = origin_of(statistic, evidence, rules)
+    if origin is None:
         return {"method": [], "value": None, "read": {}}
     value = None
     with evidence.recording() as recording, contextlib.suppress(NotMeasured):
-        value = found()
+        value = origin.compute()
     cells = sorted(recording.cells)
     return {
-        "method": method_of(found),
+        "method": [described(statistic, origin)],
         "value": plain(value),
         "read": {f"{file}#{at}": evidence.cells.cells[file, at] for file, at in cells},
     }
 
 
-def rule_of(statistic: str, evidence: Evidence, rules: Rules) -> Callable[[], Any] | None:
-    """The bound rule of a statistic; None where no rule derives it.
+def origin_of(statistic: str, evidence: Evidence, rules: Rules) -> Origin | None:
+    """Return what gives a statistic; None where no rule derives it.
 
     Raises:
         LayerwiseError: if no analysis has such a document.
@@ -152,15 +153,10 @@ def rule_of(statistic: str, evidence: Evidence, rules: Rules) -> Callable[[], An
     return rule_at(documents[name], evidence, key)
 
 
-def method_of(rule: Any) -> list[dict[str, str]]:
-    """The functions of ours that make a rule, each once, `described`."""
-    return [described(one) for one in dict.fromkeys(functions_of(rule))]
-
-
 def methods_of(
     statistics: Iterable[str], evidence: Evidence, rules: Rules
 ) -> dict[str, list[dict[str, str]]]:
-    """The method of every statistic that a rule derives from these numbers."""
+    """Return the method of every statistic that a rule derives from these numbers."""
     methods = {}
     for statistic in dict.fromkeys(statistics):
         if statistic.partition(":")[0] not in rules:
@@ -169,47 +165,16 @@ def methods_of(
         if (document := documents_of(rules[analysis], evidence).get(name)) is None:
             continue
         with contextlib.suppress(NotMeasured, Missing):  # nothing is published where it begins
-            if method := method_of(rule_at(document, evidence, key)):
-                methods[statistic] = method
+            if origin := rule_at(document, evidence, key):
+                methods[statistic] = [described(statistic, origin)]
     return methods
 
 
-def functions_of(rule: Any) -> list[Function]:
-    """The functions of ours that make a rule: what is bound, what it is bound to, what made it."""
-    if isinstance(rule, partial):
-        parts = [rule.func, *rule.args, *rule.keywords.values()]
-        return [function for part in parts for function in functions_of(part)]
-    if isinstance(rule, derivation.Rule):
-        return functions_of(rule.function)
-    if not inspect.isfunction(rule):
-        return []
-    rule = inspect.unwrap(rule)
-    closed = [cell.cell_contents for cell in rule.__closure__ or ()]
-    inside = [function for part in closed for function in functions_of(part)]
-    return [*([_maker(rule)] if _is_ours(rule) else []), *inside]
-
-
-def _maker(rule: Function) -> Function:
-    """The function that made one inside itself, which says what it does; else the rule itself."""
-    name, inside, _ = rule.__qualname__.partition(INSIDE)
-    made_by = getattr(sys.modules[rule.__module__], name, rule) if inside else rule
-    return inspect.unwrap(made_by)
-
-
-def _is_ours(function: Function) -> bool:
-    """Whether it is a function of an analysis, a measure or a statistic, not of the derivation."""
-    ours = Path(function.__code__.co_filename).is_relative_to(CODE)
-    return ours and function.__module__ != derivation.__name__
-
-
-@cache
-def described(function: Function) -> dict[str, str]:
-    """Name, first words or source, and place of a function."""
-    lines, first = inspect.getsourcelines(function)
-    path = Path(inspect.getsourcefile(function) or "").relative_to(CODE.parent)
-    says = (inspect.getdoc(function) or " ".join(lines)).partition("\n\n")[0]
-    name = "rule" if function.__name__ == LINE else function.__name__
-    return {"name": name, "says": " ".join(says.split()), "at": f"{path}:{first}"}
+def described(statistic: str, origin: Origin) -> dict[str, str]:
+    """Return the name, the words and the module of the rule of a statistic."""
+    name = split_pointer(statistic_parts(statistic)[2])[-1]
+    module = module_of(origin.rule).replace(".", "/")
+    return {"name": name, "says": words_of(origin.rule), "at": f"code/{module}.py"}
 
 
 # --- as text --------------------------------------------------------------------------------------

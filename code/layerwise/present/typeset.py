@@ -10,6 +10,8 @@ from pathlib import Path
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, is_file
 
+REPORT = "report"
+DOCUMENTS = {"main.tex.j2": REPORT, "supplement.tex.j2": "supplement"}  # template: name of the PDF
 EPOCH = "1767744000"  # 2026-01-07, as in the Makefile, unless SOURCE_DATE_EPOCH says otherwise
 # LaTeX writes below the document's folder only, and reads there only where it can be told so: TeX
 # Live 2026 reads everywhere. Whatever the machine's settings allow.

@@ -10,9 +10,8 @@ from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
 from layerwise.folders import STATES
-from layerwise.reader.request import Request, requested
-from layerwise.reader.results_folder import alone
-from layerwise.reader.several import request_each
+from layerwise.reader.request import Request, requests_of
+from layerwise.reader.results_folder import alone, remove_states
 
 if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
     from layerwise.reader.result import Result
@@ -36,14 +35,15 @@ def analyze(
     chat_template: bool = False,
     replicates: int = 5,
     control: int = 0,
+    keep_states: bool = False,
 ) -> "Result":
-    """The papers' measurements of a model: everything but seed and layers is as published.
+    """Take the papers' measurements of a model: all but seed and layers is as published.
 
     Args:
         model: a checkpoint folder, a hub id (safetensors only; no code of a checkpoint is ever
-            run), or a causal language model of transformers that is loaded already. Of a list of
-            folders and hub ids each is analysed, into a folder of its own in `out`, and what
-            `compare` says of them is returned.
+            run), or a causal language model of transformers that is loaded already. With a list
+            of folders and hub ids each gets a folder of its own in `out`, and what `compare` says
+            of them is returned.
         pairs: statement pairs: a file (JSON, CSV, JSON Lines), what JSON holds as a dictionary, a
             data frame with the columns category, a, b; or `"papers"`, the papers' own 230.
         prompts: single texts, for gains and anisotropy: a file, a list of texts, a data frame with
@@ -52,6 +52,8 @@ def analyze(
         out: the folder of the result files, where a killed run is resumed (a loaded model is
             always measured anew); None: none are written. A launcher's processes share the batches,
             the first of them writes the rest.
+        keep_states: leave the pooled hidden states in `out`, where the same call with other
+            choices for the resampling takes them up; they are removed once the results are there.
         revision: commit, tag or branch of a hub id; `main` by default. The commit is recorded.
         dtype: float32 (the default), float16 or bfloat16; a loaded model has its own.
         device: cpu (the default), cuda, cuda:1, or auto (several GPUs); a loaded model has its own.
@@ -84,23 +86,34 @@ def analyze(
         "chat_template": chat_template,
         "replicates": replicates,
         "control": control,
+        "keep_states": keep_states,
     }
-    if isinstance(model, list | tuple):
-        return _each(model, pairs, prompts, tokenizer, asked)
-    is_loaded = not isinstance(model, str | Path)
-    if is_loaded and (revision, dtype, device) != (None, None, None):
+    is_list, is_loaded = isinstance(model, list | tuple), not isinstance(model, str | Path)
+    if tokenizer is not None and (is_list or not is_loaded):
+        raise LayerwiseError(
+            "a tokenizer belongs to a loaded model; folders and hub ids have their own, leave it "
+            "out"
+        )
+    if is_loaded and not is_list and (revision, dtype, device) != (None, None, None):
         raise LayerwiseError(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
-    if tokenizer is not None and not is_loaded:
-        raise LayerwiseError(
-            "a folder or a hub id has its own tokenizer, found another one given; leave it out"
-        )
-    return _analyzed(model, tokenizer, requested(model, pairs, prompts, asked))
+    requests = requests_of(model, pairs, prompts, asked)
+    if not is_list:
+        ((_, request),) = requests
+        return _analyze_one(model, tokenizer, request)
+    from layerwise.reader.compare import compare
+    from layerwise.reader.prepared import prepare_each
+
+    prepare_each(requests)  # all of them are checked before the first is run
+    results = [_analyze_one(one_model, None, request) for one_model, request in requests]
+    folders = [folder for _, request in requests if (folder := request.choices["out"])]
+    writes = folders and is_first_process()
+    return compare(folders, out) if writes else compare(results)
 
 
-def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
-    """One model, loaded already or to be loaded, as it is requested."""
+def _analyze_one(model: Any, tokenizer: Any, request: Request) -> "Result":
+    """Analyse one model, loaded already or to be loaded, as it is requested."""
     is_loaded = not isinstance(model, str | Path)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_folder(request.choices["out"]))
@@ -109,41 +122,29 @@ def _analyzed(model: Any, tokenizer: Any, request: Request) -> "Result":
             stack.enter_context(alone(folder))
             workers.start("layerwise.papers.across.figures.drawing")  # while this process computes
         # and with it torch, now that the inputs are right
+        from layerwise.models.hidden_states import wait_for_all
         from layerwise.models.load import from_memory, load_model
-        from layerwise.reader.checked import check, require_room_for
         from layerwise.reader.of_checkpoint import analyze_checkpoint
+        from layerwise.reader.prepared import prepare, require_room_for
 
         with request.blamed():
             if is_loaded:
                 checkpoint = from_memory(model, tokenizer)
             else:
                 checkpoint = load_model(str(model), **request.loading)
-            checked = check(checkpoint, request)
-            require_room_for([checked])
-            return analyze_checkpoint(checked, folder / STATES, folder if writes else None)
-
-
-def _each(
-    models: Sequence[Any], pairs: Any, prompts: Any, tokenizer: Any, asked: dict[str, Any]
-) -> "Result":
-    """Each model by itself, all of them checked before the first is run; then compared."""
-    from layerwise.reader.compare import compare
-
-    if tokenizer is not None:
-        raise LayerwiseError("a tokenizer is of one loaded model, found several models; leave it")
-    todo = request_each(models, pairs, prompts, asked)
-    from layerwise.reader.checked import check_each  # and torch, now that the inputs are right
-
-    check_each(todo)
-    results = [_analyzed(model, None, request) for model, request in todo]
-    folders = [folder for _, request in todo if (folder := request.choices["out"])]
-    writes = folders and is_first_process()
-    return compare(folders, asked["out"]) if writes else compare(results)
+            prepared = prepare(checkpoint, request)
+            require_room_for([prepared])
+            result = analyze_checkpoint(prepared, folder / STATES, folder if writes else None)
+        if not request.choices["keep_states"]:
+            wait_for_all(checkpoint)  # the other processes read them
+            if writes:
+                remove_states(folder)
+        return result
 
 
 @contextlib.contextmanager
 def _folder(out: Path | None) -> Iterator[Path]:
-    """Where hidden states and results go: a folder for the time of the block where none is given.
+    """Give the folder of hidden states and results: one for the time of the block where it is None.
 
     Raises:
         LayerwiseError: for several processes, which must be given one.

@@ -1,4 +1,4 @@
-"""`layerwise.measure`: the analyses of pairs and layers, of states that somebody has already."""
+"""`layerwise.measure`: the analyses of pairs and layers, from states that somebody has already."""
 
 import contextlib
 import hashlib
@@ -13,7 +13,6 @@ from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import require_name
 from layerwise.given import Draw, Folder, Layers
-from layerwise.measures.uniformity import NORM_OFFSET
 from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure as reduced
 from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
@@ -24,25 +23,22 @@ from layerwise.papers.fetching.texts import read_pairs
 from layerwise.papers.shared.experiments import reader
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
+from layerwise.reader.pooling import real_array
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import alone, check_results_folder
 from layerwise.reader.run_record import run_record, with_record
 from layerwise.shapes import Strict, converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
-MOST_LAYERS = 10_000  # as a key: more is a slip
 ABSENT = dict.fromkeys(
     ("anisotropy", "gains", "spectral"), "it needs the model and prompts, and arrays were given"
 )
-# The arrays that are given by layer, and what of a text they hold.
+# The arrays that are given by layer, and the pooling that each of them holds.
 POOLING = {"hidden_states": "mean", "all_tokens": "mean_all"}
-# Shorter states are lost in what the papers add to the product of two lengths.
-SHORTEST = NORM_OFFSET**0.5
-FLOAT32 = np.finfo(np.float32)
 
 
 class Choices(Strict):
-    """What is given beside arrays and pairs."""
+    """The arguments of `measure` beside arrays and pairs."""
 
     name: str
     layers: Layers
@@ -65,7 +61,10 @@ def measure(
     seed: int = 42,
     out: str | Path | None = None,
 ) -> Result:
-    """What `analyze` says of statement pairs, from arrays that one has already; without torch.
+    """Return what `analyze` says of statement pairs, from arrays that exist already.
+
+    No model and no torch are needed: states that TransformerLens, nnsight or a hook kept are pooled
+    by `pool`.
 
     A row is a statement: the A sides of all pairs, category by category in the order of `pairs`,
     then the B sides. Gains, anisotropy and spectral norms need the model: `analyze` has them.
@@ -73,7 +72,7 @@ def measure(
     Args:
         hidden_states: (layer, statement, hidden), layers 0 (what enters block 0) to n_layers
             (after the final norm), or `{layer: (statement, hidden)}` with the last layer among
-            them. Of a statement the mean over its tokens but the first, as the papers took it.
+            them: the mean over a statement's tokens but the first, as `pool` takes it.
         nll: (statement,): mean over the predicted tokens, nats.
         pairs: as for `analyze`.
         name: what the result calls the model.
@@ -89,73 +88,73 @@ def measure(
 
     Raises:
         LayerwiseError: before anything is computed, for arrays of other shapes or of anything but
-            real numbers, numbers that float32 does not hold, a state that is all zero, layers that
-            are not there, another number of statements than the pairs have, or a folder where the
+            real numbers, a state that is not finite or all zero, a negative NLL, layers that are
+            not there, another number of statements than the pairs have, or a folder where the
             results cannot be put; then for a correlation that these numbers do not have.
     """
     asked: Choices = converted(
         "measure", Choices, {"name": name, "layers": layers, "seed": seed, "out": out}
     )
     require_name("name", asked["name"])
-    given = read_pairs(pairs)
+    statement_pairs = read_pairs(pairs)
     with contextlib.ExitStack() as stack:
         if asked["out"] is not None:
             check_results_folder(asked["out"], (pairs,))
             stack.enter_context(alone(asked["out"]))
         by_layer = {"hidden_states": hidden_states, "all_tokens": all_tokens}
         once = {"before_norm": before_norm, "last_token": last_token, "first_token": first_token}
-        states = Arrays.of(asked["name"], given, by_layer, once, nll)
-        chosen = _sampled(states, asked["layers"], is_chosen=isinstance(hidden_states, Mapping))
-        return _measured(states, given, chosen, asked)
+        states = Arrays.read(asked["name"], statement_pairs, by_layer, once, nll)
+        sampled = _sampled(states, asked["layers"], is_chosen=isinstance(hidden_states, Mapping))
+        return _measured(states, statement_pairs, sampled, asked)
 
 
 def _measured(
-    states: "Arrays", given: StatementPairs, chosen: Sequence[int], asked: Choices
+    states: "Arrays", pairs: StatementPairs, sampled: Sequence[int], asked: Choices
 ) -> Result:
-    """The steps of `of_checkpoint`, but for what needs the model."""
+    """Take the steps of `of_checkpoint`, but for what needs the model."""
     draws = Draws(N_RESAMPLES, LEVEL, asked["seed"])
     of_papers = papers(draws)
-    values = reduced(states, given, layers=chosen, seed=asked["seed"])
+    values = reduced(states, pairs, layers=sampled, seed=asked["seed"])
     drawn = reader.numbers(values, draws, of_papers.numbers)
     measured = reader.Measured(tables_of_reader(drawn.files), ABSENT, values, drawn, states.index)
     documents = of_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
-    page = page_of(measured, documents, answered, {}, given, draws)
-    whole = with_record(documents, run_record(states.index, given, (), chosen, draws))
+    page = page_of(measured, documents, answered, {}, pairs, draws)
+    whole = with_record(documents, run_record(states.index, pairs, (), sampled, draws))
     result = Result({asked["name"]: whole}, whole, page, of_papers.curves)
     return result if asked["out"] is None else result.save(asked["out"])
 
 
 def _sampled(states: "Arrays", layers: Sequence[int] | None, *, is_chosen: bool) -> Sequence[int]:
-    """The layers that are asked for, if they are all there.
+    """Return the layers that are asked for, once all of them are there.
 
     Arguments:
-        is_chosen: whether those that were given are the ones that are asked for by default.
+        is_chosen: whether the layers that were given are those asked for by default.
     """
     if layers is None and is_chosen:
         layers = states.layers("mean")
-    chosen = sampled_layers(states.n_layers, layers=layers)
-    for place, pooling in POOLING.items():
-        there = states.layers(pooling)
-        missing = [layer for layer in chosen if layer not in there]
-        if there and missing:
+    sampled = sampled_layers(states.n_layers, layers=layers)
+    for name, pooling in POOLING.items():
+        present = states.layers(pooling)
+        missing = [layer for layer in sampled if layer not in present]
+        if present and missing:
             raise LayerwiseError(
-                f"{place}: layers {', '.join(map(str, chosen))} are asked for, there is no "
+                f"{name}: layers {', '.join(map(str, sampled))} are asked for, there is no "
                 f"{missing[0]}; give it, or name the layers that are there"
             )
-    return chosen
+    return sampled
 
 
 class Arrays:
-    """States of statements in memory, as `reduction.measure` asks for them."""
+    """Hidden states of statements in memory, as `reduction.measure` reads them."""
 
     place = "hidden_states"
 
-    def __init__(self, kept: Mapping[tuple[Layer, str], Any], nll: Any, index: dict[str, Any]):
-        self._kept, self.nll, self.index = kept, nll, index
+    def __init__(self, pooled: Mapping[tuple[Layer, str], Any], nll: Any, index: dict[str, Any]):
+        self._pooled, self.nll, self.index = pooled, nll, index
 
     @classmethod
-    def of(
+    def read(
         cls,
         name: str,
         pairs: StatementPairs,
@@ -163,44 +162,47 @@ class Arrays:
         once: Mapping[str, Any],
         nll: Any,
     ) -> "Arrays":
-        """The arrays, if they are of these pairs' statements.
+        """Read the arrays of these pairs' statements.
 
         Arguments:
+            name: of the model.
             by_layer: `hidden_states` and `all_tokens`.
-            once: the others, which stand at one place of the model.
+            once: `before_norm`, `last_token` and `first_token`, which stand at one place.
 
         Raises:
-            LayerwiseError: if they are not, or are no numbers that float32 holds.
+            LayerwiseError: for another shape than the pairs ask for, or numbers that are not
+                finite.
         """
-        given = {
-            place: of for place, of in by_layer.items() if of is not None or place == cls.place
+        layers = {
+            argument: _read_layers(argument, given)
+            for argument, given in by_layer.items()
+            if given is not None or argument == cls.place
         }
-        found = {place: _by_layer(place, of) for place, of in given.items()}
-        n_layers = _last_layer(found)
-        named: dict[tuple[Layer, str], tuple[str, Any]] = {
-            (layer, POOLING[place]): (f"{place}: layer {layer}", array)
-            for place, of in found.items()
-            for layer, array in of.items()
+        n_layers = _last_layer(layers)
+        arrays: dict[tuple[Layer, str], tuple[str, Any]] = {
+            (layer, POOLING[argument]): (f"{argument}: layer {layer}", array)
+            for argument, of_layers in layers.items()
+            for layer, array in of_layers.items()
         }
-        named |= {
-            key: (place, once[place])
-            for place, key in (
-                ("before_norm", (BEFORE_NORM, "mean")),
-                ("last_token", (n_layers, "last")),
-                ("first_token", (n_layers, "first")),
-            )
-            if once[place] is not None
+        places: dict[str, tuple[Layer, str]] = {
+            "before_norm": (BEFORE_NORM, "mean"),
+            "last_token": (n_layers, "last"),
+            "first_token": (n_layers, "first"),
         }
-        n_statements = len(pairs.statements)
-        losses = _losses(nll, n_statements)
-        kept: dict[tuple[Layer, str], np.ndarray] = {}
+        arrays |= {
+            places[argument]: (argument, given)
+            for argument, given in once.items()
+            if given is not None
+        }
+        losses = _read_losses(nll, len(pairs.statements))
+        pooled: dict[tuple[Layer, str], np.ndarray] = {}
         hidden_size: int | None = None
-        for key, (place, array) in named.items():
-            kept[key] = _states(place, array, n_statements, hidden_size)
-            hidden_size = kept[key].shape[1]
+        for place, (argument, array) in arrays.items():
+            pooled[place] = _read_states(argument, array, len(pairs.statements), hidden_size)
+            hidden_size = pooled[place].shape[1]
         digest = hashlib.sha256()
-        for one in (*kept.values(), losses):
-            digest.update(np.ascontiguousarray(one).tobytes())
+        for array in (*pooled.values(), losses):
+            digest.update(np.ascontiguousarray(array).tobytes())
         index = {
             "model": name,
             "display": name,
@@ -212,7 +214,7 @@ class Arrays:
             "template": "none",
             "statements_sha256": digest_of_texts(pairs.statements),
         }
-        return cls(kept, losses, index)
+        return cls(pooled, losses, index)
 
     @property
     def n_layers(self) -> int:
@@ -223,113 +225,91 @@ class Arrays:
         return int(self.index["hidden_size"])
 
     def layers(self, pooling: str) -> list[int]:
-        """The layers of which such states were given, ascending."""
-        return sorted(n for n, of in self._kept if of == pooling and n != BEFORE_NORM)
+        """Return the layers that were given in this pooling, ascending."""
+        return sorted(
+            layer for layer, kind in self._pooled if kind == pooling and layer != BEFORE_NORM
+        )
 
     def has(self, layer: Layer, pooling: str) -> bool:
-        """Whether such states were given."""
-        return (layer, pooling) in self._kept
+        """Return whether a layer was given in this pooling."""
+        return (layer, pooling) in self._pooled
 
     def pooled(self, layer: Layer, pooling: str = "mean") -> np.ndarray:
-        """Of every statement."""
-        return self._kept[layer, pooling]
+        """Return the states of every statement: (statement, hidden)."""
+        return self._pooled[layer, pooling]
 
     def tokens(self, layer: Layer) -> np.ndarray:
-        """Of prompts: none are given."""
+        """Return the states of the prompts' tokens: no prompts are given."""
         return np.empty((0, self.hidden_size), dtype=np.float32)
 
 
-def _by_layer(place: str, given: Any) -> dict[int, Any]:
-    """Arrays by layer, of a dictionary or of an array whose first axis is the layers."""
+def _read_layers(argument: str, given: Any) -> dict[int, Any]:
+    """Return arrays by layer, from a dictionary or from an array whose first axis is the layers."""
     if isinstance(given, Mapping):
-        wrong = [
-            one
-            for one in given
-            if isinstance(one, bool)
-            or not isinstance(one, int | np.integer)
-            or not 0 <= one <= MOST_LAYERS
-        ]
-        if wrong or not given:
+        is_layer = [type(key) is not bool and isinstance(key, int | np.integer) for key in given]
+        if not given or not all(is_layer) or min(given) < 0:
             raise LayerwiseError(
-                f"{place}: the keys of a dictionary are layers, whole numbers from 0 to "
-                f"{MOST_LAYERS}, found {', '.join(map(repr, wrong)) or 'none'!s:.200}; name the "
-                "layers so"
+                f"{argument}: the keys of a dictionary are layers, whole numbers from 0 on, found "
+                f"{', '.join(map(repr, given)) or 'none'!s:.200}; name the layers so"
             )
         return {int(layer): given[layer] for layer in sorted(given)}
-    array = _numbers(place, given)
+    array = real_array(argument, given)
     if array.ndim != 3:
         raise LayerwiseError(
-            f"{place}: the axes are (layer, statement, hidden), found the shape {array.shape}; "
-            "give one array per layer as {layer: (statement, hidden)}, or stack them"
+            f"{argument}: the axes are (layer, statement, hidden), found the shape {array.shape}; "
+            "give one array per layer as {layer: (statement, hidden)}, or stack them; "
+            "`layerwise.pool` takes the mean over tokens"
         )
     return dict(enumerate(array))
 
 
-def _last_layer(found: Mapping[str, Mapping[int, Any]]) -> int:
-    """The number of blocks: that of the last layer of `hidden_states`, behind which none is."""
-    last = {place: max(of, default=0) for place, of in found.items()}
+def _last_layer(layers: Mapping[str, Mapping[int, Any]]) -> int:
+    """Return the number of blocks: the last layer of `hidden_states`, behind which none stands."""
+    last = {argument: max(of_layers, default=0) for argument, of_layers in layers.items()}
     n_layers = last["hidden_states"]
     if n_layers < 1 or max(last.values()) > n_layers:
-        said = ", ".join(f"{n} as the last of {place}" for place, n in last.items())
+        listed = ", ".join(f"{layer} as the last of {argument}" for argument, layer in last.items())
         raise LayerwiseError(
             "hidden_states: layers are 0 (what enters block 0) to n_layers (after the final norm), "
-            f"which is 1 or more and must be among them, found {said}; give the last layer too"
+            f"which is 1 or more and must be among them, found {listed}; give the last layer too"
         )
     return n_layers
 
 
-def _numbers(place: str, given: Any) -> np.ndarray:
-    """An array of real numbers, in the dtype that it has."""
-    try:
-        array = np.asarray(given)
-    except (TypeError, ValueError, RuntimeError) as error:
-        problem = f"{error!s:.120}"
-    else:
-        if array.dtype.kind in "fiu":
-            return array
-        problem = f"of dtype {array.dtype}"
-    raise LayerwiseError(
-        f"{place}: must be an array of real numbers on the CPU, found {type(given).__name__} "
-        f"({problem}); convert it, e.g. by .float().cpu().numpy()"
-    )
-
-
-def _states(place: str, given: Any, n: int, hidden_size: int | None) -> np.ndarray:
-    """A state per statement, float32."""
-    array = _numbers(place, given)
-    wanted = f"({n}, {hidden_size or 'hidden'})"
+def _read_states(argument: str, given: Any, n: int, hidden_size: int | None) -> np.ndarray:
+    """Return a state per statement, float32, once all of them are finite and none is zero."""
+    array = real_array(argument, given)
     is_wide = array.ndim == 2 and array.shape[1] == (hidden_size or max(1, array.shape[1]))
     if not is_wide or len(array) != n:
         raise LayerwiseError(
-            f"{place}: must have the shape {wanted}, a row for each side of each of the "
-            f"{n // 2} pairs, found {array.shape}; give the A sides of all pairs, then the B sides"
+            f"{argument}: must have the shape ({n}, {hidden_size or 'hidden'}), a row for each "
+            f"side of each of the {n // 2} pairs, found {array.shape}; give the A sides of all "
+            "pairs, then the B sides"
         )
-    with np.errstate(over="ignore", under="ignore"):
-        array = array.astype(np.float32)
-    sizes = np.linalg.norm(array.astype(np.float64), axis=1)
-    if len(bad := np.flatnonzero(~np.isfinite(sizes) | (sizes < SHORTEST))):
-        size = sizes[bad[0]]
-        what = "not finite in float32" if not np.isfinite(size) else f"{size:.3g} long"
-        if size == 0:
-            what = "all zero in float32"
+    with np.errstate(over="ignore", under="ignore"):  # what overflows is refused below
+        states = array.astype(np.float32)
+    is_sound = np.isfinite(states).all(axis=1) & states.any(axis=1)
+    if len(unsound := np.flatnonzero(~is_sound)):
         raise LayerwiseError(
-            f"{place}: a state is finite and at least {SHORTEST:g} long, that of statement "
-            f"{bad[0]} is {what}; leave its pair out, or give the states as the model has them"
+            f"{argument}: a state is finite in float32 and not all zero, that of statement "
+            f"{unsound[0]} is not; leave its pair out, or give the states as the model has them"
         )
-    return array
+    return states
 
 
-def _losses(nll: Any, n: int) -> np.ndarray:
-    array = _numbers("nll", nll).astype(np.float64)
+def _read_losses(nll: Any, n: int) -> np.ndarray:
+    """Return the NLL of every statement, float64."""
+    array = real_array("nll", nll).astype(np.float64)
     if array.shape != (n,):
         raise LayerwiseError(
             f"nll: must have the shape ({n},), one number per statement, found {array.shape}"
             "; give the A sides of all pairs, then the B sides"
         )
-    is_held = (array == 0) | ((array >= FLOAT32.tiny) & (array <= FLOAT32.max))
-    if len(bad := np.flatnonzero(~is_held)):
+    with np.errstate(over="ignore"):  # what overflows is refused below
+        is_loss = np.isfinite(array.astype(np.float32)) & (array >= 0)
+    if len(wrong := np.flatnonzero(~is_loss)):
         raise LayerwiseError(
-            "nll: a mean NLL is a finite number of float32 and not negative, statement "
-            f"{bad[0]} has {array[bad[0]]}; give nats per predicted token, with their sign"
+            "nll: a mean NLL is finite in float32 and not negative, statement "
+            f"{wrong[0]} has {array[wrong[0]]}; give nats per predicted token, with their sign"
         )
     return array

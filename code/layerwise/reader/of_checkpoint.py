@@ -6,22 +6,22 @@ from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import controlled, replicated
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.of_own_model import Measuring
-from layerwise.models.rounding import rounds
 from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
-from layerwise.reader.checked import Checked
 from layerwise.reader.page.cautions import limited, of_template, of_tokens
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
+from layerwise.reader.plan import estimate_seconds
+from layerwise.reader.prepared import Prepared
 from layerwise.reader.result import Result
 from layerwise.reader.run_record import run_record, with_record
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 
-def analyze_checkpoint(checked: Checked, states: Path, out: Path | None = None) -> Result:
-    """The papers' documents on a checkpoint, their questions asked of it, figures and page.
+def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None) -> Result:
+    """Return the papers' documents on a checkpoint, their questions asked of it, figures and page.
 
     Arguments:
         states: the folder of the hidden states, which stay there.
@@ -31,7 +31,7 @@ def analyze_checkpoint(checked: Checked, states: Path, out: Path | None = None) 
     Raises:
         LayerwiseError: as for `Measuring.of`, or for a statistic that these numbers do not have.
     """
-    checkpoint, request = checked.loaded, checked.request
+    checkpoint, request = prepared.loaded, prepared.request
     choices = request.choices
     draws = Draws(N_RESAMPLES, LEVEL, choices["seed"])  # as the papers drew, but for the seed
     of_papers = papers(draws)
@@ -44,6 +44,7 @@ def analyze_checkpoint(checked: Checked, states: Path, out: Path | None = None) 
         of_papers.numbers,
         choices["without"],
         request.template,
+        estimate_seconds(prepared).passes,
     )
 
     def ask(measured: Measured) -> list[Answer]:
@@ -55,8 +56,7 @@ def analyze_checkpoint(checked: Checked, states: Path, out: Path | None = None) 
     documents = of_reader(measured.numbers, draws)
     # ask: the papers' questions; again after rounding noise, and of random weights
     answered = answers(documents, of_papers.printed)
-    n_noisy = choices["replicates"] if rounds(checkpoint.dtype) else 0
-    noisy = map(ask, measuring.replicates(checkpoint, n_noisy, states))
+    noisy = map(ask, measuring.replicates(checkpoint, prepared.replicates, states))
     random = map(ask, measuring.random_weights(checkpoint, choices["control"], states))
     beside = {
         REPLICATES: replicated(answered, list(noisy)),
@@ -73,12 +73,12 @@ def analyze_checkpoint(checked: Checked, states: Path, out: Path | None = None) 
         request.pairs,
         draws,
         random_weights=checkpoint.has_random_weights,
-        of_texts=_of_texts(checked),
+        of_texts=_cautions_of_texts(prepared),
         unused_template=has_template and request.template == "none",
     )
     limit = choices["limit"] if len(request.pairs) < request.n_given else None
     record = run_record(
-        measured.index, request.pairs, request.prompts, checked.sampled, draws, limit
+        measured.index, request.pairs, request.prompts, prepared.sampled, draws, limit
     )
     whole = with_record(documents, record)
     result = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
@@ -86,16 +86,16 @@ def analyze_checkpoint(checked: Checked, states: Path, out: Path | None = None) 
     return result if out is None else result.save(out)
 
 
-def _of_texts(checked: Checked) -> list[str]:
-    """What to know of the texts: which were left out, what they stand in, what they become."""
-    checkpoint, request = checked.loaded, checked.request
+def _cautions_of_texts(prepared: Prepared) -> list[str]:
+    """Return what to know of the texts: what was left out, their template, their tokens."""
+    checkpoint, request = prepared.loaded, prepared.request
     tokenizer = checkpoint.tokenizer
-    found = limited(request.pairs, request.n_given)
+    warned = limited(request.pairs, request.n_given)
     if request.template != "none":
         first = render(tokenizer, request.pairs.statements[0], request.template)
-        found += of_template(leading_bos(tokenizer, first))
+        warned += of_template(leading_bos(tokenizer, first))
     before, behind = around = checkpoint.declaration.around
     is_special = tokenizer.unk_token in (*before, *behind)  # some name an end token so
     unknown = None if is_special else tokenizer.unk_token_id
-    ids = [text.tolist() for text in checked.ids["statements"]]
-    return found + of_tokens(request.pairs, ids, unknown, around)
+    ids = [text.tolist() for text in prepared.ids["statements"]]
+    return warned + of_tokens(request.pairs, ids, unknown, around)

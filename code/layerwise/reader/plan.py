@@ -1,95 +1,196 @@
-"""What `analyze` would compute, with memory, disk and time: all of it but the passes.
+"""The dry run of `analyze`: what it would compute, with memory, disk and time.
 
 The model is loaded as `analyze` loads it, by the same functions, without the numbers: torch is
 imported, and no weight is read.
+
+The passes take 2 * parameters * tokens operations at `PASSES` of the rate of a matrix product,
+which on a CPU is measured on the spot. The density near a statement compares every pair with every
+other, at `NEIGHBOURS` of that rate: 4 * pairs squared * hidden size, twice for a layer (with the
+first token and without) and once before the final norm. All else was measured once, at
+`MEASURED_AT` (benchmarks/README.md), and takes as much longer as a core here is slower. It is the
+time of a machine that does nothing else.
 """
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import psutil
 
 from layerwise.errors import system_in_words
 from layerwise.models import needs
-from layerwise.reader.checked import Checked, check_each
-from layerwise.reader.duration import duration
-from layerwise.reader.request import requested
-from layerwise.reader.several import request_each
+from layerwise.models.registry import BYTES
+from layerwise.reader.prepared import Prepared, prepare_each
+from layerwise.reader.request import requests_of
+from layerwise.workers import MOST, usable_cores
 
 RIGHT = "everything that can be checked is right"
 TO_COME = "config, tokenizer and texts are right, the weights are checked once they are here"
 
+SIDE, ROUNDS = 1024, 5  # of the measured product: 10 GFLOP, a fraction of a second
+PASSES = 0.65  # of the rate of a matrix product: README says 0.60 to 0.80
+NEIGHBOURS = 0.45  # of it: in float64, and the nearest are picked
+HALF = 1.5  # a CPU without matrix units takes so much longer in 16 bits
+# Seconds of one core that multiplies float32 matrices at this rate.
+MEASURED_AT = 125e9  # FLOP/s
+START = 4.5  # the interpreter, imports, checks, the loaded model but for its weights
+EIGENVALUES = 1.8e-10  # of a matrix, for a row cubed
+PAIRS = 0.5, 0.001  # resamples and bins: once, and for every pair and layer
+FIGURES = 5.5
+HEADS, KEYS = (
+    ("num_attention_heads", "n_head", "num_heads"),
+    ("num_key_value_heads", "num_kv_heads"),
+)
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """The time of a run on the clock.
+
+    Attributes:
+        passes: the forward passes of the model, once.
+        weights: the singular values of its weights, once.
+        statistics: everything that is computed from the states, once.
+        rest: start, figures and page.
+        again: how often passes and statistics are taken in all.
+        controls: how often singular values are.
+    """
+
+    passes: float
+    weights: float
+    statistics: float
+    rest: float
+    again: int = 1
+    controls: int = 1
+
+    @property
+    def whole(self) -> float:
+        """From the command to the page."""
+        repeated = self.again * (self.passes + self.statistics)
+        return repeated + self.controls * self.weights + self.rest
+
+    def __str__(self) -> str:
+        return f"about {spelled(self.whole)}, {spelled(self.again * self.passes)} of them passes"
+
+
+def estimate_seconds(prepared: Prepared, rate: float | None = None) -> Seconds:
+    """Return how long a run will take here.
+
+    Arguments:
+        rate: FLOP/s of a float32 matrix product here; None: measured now.
+    """
+    request, loaded = prepared.request, prepared.loaded
+    cores = usable_cores()
+    workers = min(cores, MOST)
+    rate = matrix_rate() if rate is None else rate
+    slower = MEASURED_AT * cores / rate
+    of_passes = rate * PASSES / (1 if loaded.dtype == "float32" else HALF)
+    device = loaded.model.device.type if loaded.in_memory else request.loading["device"]
+    if device != "cpu":
+        of_passes = needs.tflops(device) * 1e12
+    parameters, n_pairs, size = n_parameters(prepared), len(request.pairs), loaded.hidden_size
+    eigenvalues = 0.0
+    if "spectral" not in request.choices["without"]:
+        cubes = sum(n_rows**3 for n_rows in rows_of_projections(prepared))
+        eigenvalues = loaded.n_layers * EIGENVALUES * cubes
+    once, for_each = PAIRS
+    compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * size
+    resampled = (once + for_each * n_pairs * len(prepared.sampled)) * slower
+    return Seconds(
+        passes=2 * parameters * sum(prepared.tokens.values()) / of_passes,
+        weights=eigenvalues * slower / workers,
+        statistics=resampled + compared / (NEIGHBOURS * rate),
+        rest=(START + FIGURES / workers) * slower
+        + parameters * BYTES[loaded.dtype] / needs.DISK_RATE,
+        again=prepared.times,
+        controls=1 + request.choices["control"],
+    )
+
+
+def n_parameters(prepared: Prepared) -> float:
+    """Return how many parameters the model has."""
+    return float(sum(parameter.numel() for parameter in prepared.loaded.model.parameters()))
+
+
+def rows_of_projections(prepared: Prepared) -> tuple[int, int, int, int]:
+    """Return the smaller sides of W_Q, W_O, W_K and W_V: grouped heads have narrower keys."""
+    config, size = prepared.loaded.model.config.to_dict(), prepared.loaded.hidden_size
+    heads = next((config[name] for name in HEADS if config.get(name)), 1)
+    keys = next((config[name] for name in KEYS if config.get(name)), heads)
+    return size, size, size * keys // heads, size * keys // heads
+
+
+def matrix_rate() -> float:
+    """Return the FLOP/s of a float32 matrix product on all cores, at its best."""
+    a = np.ones((SIDE, SIDE), np.float32)
+    a @ a  # threads start
+    seconds = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        a @ a
+        seconds.append(time.perf_counter() - begun)
+    return float(2 * SIDE**3 / min(seconds))
+
+
+def spelled(seconds: float) -> str:
+    """Return seconds, or minutes where there are many."""
+    return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
 
 @system_in_words()
 def plan_each(models: Sequence[str], pairs: str, prompts: str | None, asked: dict[str, Any]) -> str:
-    """Check everything of a request that can be checked, and say of each model what is to come.
+    """Check everything of a request that can be checked, and say what is to come of each model.
 
-    Of a model of the hub config and tokenizer are fetched, weights are not.
+    Config and tokenizer of a model on the hub are fetched, weights are not.
 
     Arguments:
-        asked: `Choices`; of several models each has a folder of its own.
+        asked: `Choices`; with several models, each gets a folder of its own.
 
     Raises:
         LayerwiseError: as for `analyze`, but for what forward passes alone can show.
     """
-    todo = (
-        [(models[0], requested(models[0], pairs, prompts, asked))]
-        if len(models) == 1
-        else request_each(models, pairs, prompts, asked)
-    )
-    return "\n\n".join(map(plan, check_each(todo)))
+    given = models[0] if len(models) == 1 else models
+    return "\n\n".join(map(plan, prepare_each(requests_of(given, pairs, prompts, asked))))
 
 
-def plan(one: Checked) -> str:
-    """What is to come of a model."""
-    said = [f"{name:<8} {text}" for name, text in to_come(one).items()]
-    ending = TO_COME if one.download else RIGHT
-    return "\n".join([*said, f"dry run: {ending}, nothing was computed"])
+def plan(prepared: Prepared) -> str:
+    """Return what is to come of a model, a line for each part."""
+    lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
+    ending = TO_COME if prepared.download else RIGHT
+    return "\n".join([*lines, f"dry run: {ending}, nothing was computed"])
 
 
-def to_come(one: Checked) -> dict[str, str]:
-    """What will be computed, and what it takes."""
-    request, loaded, tokens = one.request, one.loaded, one.tokens
+def describe(prepared: Prepared) -> dict[str, str]:
+    """Return what will be computed, and what it takes."""
+    request, loaded, tokens = prepared.request, prepared.loaded, prepared.tokens
     choices, pairs = request.choices, request.pairs
-    dtype, device = request.loading["dtype"], request.loading["device"]
-    size, n_layers = loaded.hidden_size, loaded.n_layers
-    parameters = float(sum(of.numel() for of in loaded.model.parameters()))
-    memory = int(needs.bytes_of(parameters, size, n_layers, dtype))
-    takes = duration(
-        loaded.model.config.to_dict(),
-        parameters,
-        sum(tokens.values()),
-        size=size,
-        n_layers=n_layers,
-        pairs=len(pairs),
-        sampled=len(one.sampled),
-        dtype=dtype,
-        device=device,
-        singular="spectral" not in choices["without"],
-    )
+    size, n_layers, parameters = loaded.hidden_size, loaded.n_layers, n_parameters(prepared)
+    memory = int(needs.bytes_of(parameters, size, n_layers, loaded.dtype))
+    n_pairs = str(len(pairs))
+    if len(pairs) < request.n_given:
+        n_pairs = f"{n_pairs} of {request.n_given}"
     lines = {
         "model": f"{loaded.name}: {loaded.family}, {n_layers} blocks, hidden size {size}, "
-        f"{parameters / 1e6:,.1f} million parameters, {dtype} on {device}",
-        "pairs": f"{_counted(len(pairs), request.n_given)} in {len(pairs.categories)} categories, "
+        f"{parameters / 1e6:,.1f} million parameters, {loaded.dtype} on "
+        f"{request.loading['device']}",
+        "pairs": f"{n_pairs} in {len(pairs.categories)} categories, "
         f"{tokens['statements']:,} tokens"
         + (" in the model's chat template" if choices["chat_template"] else ""),
         "prompts": f"{len(request.prompts)}, {tokens['prompts']:,} tokens",
-        "layers": ", ".join(map(str, one.sampled)),
+        "layers": ", ".join(map(str, prepared.sampled)),
         "memory": f"{needs.spelled(memory)}, free here "
         f"{needs.spelled(psutil.virtual_memory().available)}",
-        "disk": f"{needs.spelled(one.written)} at most in {choices['out']}, of them "
-        f"{needs.spelled(one.times * one.states)} of hidden states",
-        "time": str(takes),
+        "disk": f"{needs.spelled(prepared.written)} at most in {choices['out']}, "
+        f"{needs.spelled(prepared.times * prepared.states)} of them hidden states",
+        "time": str(estimate_seconds(prepared)),
     }
-    if one.times > 1:
+    if prepared.times > 1:
         lines["again"] = (
-            f"{one.replicates} replicates with rounding noise, {choices['control']} draws of "
-            f"random weights: {one.times} times that time, without singular values for replicates"
+            f"{prepared.replicates} replicates with rounding noise, {choices['control']} draws of "
+            "random weights, in disk and time"
         )
-    if one.download:
-        lines["fetch"] = f"{needs.spelled(one.download)} of weights from the hub"
+    if prepared.download:
+        lines["fetch"] = f"{needs.spelled(prepared.download)} of weights from the hub"
     return lines
-
-
-def _counted(n: int, given: int) -> str:
-    return str(n) if n == given else f"{n} of {given}"

@@ -18,7 +18,8 @@ from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
 from layerwise.present.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
 from layerwise.reader.page import figures
-from layerwise.reader.page.page import Own, in_short, write
+from layerwise.reader.page.answers import answers_table
+from layerwise.reader.page.page import Own, write
 from layerwise.reader.results_folder import (
     ACROSS,
     PART,
@@ -101,7 +102,7 @@ class Result:
     def answers(self) -> Table:
         """The papers' questions: a row each with the answer, or of several models a column each."""
         own = self._page
-        return own.matrix or in_short(own.answers)
+        return own.matrix or answers_table(own.answers)
 
     @property
     def claims(self) -> Table:

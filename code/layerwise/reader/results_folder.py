@@ -37,7 +37,7 @@ def alone(out: Path) -> Iterator[None]:
     folders = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with locked(out / STATES):
-            made = [place for place in of_states(out) if not place.exists()]
+            made = [place for place in places_of_states(out) if not place.exists()]
             try:
                 yield
             except LayerwiseError:
@@ -50,9 +50,16 @@ def alone(out: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def of_states(out: Path) -> tuple[Path, ...]:
-    """Where hidden states are, or are on their way."""
+def places_of_states(out: Path) -> tuple[Path, ...]:
+    """Return the folders where hidden states are, or are on their way."""
     return out / STATES, partial_of(out / STATES), out / AGAIN
+
+
+def remove_states(out: Path) -> None:
+    """Remove the hidden states of a run that is done."""
+    for place in places_of_states(out):
+        if place.exists():
+            shutil.rmtree(place)
 
 
 def check_results_folder(out: Path, given: Iterable[Any] = ()) -> None:
@@ -81,9 +88,9 @@ def check_results_folder(out: Path, given: Iterable[Any] = ()) -> None:
 
 def check_states_folder(out: Path) -> None:
     """Refuse a folder that no hidden states can be put into, before there are some."""
-    for place in (*of_states(out), *(out / AGAIN).glob("*")):
+    for place in (*places_of_states(out), *(out / AGAIN).glob("*")):
         refuse_link(place)
-    for place in of_states(out):
+    for place in places_of_states(out):
         require_kind(place, is_folder=True)
 
 

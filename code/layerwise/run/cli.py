@@ -224,6 +224,10 @@ def analyze(
             "answer that they give too is no evidence. Each takes as long as the model.",
         ),
     ] = 0,
+    keep_states: Annotated[
+        bool,
+        Option("--keep-states", help="Leave the pooled hidden states in --out after the run."),
+    ] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Check everything, say what it takes, compute nothing.")
     ] = False,
@@ -233,7 +237,7 @@ def analyze(
     asked: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
                              "layers": layers, "seed": seed, "without": left_out, "limit": limit,
                              "chat_template": chat_template, "replicates": replicates,
-                             "control": control}  # fmt: skip
+                             "control": control, "keep_states": keep_states}  # fmt: skip
     if dry_run:
         return module("reader.plan").plan_each(model, pairs, prompts, asked)
     given = model[0] if len(model) == 1 else model
@@ -290,13 +294,17 @@ def headlines(
     paper: Paper = None,
     source: Of = "published",
     results: Results = None,
+    reasons: Annotated[
+        bool, Option("--verbose", "-v", help="Print the reasons below each claim.")
+    ] = False,
     as_json: Json = False,
 ) -> Any:
-    """The papers' central claims: which stand, which do not, and why."""
+    """List the papers' central claims: a line for each, with its mark and the deciding number."""
     listed = module("present.claim_list")
     judged = module("engine.records").judged(source, _results(results))
-    graded = listed.of_paper(judged["headlines"], paper)
-    return _json(graded) if as_json else listed.headlines_as_text(graded)
+    if as_json:
+        return _json(listed.of_paper(judged["headlines"], paper))
+    return listed.strip_as_text(judged, paper, reasons=reasons)
 
 
 @verb(NUMBERS)

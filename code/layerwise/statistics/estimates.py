@@ -1,8 +1,9 @@
-"""A number with its interval: means, correlations, ratios, slopes, effect sizes, and counts.
+"""A number with its interval: means, correlations, ratios, effect sizes, and counts.
 
-Every interval is two-sided and textbook, at a level that a family of tests may widen; where models
-are counted, it spans those of every way to count them. What has no interval is open at both ends,
-so that no value alone can answer a question.
+Every interval is two-sided and textbook, at a level that a family of tests may widen. Under ten
+units it is exact, or that of all permutations: Fisher's z is not. Where models are counted either
+way it is the range of the intervals of every way to count them. What has no interval is open at
+both ends, so that no value alone can answer a question.
 """
 
 import itertools
@@ -20,6 +21,10 @@ from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_r
 
 LEVEL = 0.95
+ONE_SIDED = 0.90  # level of the interval by which two one-sided tests at 5% show no effect
+FEW = 10  # units, under which an interval is exact or that of all permutations
+MOST_ARRANGEMENTS = 10_000  # of two groups, up to which all are gone through
+STEPS = 120  # of the integral over the law of r, which is then right to 1e-6
 ROUNDING = 1e-8  # of the largest value: what varies by less is constant, as far as can be told
 LARGE_T = 1e3  # beyond it the inverse of the noncentral t is slow, then wrong
 FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
@@ -37,8 +42,11 @@ class Estimate:
     Attributes:
         low, high: infinite where there is no interval.
         n: units; `unit` says of what: pairs, categories, prompts, blocks, models.
-        p: a two-sided p that counts beside an interval of few resampled points; None elsewhere.
+        p: a two-sided p that counts beside an interval of few resampled points, or in place of an
+            interval where a test gives none; None elsewhere.
         where: what it is about more closely, say a layer.
+        narrow: the ends at the level of two one-sided tests, of a number that is said to show no
+            effect; None elsewhere.
     """
 
     value: float
@@ -48,6 +56,7 @@ class Estimate:
     unit: str
     p: float | None = None
     where: str = ""
+    narrow: tuple[float, float] | None = None
 
     @property
     def has_interval(self) -> bool:
@@ -94,43 +103,167 @@ def widened(mean: Estimate, n_tests: int) -> Estimate:
     return replace(mean, low=mean.value - half, high=mean.value + half)
 
 
+def with_narrow_mean(mean: Estimate) -> Estimate:
+    """A mean with Student's interval, and beside it the ends for two one-sided tests."""
+    if not mean.has_interval:
+        return mean
+    tails = ((1 - level) / 2 for level in (ONE_SIDED, LEVEL))
+    narrow, usual = (float(scipy.stats.t.isf(tail, mean.n - 1)) for tail in tails)
+    half = (mean.high - mean.value) * narrow / usual
+    return replace(mean, narrow=(mean.value - half, mean.value + half))
+
+
 def of_difference(
     first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
 ) -> Estimate:
-    """Difference of two means with Welch's interval; open where a sample has one value."""
+    """Difference of two means with the interval of all permutations of their values.
+
+    A shift lies in it that a permutation test of both groups does not reject once it is taken from
+    the first: it is tested by the arrangements in which k values change sides, and each of these
+    puts its bound at the difference of the two means of k (Maritz 1995, section 3.1). Open where so
+    few arrangements reach no such level; beyond `MOST_ARRANGEMENTS` it is Welch's.
+    """
     value, n = float(np.mean(first) - np.mean(second)), len(first) + len(second)
+    arrangements = math.comb(n, len(first))
     if min(len(first), len(second)) < 2:
         return without_interval(value, n, unit)
-    found = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
-    return Estimate(value, float(found.low), float(found.high), n, unit)
+    if arrangements > MOST_ARRANGEMENTS:
+        welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
+        return Estimate(value, float(welch.low), float(welch.high), n, unit)
+    beyond = math.floor((1 - level) / 2 * arrangements)  # bounds that may lie beyond either end
+    if beyond < 1:
+        return without_interval(value, n, unit)
+    bounds = sorted(
+        (math.fsum(some) - math.fsum(others)) / size
+        for size in range(1, min(len(first), len(second)) + 1)
+        for some in itertools.combinations(first.tolist(), size)
+        for others in itertools.combinations(second.tolist(), size)
+    )
+    return Estimate(value, bounds[beyond - 1], bounds[-beyond], n, unit)
 
 
-def of_r(
-    r: float, n: int, unit: str, level: float = LEVEL, where: str = "", *, of_ranks: bool = False
-) -> Estimate:
-    """A correlation with Fisher's interval, open under four points or where |r| is 1.
+def of_r(r: float, n: int, unit: str, level: float = LEVEL, where: str = "") -> Estimate:
+    """A correlation with its interval: exact under ten points, Fisher's from ten on.
 
-    Of ranks with the standard error of Bonett and Wright (2000), which grows with r.
+    Open under four points or where |r| is 1.
     """
     if n < FISHERS_POINTS or abs(r) >= 1:
         return without_interval(r, n, unit, where)
+    if n < FEW:
+        return Estimate(r, *exact_ends_of_r(r, n, level), n, unit, where=where)
     quantile = float(scipy.stats.norm.isf((1 - level) / 2))
-    spread = math.sqrt(1 + r**2 / 2) if of_ranks else 1.0
-    z, half = curves.fishers_z(r), quantile * spread / math.sqrt(n - 3)
+    z, half = curves.fishers_z(r), quantile / math.sqrt(n - 3)
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
+
+
+def exact_ends_of_r(r: float, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """The ends of the exact interval of a correlation of normal series.
+
+    At either end the true r makes one as far out as this one as rare as half of what the level
+    leaves. So the interval leaves zero out where the t-test of r gives p under 1 - level.
+    """
+    z, tail = curves.fishers_z(r), (1 - level) / 2
+
+    def end(share: float) -> float:
+        def excess(true_z: float) -> float:
+            return share_below(z, n, true_z) - share
+
+        return math.tanh(scipy.optimize.brentq(excess, z - 12, z + 12, xtol=1e-8))
+
+    # the last digits rest on the processor's own exponentials
+    return round(end(1 - tail), 8), round(end(tail), 8)
+
+
+def share_below(z: float, n: int, true_z: float) -> float:
+    """How often n pairs of normal series show an r below another.
+
+    Hotelling (1953, J. R. Stat. Soc. B 15, 193, equation 25), on z = atanh(r), where the law is
+    smooth up to |r| = 1 and falls at least as fast as exp(-(n - 2) |z|); by Simpson's rule.
+
+    Arguments:
+        z: atanh of that other r.
+        true_z: atanh of the r behind the series.
+    """
+    start = min(z, true_z) - 25 / (n - 2)
+    points = [start + (z - start) * step / STEPS for step in range(STEPS + 1)]
+    products = [(1 + math.tanh(true_z) * math.tanh(point)) / 2 for point in points]
+    series = special.hyp2f1(0.5, 0.5, n - 0.5, products)
+    constant = (n - 2) * math.exp(math.lgamma(n - 1) - math.lgamma(n - 0.5))
+    constant /= math.sqrt(2 * math.pi)
+    heights = [
+        constant
+        * math.sqrt(math.cosh(point) / math.cosh(true_z))
+        * math.cosh(point - true_z) ** (1.5 - n)
+        * float(factor)
+        for point, factor in zip(points, series, strict=True)
+    ]
+    weighted = [heights[0], heights[-1], *(4 * height for height in heights[1:-1:2])]
+    weighted += [2 * height for height in heights[2:-1:2]]
+    return math.fsum(weighted) * (z - start) / STEPS / 3
+
+
+def at_level(of_r: Estimate, level: float) -> tuple[float, float]:
+    """The ends of a correlation's 95% interval at another level.
+
+    On Fisher's z each end keeps its own distance from r, by the ratio of the normal quantiles: so
+    an interval of resamples stays as wide, and as skewed, as they make it.
+    """
+    if not of_r.has_interval:
+        return of_r.low, of_r.high
+    tails = ((1 - wanted) / 2 for wanted in (level, LEVEL))
+    ours, usual = (float(scipy.stats.norm.isf(tail)) for tail in tails)
+    z = curves.fishers_z(of_r.value)
+
+    def moved(end: float) -> float:
+        if abs(end) >= 1:  # of resamples that all lie on a line
+            return end
+        return math.tanh(z + (curves.fishers_z(end) - z) * ours / usual)
+
+    return moved(of_r.low), moved(of_r.high)
+
+
+def widened_r(of_r: Estimate, n_tests: int) -> Estimate:
+    """A correlation at the level of a family of tests."""
+    low, high = at_level(of_r, family_level(n_tests))
+    return replace(of_r, low=low, high=high)
+
+
+def with_narrow_r(of_r: Estimate) -> Estimate:
+    """A correlation, and beside its interval the ends for two one-sided tests."""
+    return replace(of_r, narrow=at_level(of_r, ONE_SIDED))
 
 
 def of_series(
     x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
 ) -> Estimate:
-    """Pearson's r of two series with Fisher's interval."""
+    """Pearson's r of two series with its interval."""
     return of_r(pearson_r(x, y), len(x), unit, level)
 
 
 def of_rank_series(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str) -> Estimate:
-    """Spearman's r of two series."""
-    ranks = (scipy.stats.rankdata(side) for side in (x, y))
-    return of_r(pearson_r(*ranks), len(x), unit, of_ranks=True)
+    """Spearman's r of two series.
+
+    Under ten points with the two-sided p of all permutations in place of an interval; from ten on
+    with Fisher's interval by the standard error of Bonett and Wright (2000), which grows with r.
+    """
+    ranks = [scipy.stats.rankdata(side) for side in (x, y)]
+    r, n = pearson_r(*ranks), len(x)
+    if n < FEW:
+        return replace(without_interval(r, n, unit), p=permutation_p(*ranks))
+    if abs(r) >= 1:
+        return without_interval(r, n, unit)
+    quantile = float(scipy.stats.norm.isf((1 - LEVEL) / 2))
+    z, half = curves.fishers_z(r), quantile * math.sqrt((1 + r**2 / 2) / (n - 3))
+    return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit)
+
+
+def permutation_p(ranks: Float[np.ndarray, " n"], others: Float[np.ndarray, " n"]) -> float:
+    """The share of all orders of one side that correlate at least as strongly, either way."""
+    first, second = (np.rint(2 * side).astype(np.int64) for side in (ranks, others))
+    n, level = len(first), int(first.sum()) * int(second.sum())
+    orders = np.array(list(itertools.permutations(second.tolist())))
+    sizes = np.abs(n * (orders * first).sum(axis=1) - level)  # whole numbers: ties are ties
+    return float(np.mean(sizes >= abs(n * int(first @ second) - level)))
 
 
 def of_ratio(above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], unit: str) -> Estimate:
@@ -149,31 +282,14 @@ def of_ratio(above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], uni
     return Estimate(ratio, math.exp(of_log.low), math.exp(of_log.high), n, unit)
 
 
-def of_slope(values: Sequence[float], unit: str, where: str = "") -> Estimate:
-    """Slope over 0, 1, 2, ... of the least-squares line, with Student's interval.
-
-    Successive values are not independent. Where neighbours' residuals correlate by r1 > 0, n values
-    count as n (1 - r1) / (1 + r1), in the deviation and in the degrees of freedom (Santer et al.
-    2000, J. Geophys. Res. 105, 7337, equation 6).
-    """
-    slope, r = curves.line_fit(values)
-    freedom = _independent(values, slope) - 2
-    if r == 0 or freedom <= 0:
-        return without_interval(slope, len(values), unit, where)
-    error = abs(slope) * math.sqrt((1 / r**2 - 1) / freedom)
-    half = float(scipy.stats.t.isf((1 - LEVEL) / 2, freedom)) * error
-    return Estimate(slope, slope - half, slope + half, len(values), unit, where=where)
-
-
-def _independent(values: Sequence[float], slope: float) -> float:
-    """As how many independent values those around a line count."""
-    n = len(values)
-    middle = math.fsum(values) / n if n else 0.0
-    left = [value - middle - slope * (row - (n - 1) / 2) for row, value in enumerate(values)]
-    square = math.fsum(one * one for one in left)
-    together = math.fsum(one * other for one, other in itertools.pairwise(left))
-    r1 = min(max(together / square, 0.0), 1.0) if square > 0 else 0.0
-    return n * (1 - r1) / (1 + r1)
+def of_deviation(values: Sequence[float], unit: str) -> Estimate:
+    """A population deviation with the chi-square interval of normal values."""
+    spread, n = float(np.std(values)), len(values)
+    if n < 2:
+        return without_interval(spread, n, unit)
+    tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    low, high = (spread * math.sqrt(n / scipy.stats.chi2.isf(tail, n - 1)) for tail in tails)
+    return Estimate(spread, float(low), float(high), n, unit)
 
 
 def of_effect(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Estimate:
@@ -186,14 +302,18 @@ def of_effect(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Es
         )
     d = float(np.mean(values)) / spread
     t = d * math.sqrt(n - 1)
-    tails = (1 + LEVEL) / 2, (1 - LEVEL) / 2
-    if abs(t) > LARGE_T:  # the error of the mean is nothing to that of the deviation
-        factors = (math.sqrt(scipy.stats.chi2.isf(tail, n - 1) / (n - 1)) for tail in tails)
-        low, high = sorted(d * factor for factor in factors)
-    else:  # the shifts of the law under which this t is its upper and its lower quantile
-        shifts = (float(special.nctdtrinc(n - 1, tail, t)) for tail in tails)
-        low, high = (shift / math.sqrt(n - 1) for shift in shifts)
-    return Estimate(d, low, high, n, unit, where=where)
+
+    def ends(level: float) -> tuple[float, float]:
+        tails = (1 + level) / 2, (1 - level) / 2
+        if abs(t) > LARGE_T:  # the error of the mean is nothing to that of the deviation
+            factors = (math.sqrt(scipy.stats.chi2.isf(tail, n - 1) / (n - 1)) for tail in tails)
+            low, high = sorted(d * factor for factor in factors)
+        else:  # the shifts of the law under which this t is its upper and its lower quantile
+            shifts = (float(special.nctdtrinc(n - 1, tail, t)) for tail in tails)
+            low, high = (shift / math.sqrt(n - 1) for shift in shifts)
+        return low, high
+
+    return Estimate(d, *ends(LEVEL), n, unit, where=where, narrow=ends(ONE_SIDED))
 
 
 def of_counts(
@@ -202,10 +322,12 @@ def of_counts(
     counted: Sequence[int],
     n: int,
 ) -> Estimate:
-    """An estimate from counts of models; its interval holds however the undecided are counted.
+    """An estimate from counts of models, with the range of its intervals.
+
+    The range holds however the undecided are counted: a worst case, and wider than an interval.
 
     Arguments:
-        estimate: of a count per group; the interval spans those of all ways to count.
+        estimate: of a count per group; the range spans the intervals of all ways to count.
         sides: per group how many models are decided, and how many are not.
         counted: per group the count by the values alone.
     """
@@ -224,23 +346,6 @@ def of_share(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
         raise LayerwiseError("a share needs at least one unit, found none; check the selection")
     ends = scipy.stats.binomtest(found, n).proportion_ci(LEVEL)
     return Estimate(found / n, float(ends.low), float(ends.high), n, unit, where=where)
-
-
-def of_two_rules(first: int, second: int, n: int, unit: str) -> Estimate:
-    """Accuracy of one rule less that of another on the same n units.
-
-    Arguments:
-        first, second: units of which only the first rule, or only the second one, is right.
-
-    The interval is that of Clopper and Pearson on the share of these, as in McNemar's exact test;
-    open where the two rules never differ.
-    """
-    differ = first + second
-    if not differ:
-        return without_interval(0.0, n, unit)
-    ends = scipy.stats.binomtest(first, differ).proportion_ci(LEVEL)
-    low, high = ((2 * float(end) - 1) * differ / n for end in (ends.low, ends.high))
-    return Estimate((first - second) / n, low, high, n, unit)
 
 
 def of_r_difference(

@@ -114,9 +114,3 @@ def fisher_interval(r: float, n: int, quantile: float = 1.959963984540054) -> tu
         raise LayerwiseError(f"Fisher's interval needs n >= 4 and |r| < 1, found n={n}, r={r}")
     z, half = fishers_z(r), quantile / math.sqrt(n - 3)
     return math.tanh(z - half), math.tanh(z + half)
-
-
-def constant_resamples(n: int, n_resamples: int, n_series: int, seed: int) -> list[int]:
-    """Resamples of n positions that draw one position n times, per series of one stream."""
-    drawn = np.random.RandomState(seed).randint(0, n, (n_series, n_resamples, n))
-    return np.sum(np.all(drawn == drawn[..., :1], axis=2), axis=1).tolist()

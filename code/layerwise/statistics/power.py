@@ -10,7 +10,7 @@ import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.statistics.curves import fishers_z
-from layerwise.statistics.estimates import FISHERS_POINTS, LEVEL, Estimate
+from layerwise.statistics.estimates import FISHERS_POINTS, LEVEL, ONE_SIDED, Estimate
 
 POWER = 0.8
 MOST = 60  # units per group up to which two shares are tried
@@ -28,19 +28,38 @@ def smallest_r(estimate: Estimate) -> float | None:
 
     By Fisher's own where there is none; None under four points.
     """
+    error = error_of_r(estimate)
+    return None if error is None else math.tanh(shift() * error)
+
+
+def error_of_r(estimate: Estimate) -> float | None:
+    """The standard error on Fisher's z that the interval of an r shows; Fisher's where it has none.
+
+    None under four points.
+    """
     if estimate.n < FISHERS_POINTS:
         return None
-    error = 1 / math.sqrt(estimate.n - 3)
-    if estimate.has_interval and max(abs(estimate.low), abs(estimate.high)) < 1:
-        wide = fishers_z(estimate.high) - fishers_z(estimate.low)
-        error = wide / 2 / float(scipy.stats.norm.isf((1 - LEVEL) / 2))
-    return math.tanh(shift() * error)
+    if not estimate.has_interval or max(abs(estimate.low), abs(estimate.high)) >= 1:
+        return 1 / math.sqrt(estimate.n - 3)
+    wide = fishers_z(estimate.high) - fishers_z(estimate.low)
+    return wide / 2 / float(scipy.stats.norm.isf((1 - LEVEL) / 2))
 
 
-def points_for(r: float) -> int | None:
-    """How many points tell an r of this size from 0; None where it is 1, or 0 but for rounding."""
-    z = fishers_z(abs(r)) if abs(r) < 1 else 0.0
-    return math.ceil((shift() / z) ** 2 + 3) if z else None
+def times_fishers(estimate: Estimate) -> float | None:
+    """How many times Fisher's that error is: more than one where points are not independent."""
+    error = error_of_r(estimate)
+    return None if error is None else error * math.sqrt(estimate.n - 3)
+
+
+def points_for(r: float, like: Estimate) -> int | None:
+    """How many points tell an r of this size from 0, each worth as much as those of an estimate.
+
+    None where r is 1, or 0 but for rounding.
+    """
+    z, times = fishers_z(abs(r)) if abs(r) < 1 else 0.0, times_fishers(like)
+    if times is None or not z:
+        return None
+    return math.ceil((shift() * times / z) ** 2 + 3)
 
 
 def smallest_shift(estimate: Estimate) -> float | None:
@@ -49,6 +68,27 @@ def smallest_shift(estimate: Estimate) -> float | None:
         return None
     quantile = float(scipy.stats.norm.isf((1 - LEVEL) / 2))
     return (estimate.high - estimate.low) / 2 * shift() / quantile
+
+
+def shift_of_two_tests() -> float:
+    """Standard errors from zero to the bounds within which two one-sided tests show a true zero.
+
+    1.64 + 1.28: both tests must succeed, so that each may fail in a tenth of all cases.
+    """
+    tails = (1 - ONE_SIDED) / 2, (1 - POWER) / 2
+    return float(sum(scipy.stats.norm.isf(tail) for tail in tails))
+
+
+def narrowest_zone(estimate: Estimate) -> float | None:
+    """The narrowest zone around zero in which a mean of zero can be shown to lie."""
+    smallest = smallest_shift(estimate)
+    return None if smallest is None else smallest * shift_of_two_tests() / shift()
+
+
+def narrowest_r(estimate: Estimate) -> float | None:
+    """The same of a correlation; None under four points."""
+    error = error_of_r(estimate)
+    return None if error is None else math.tanh(shift_of_two_tests() * error)
 
 
 def power_of_shares(first: float, second: float, m: int, n: int) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.question import TOO_FEW
+from layerwise.engine.questions.question import NO, UNDECIDED, YES
 from layerwise.statistics.noise import band
 
 
@@ -17,11 +17,26 @@ class Again:
         n: how often.
         same: how often with the same word.
         band: how far rounding moves the number, of replicates; None of draws.
+        drawn: the number in each draw of random weights.
     """
 
     n: int
     same: int
     band: float | None = None
+    drawn: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shared:
+    """How many of a model's answers every draw of random weights gives too: (shared, asked).
+
+    Attributes:
+        decided: answers yes or no.
+        undecided: questions that the model leaves open.
+    """
+
+    decided: tuple[int, int]
+    undecided: tuple[int, int]
 
 
 def replicated(answers: Sequence[Answer], again: Sequence[Sequence[Answer]]) -> dict[str, Any]:
@@ -51,19 +66,25 @@ def controlled(answers: Sequence[Answer], draws: Sequence[Sequence[Answer]]) -> 
     return {"n": len(draws), "answers": found} if draws else {}
 
 
-def again(document: Mapping[str, Any], question: str) -> Again | None:
-    """What one of these documents says of a question; None where it says nothing."""
-    of = document.get("answers", {}).get(question)
-    return None if of is None else Again(document["n"], of["same"], of.get("band"))
+def find_again(document: Mapping[str, Any], question: str) -> Again | None:
+    """Return what one of these documents says of a question; None where it says nothing."""
+    row = document.get("answers", {}).get(question)
+    if row is None:
+        return None
+    return Again(document["n"], row["same"], row.get("band"), tuple(row.get("drawn", ())))
 
 
-def share(document: Mapping[str, Any]) -> tuple[int, int]:
-    """Of how many questions all draws answer as the model does, and how many were asked.
+def shared_answers(document: Mapping[str, Any]) -> Shared:
+    """Return how many answers all draws share, yes and no apart from what stays undecided.
 
-    Those are left out that the model's own few units cannot answer.
+    Questions that the model's own few units cannot answer are left out.
     """
-    of = [one for one in document["answers"].values() if one["word"] != TOO_FEW]
-    return sum(one["same"] == document["n"] for one in of), len(of)
+
+    def count(*words: str) -> tuple[int, int]:
+        rows = [row for row in document["answers"].values() if row["word"] in words]
+        return sum(row["same"] == document["n"] for row in rows), len(rows)
+
+    return Shared(count(YES, NO), count(UNDECIDED))
 
 
 def _words(

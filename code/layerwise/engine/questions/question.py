@@ -12,16 +12,23 @@ from layerwise.statistics.estimates import Estimate
 
 PUBLISHED = "published"  # the choice: as the papers did
 OVER_MODELS = "all models"  # of what a question is asked that is about several models at once
-THE_PAIRS = "the statement pairs"  # of what a question is asked that is about the texts alone
 ALPHA = 0.05
 FEWEST = 5  # units: of four, a third of the resamples hold at most two different ones
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
-WORDS = YES, NO, UNDECIDED, TOO_FEW = "yes", "no", "undecided", "too few"
+WORDS = YES, NO, UNDECIDED, TOO_FEW, NEVER = (
+    "yes",
+    "no",
+    "undecided",
+    "too few",
+    "cannot be answered",
+)
 MEANINGS = {
-    YES: "the 95% interval lies where the claim says; of resampled r over few points p < 0.05 too",
-    NO: "it lies wholly where the claim says that it does not",
+    YES: "the 95% interval lies where the claim says; where the claim is that there is no effect, "
+    "the 90% interval, as in two one-sided tests; where there is a p, it is below 0.05 too",
+    NO: "the 95% interval lies wholly where the claim says that the number does not",
     UNDECIDED: "neither: these data cannot tell",
-    TOO_FEW: f"fewer than {FEWEST} units: no interval of so few answers anything",
+    TOO_FEW: "one number without an interval",
+    NEVER: "so few units that nothing they could show would answer the question",
 }
 
 
@@ -36,14 +43,31 @@ class Range:
         return self.above < value < self.below
 
 
-def word(estimate: Estimate, within: Range) -> str:
-    """One of `WORDS`: an interval that lies in the range says yes, a value never does."""
-    if estimate.n < FEWEST:
+def word(
+    estimate: Estimate, within: Range, *, fewest: int = FEWEST, against: Range | None = None
+) -> str:
+    """One of `WORDS`: an interval that lies in the range says yes, a value never does.
+
+    Arguments:
+        fewest: units with which some numbers could answer.
+        against: where the number lies if the claim is wrong; wherever it is not in the range, if
+            left out.
+    """
+    if estimate.n < 2:
         return TOO_FEW
+    if estimate.n < fewest:
+        return NEVER
     if estimate.p is not None and estimate.p >= ALPHA:
         return UNDECIDED
-    if within.above < estimate.low and estimate.high < within.below:
+    if not estimate.has_interval:
+        if estimate.p is None:
+            return UNDECIDED
+        return YES if estimate.value in within else NO
+    low, high = (estimate.low, estimate.high) if estimate.narrow is None else estimate.narrow
+    if within.above < low and high < within.below:
         return YES
+    if against is not None:
+        return NO if estimate.low in against and estimate.high in against else UNDECIDED
     outside = estimate.high <= within.above or estimate.low >= within.below
     return NO if outside else UNDECIDED
 
@@ -62,6 +86,10 @@ class Question:
         within: where the number lies if the claim is right.
         effect: of what kind the number is, where its power can be told: an r, or a mean with a
             standard error; nothing of what counts models.
+        fewest: how many units it takes for some numbers to answer yes; with fewer the word is
+            `NEVER`.
+        against: where the number lies if the claim is wrong, of a p, which is never evidence of
+            nothing; by default wherever it is not `within`.
     """
 
     name: str
@@ -73,6 +101,8 @@ class Question:
     choices: Mapping[str, Function]
     within: Range
     effect: str = ""
+    fewest: int = FEWEST
+    against: Range | None = None
 
     @property
     def above(self) -> float:
@@ -81,6 +111,15 @@ class Question:
     @property
     def below(self) -> float:
         return self.within.below
+
+    @property
+    def is_equivalence(self) -> bool:
+        """Whether the claim is that a number shows no effect: it lies between two bounds."""
+        return math.isfinite(self.above) and math.isfinite(self.below)
+
+    def word(self, estimate: Estimate) -> str:
+        """The word of an estimate on this question."""
+        return word(estimate, self.within, fewest=self.fewest, against=self.against)
 
     def answer(self, estimate: Estimate) -> dict[str, Any]:
         """An answer as documents hold it; what has no interval has no ends."""
@@ -93,7 +132,10 @@ class Question:
             "unit": estimate.unit,
             "where": estimate.where,
             "in_range": estimate.value in self.within,
-            "word": word(estimate, self.within),
+            "word": self.word(estimate),
+            "fewest": self.fewest,
+            "p": None if estimate.p is None else float(estimate.p),
+            "narrow": None if estimate.narrow is None else [*map(float, estimate.narrow)],
         }
 
     def rules(self, entry: Any) -> dict[str, "Asked"]:
@@ -109,6 +151,11 @@ class Asked:
 
     question: Question
     rule: Callable[[], Any]
+
+    @property
+    def says(self) -> str:
+        """What the estimate is, in words."""
+        return self.question.number
 
     def __call__(self, _: Any = None) -> dict[str, Any]:
         found = self.rule()

@@ -1,33 +1,36 @@
 """The questions of Paper 1: asymmetry by category."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from statistics import NormalDist
 
 import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, THE_PAIRS, Question, Range
+from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
 from layerwise.papers.paper1.rules.calibration import BAND, BOUND, MODELS, PASS_BELOW
-from layerwise.papers.paper1.rules.calibration import PARITY as PROMISED
 from layerwise.papers.paper1.rules.output_correlation import ua as ua_of_rerun
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.models import READER, SLUG
-from layerwise.papers.shared.names.result_files import UA_FILES, WORDS
+from layerwise.papers.shared.names.result_files import UA_FILES
 from layerwise.papers.shared.questions.choices import is_of_reader, measured_choices
 from layerwise.papers.shared.questions.states import STATES
 from layerwise.papers.shared.rules.categories import asymmetry, categories, n_categories
 from layerwise.statistics.estimates import (
+    ONE_SIDED,
     Estimate,
     of_effect,
     of_mean,
     of_moments,
-    of_share,
+    with_narrow_mean,
     without_interval,
 )
 
+BUSINESS = "business"
 PREFERENCES_OF_READER = UA_FILES[SLUG]  # where a reader's cosines and preferences stand
 
 
@@ -106,62 +109,24 @@ def mean_under(choice: str) -> Function:
     return rule
 
 
-# --- words of the pairs ---------------------------------------------------------------------------
-
-NEARLY_ALL = 0.95  # of the pairs: one in twenty may break a promise
-
-
-@dataclass(frozen=True)
-class Words:
-    """Words of both sides of every pair, by category of the neutral statements."""
-
-    file: Entry
-
-    def gaps(self, names: Iterable[str]) -> list[float]:
-        """Difference over the longer side, of each pair."""
-        return [
-            abs(pair.a - pair.b) / max(pair.a, pair.b) for name in names for pair in self.file[name]
-        ]
-
-    def gaps_of_sides(self) -> list[float]:
-        """The same of the sums over the sides of each category."""
-        sums = [
-            (sum(pair.a for pair in pairs), sum(pair.b for pair in pairs))
-            for pairs in self.file.values()
-        ]
-        return [abs(a - b) / max(a, b) for a, b in sums]
+def near_zero(values: Mapping[str, float]) -> Estimate:
+    """Mean UA over categories, with the ends by which it can be shown to be near zero."""
+    return with_narrow_mean(of_ua(values))
 
 
-def texts(e: Evidence) -> dict[str, Words]:
-    """The papers' statements; a reader's own promise nothing."""
-    return {} if is_of_reader(e) else {THE_PAIRS: Words(e[WORDS])}
+def near_zero_under(choice: str) -> Function:
+    """The same in another reading of the states."""
+    rule = mean_under(choice)
+    return lambda m: with_narrow_mean(rule(m))
 
 
-def keeping(gaps: Iterable[float], unit: str) -> Estimate:
-    return of_share([gap <= PROMISED for gap in gaps], unit)
+# --- neutral statements ---------------------------------------------------------------------------
+
+# Categories whose effect size, if it is zero, could be shown to lie within the bound: the narrow
+# interval of d = 0 has the half width 1.645 / sqrt(n - 1).
+FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_BELOW) ** 2) + 1
 
 
-def parity_without_each(words: Words) -> dict[str, Function]:
-    def without(left_out: str) -> Estimate:
-        return keeping(words.gaps([name for name in words.file if name != left_out]), "pairs")
-
-    return {name: partial(without, name) for name in words.file}
-
-
-PARITY = Question(
-    "word_parity",
-    1,
-    "At least 19 of 20 neutral pairs keep to the word counts asked for, ±20%.",
-    "share of the neutral pairs within the bound",
-    "pairs",
-    texts,
-    {
-        PUBLISHED: lambda words: keeping(words.gaps(words.file), "pairs"),
-        "sides": lambda words: keeping(words.gaps_of_sides(), "categories"),
-        "category_out": parity_without_each,
-    },
-    Range(above=NEARLY_ALL),
-)
 NEUTRAL = (
     Question(
         "calibration",
@@ -171,13 +136,26 @@ NEUTRAL = (
         "categories",
         paper_1_models,
         {
+            PUBLISHED: lambda m: near_zero(m.neutral()),
+            "rerun": lambda m: near_zero(second_run(m)),
+            **{choice: near_zero_under(choice) for choice in STATES},
+        },
+        Range(-BAND, BAND),
+        OF_MEAN,
+    ),
+    Question(
+        "positive_on_neutral",
+        1,
+        "On neutral statements the asymmetry is above zero.",
+        "mean UA of the neutral categories",
+        "categories",
+        paper_1_models,
+        {
             PUBLISHED: lambda m: of_ua(m.neutral()),
-            "lifestyle": lambda m: of_ua(m.asymmetries(["lifestyle"])),
-            "category_out": lambda m: without_each(m, of_ua),
             "rerun": lambda m: of_ua(second_run(m)),
             **{choice: mean_under(choice) for choice in STATES},
         },
-        Range(-BAND, BAND),
+        Range(above=0.0),
         OF_MEAN,
     ),
     Question(
@@ -193,6 +171,7 @@ NEUTRAL = (
             "rerun": lambda m: effect(second_run(m)),
         },
         Range(-PASS_BELOW, PASS_BELOW),
+        fewest=FOR_EFFECT,
     ),
 )
 
@@ -251,7 +230,20 @@ SINGLE = (
         },
         Range(above=0.0),
     ),
+    Question(
+        "business",
+        1,
+        "On business statements the asymmetry is positive.",
+        "UA of the category business",
+        "categories",
+        paper_1_models,
+        {
+            PUBLISHED: of_one_category(BUSINESS),
+            "rerun": lambda m: of_ua(rerun_of(m, [BUSINESS])),
+        },
+        Range(above=0.0),
+    ),
 )
 
 
-QUESTIONS = (PARITY, *NEUTRAL, *SINGLE)
+QUESTIONS = (*NEUTRAL, *SINGLE)

@@ -1,7 +1,7 @@
 """The questions of Paper 2: r over pairs, layers and categories."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -9,12 +9,12 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
+from layerwise.engine.questions.question import OF_R, OVER_MODELS, PUBLISHED, Question, Range
 from layerwise.papers.paper2.rules.bins import n_bins
 from layerwise.papers.paper2.rules.pair_curves import CURVES, PairCurve
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.papers.shared.names.models import OWN, READER, SLUG
-from layerwise.papers.shared.names.result_files import BINS, BOOTSTRAP, PAIRS, SCALING, UA_FILES
+from layerwise.papers.shared.names.result_files import BINS, BOOTSTRAP, SCALING, UA_FILES
 from layerwise.papers.shared.questions.choices import is_of_reader, measured_choices
 from layerwise.papers.shared.questions.states import STATES
 from layerwise.papers.shared.rules.categories import (
@@ -24,9 +24,20 @@ from layerwise.papers.shared.rules.categories import (
     n_categories,
     r_over_categories,
 )
-from layerwise.statistics import phases
+from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
-from layerwise.statistics.estimates import Estimate, family_level, of_r, of_rank_series, of_series
+from layerwise.statistics.estimates import (
+    Estimate,
+    family_level,
+    of_deviation,
+    of_r,
+    of_rank_series,
+    of_series,
+    widened_r,
+    with_narrow_r,
+)
+
+WEAKEST_INVERSION = 0.17  # |r|: the weak end of what the abstract calls a late inversion
 
 # --- curves over layers ---------------------------------------------------------------------------
 
@@ -126,20 +137,16 @@ def at_layer(curve: Curve, layer: int) -> Estimate:
 
 
 def at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
-    """The same layer with Fisher's interval at the level of a whole family of tests.
-
-    It is no narrower than the layer's own, which may be that of resamples.
-    """
-    found = extreme_layer(curve, layers, lowest)
-    of_all = of_r(found.value, curve.n, "pairs", family_level(n_tests), found.where)
-    return replace(of_all, low=min(of_all.low, found.low), high=max(of_all.high, found.high))
+    """The same layer with its interval at the level of a whole family of tests."""
+    return widened_r(extreme_layer(curve, layers, lowest), n_tests)
 
 
 def n_tests_of_pairs(curve: Curve) -> int:
-    """Layers times measures, of the one file that tests several."""
-    if curve.pairs.file != PAIRS:
-        raise NotMeasured("one measure was tested")
-    return sum(len(of_layer) for of_layer in curve.pairs.source.of(PAIRS).results.values())
+    """Layers times measures, of a file that tests several."""
+    pairs = curve.pairs
+    if pairs.metric is None:
+        raise NotMeasured("the file has one measure")
+    return sum(len(measures) for measures in pairs.source.of(pairs.file)[pairs.group].values())
 
 
 def measured_lowest(choice: str, unit: str = "pairs") -> Function:
@@ -153,6 +160,12 @@ def measured_lowest(choice: str, unit: str = "pairs") -> Function:
         return Estimate(r[layer], *ends(late[layer]), n, unit, where=f"layer {layer}")
 
     return rule
+
+
+def narrow_lowest(choice: str, unit: str = "pairs") -> Function:
+    """The same with the ends by which it can be shown to be near zero."""
+    rule = measured_lowest(choice, unit)
+    return lambda curve: with_narrow_r(rule(curve))
 
 
 def late_layers_but_last(curve: Curve) -> list[int]:
@@ -235,6 +248,25 @@ CURVE_QUESTIONS = (
         OF_R,
     ),
     Question(
+        "no_inversion",
+        2,
+        "No late layer inverts: the lowest late r is nearer to zero than 0.17, the paper's weakest "
+        "inversion.",
+        "r of the lowest late layer",
+        "pairs",
+        curves_of,
+        {
+            PUBLISHED: lambda c: with_narrow_r(extreme_layer(c, c.pairs.phase("late"))),
+            "phase_mean": lambda c: with_narrow_r(mean_over(c, c.pairs.phase("late"))),
+            "without_last": lambda c: with_narrow_r(extreme_layer(c, late_layers_but_last(c))),
+            "before_norm": narrow_lowest("before_norm"),
+            "all_tokens": narrow_lowest("all_tokens"),
+            "clusters": narrow_lowest("clusters", "categories"),
+        },
+        Range(-WEAKEST_INVERSION, WEAKEST_INVERSION),
+        OF_R,
+    ),
+    Question(
         "everywhere_negative",
         2,
         "r is negative in every layer.",
@@ -313,6 +345,67 @@ TRANSITIONS = (
         },
         Range(below=0.0),
         OF_R,
+    ),
+)
+
+
+# --- the layer of the strongest r -----------------------------------------------------------------
+
+PRINTED_EXTREMUM = {"apertus-8b": 28}  # of the abstract: "rather than the final layer"
+
+
+@dataclass(frozen=True)
+class Extremum:
+    """A curve, and the layer at which it is said to be the most negative."""
+
+    curve: Curve
+    layer: int
+
+
+def extrema(e: Evidence) -> dict[str, Extremum]:
+    """Of the papers' curves; nobody has printed a reader's."""
+    if is_of_reader(e):
+        return {}
+    found = curves_of(e)
+    return {slug: Extremum(found[slug], layer) for slug, layer in PRINTED_EXTREMUM.items()}
+
+
+def below_last(extremum: Extremum) -> Estimate:
+    """r of the layer less r of the last one; ends as if both were wrong in opposite ways."""
+    curve = extremum.curve
+    there, last = (at_layer(curve, at) for at in (extremum.layer, curve.pairs.layers[-1]))
+    where = f"{there.where} less {last.where}"
+    low, high = there.low - last.high, there.high - last.low
+    return Estimate(there.value - last.value, low, high, curve.n, "pairs", where=where)
+
+
+def measured_below_last(choice: str) -> Function:
+    """The same under a choice."""
+
+    def rule(extremum: Extremum) -> Estimate:
+        found = extremum.curve.under(choice)
+        r, late = by_layer(found.r), by_layer(found.late)
+        (low, high), (low_last, high_last) = ends(late[extremum.layer]), ends(late[max(late)])
+        value = r[extremum.layer] - r[max(late)]
+        return Estimate(value, low - high_last, high - low_last, extremum.curve.n, "pairs")
+
+    return rule
+
+
+EXTREMUM = (
+    Question(
+        "below_last",
+        2,
+        "At the printed layer r is lower than at the last.",
+        "r of that layer less r of the last",
+        "pairs",
+        extrema,
+        {
+            PUBLISHED: below_last,
+            "before_norm": measured_below_last("before_norm"),
+            "all_tokens": measured_below_last("all_tokens"),
+        },
+        Range(below=0.0),
     ),
 )
 
@@ -430,7 +523,83 @@ def categories_under(choice: str) -> Function:
     return rule
 
 
+def over_mid_bins(model: LastLayer) -> Estimate:
+    """The lower of r over the bins at the two layers that the notebook calls the middle."""
+    if model.name != SLUG:
+        raise NotMeasured("it was drawn for one model")
+    tests = by_layer(model.evidence[BINS]["bootstrap_results"])
+    layer = min(curves.MID_LAYERS, key=lambda at: tests[at].r)
+    test, n = tests[layer], n_bins(model.tests)
+    p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
+    return Estimate(test.r, *ends(test), n, "bins", p, f"layer {layer}")
+
+
+def over_mid_categories(model: LastLayer) -> Estimate:
+    """The higher of r over the categories at these two layers."""
+    tests = by_layer(model.tests)
+    r = {layer: r_of_test(tests[layer]) for layer in curves.MID_LAYERS}
+    layer = max(r, key=r.__getitem__)
+    return of_r(r[layer], model.n, "categories", where=f"layer {layer}")
+
+
+def r_of_test(test: Entry) -> float:
+    """r of a layer, which two files call by two names."""
+    return float(test.r if "r" in test else test.correlation)
+
+
+def papers_sizes(e: Evidence) -> dict[str, LastLayer]:
+    """The Pythia sizes; the notebook's middle layers say nothing of a reader's model."""
+    return {} if is_of_reader(e) else last_layers(e)
+
+
+def scaled(e: Evidence) -> dict[str, Entry]:
+    """The Pythia sizes of Paper 2 together; a reader's single model has none."""
+    return {} if is_of_reader(e) else {OVER_MODELS: e[SCALING].models}
+
+
+def spread_of_peaks(models: Entry) -> Estimate:
+    """Population deviation of the depth of the largest r, percent, with its chi-square interval."""
+    depths = []
+    for model in models.values():
+        r = {layer: r_of_test(test) for layer, test in by_layer(model.layer_results).items()}
+        depths.append(100 * max(r, key=r.__getitem__) / model.n_layers)
+    return of_deviation(depths, "models")
+
+
+STABLE = 10.0  # percent of depth, the bound of notebook 002
+
 OVER_CATEGORIES = (
+    Question(
+        "mid_bins",
+        2,
+        "Over random bins asymmetry and preference correlate positively at the middle layers.",
+        "r over the bins",
+        "bins",
+        papers_sizes,
+        {PUBLISHED: over_mid_bins},
+        Range(above=0.0),
+    ),
+    Question(
+        "category_mid",
+        2,
+        "Over the categories asymmetry and preference correlate positively at some middle layer.",
+        "r over the categories",
+        "categories",
+        papers_sizes,
+        {PUBLISHED: over_mid_categories},
+        Range(above=0.0),
+        OF_R,
+    ),
+    Question(
+        "peak_shift",
+        2,
+        "The depth of the largest r over the categories differs between the sizes.",
+        "deviation of that depth, percent",
+        "models",
+        scaled,
+        {PUBLISHED: spread_of_peaks},
+        Range(above=STABLE),
+    ),
     Question(
         "category_inversion",
         2,
@@ -453,4 +622,4 @@ OVER_CATEGORIES = (
 )
 
 
-QUESTIONS = (*CURVE_QUESTIONS, *TRANSITIONS, *OVER_CATEGORIES)
+QUESTIONS = (*CURVE_QUESTIONS, *TRANSITIONS, *EXTREMUM, *OVER_CATEGORIES)

@@ -3,6 +3,7 @@
 sections   the result documents as tables, declared: name, title, question, what builds the tables
 cautions   what to know of them: warnings that the data call for
 figures    what the pipeline's figures read of a reader's models
+answers    the answers as rows: word, number, drawing, what random weights gave
 page       everything a page says (`Own`), and its files: HTML, LaTeX, CSV
 of_one     the page of one model; `across`: of several, the papers' families beside them
 """

@@ -5,7 +5,7 @@ tables of a document.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
@@ -14,7 +14,8 @@ from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
 from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
 from layerwise.papers.shared.terms import LAYER_PREFIX
-from layerwise.present.tables import Table, Value, facts
+from layerwise.present.tables import P_VALUE, Table, Value, facts, p_text
+from layerwise.present.values import NOTHING
 from layerwise.statistics.correlation import MIN_POINTS
 
 Document = Mapping[str, Any]
@@ -195,7 +196,15 @@ def _sweep(document: Document, what: str) -> Table:
         rows.append([int(layer), *(of[f"{what}_mean"] if of["n_valid"] else None for of in of_k)])
     columns: dict[str, int | None] = {"layer": None, **{f"k = {k}": 3 for k in by_k}}
     caption = f"Mean {what} over {document['n_permutations']} binnings into k bins."
-    return Table(f"sweep-{what}", caption, columns, rows, notes)
+    table = Table(f"sweep-{what}", caption, columns, rows, notes)
+    if what == P_VALUE:
+        texts = [[str(row[0]), *map(_p_or_nothing, row[1:])] for row in rows]
+        table = replace(table, shown=texts)
+    return table
+
+
+def _p_or_nothing(p: Any) -> str:
+    return NOTHING if p is None else p_text(p)
 
 
 def pairs(document: Document) -> list[Table]:

@@ -1,8 +1,8 @@
 """What can run here: checks of this machine, its packages, the repository and the network.
 
-here         the checks of what everything needs: what is found, and the fix if something is amiss
+here         three checks of what everything needs: what is found, and the fix if something is amiss
+measuring    two of what only measuring needs, device and models; the pipeline asks them too
 installed    those of a package without a clone around it
-measuring    those of what only measuring needs; the pipeline's preflight asks them too
 recorded     whether a run made the results that are committed
 model_list   the papers' models as a table, and what each takes
 time_left    how long a whole run has taken and will take

@@ -45,15 +45,19 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))?(?: \\)?$", re.M)
 
 
 def repository(root: Path) -> Finding:
-    """Whether the folder is the repository."""
+    """Check that the folder is the repository, and that this user may write results into it."""
     if missing := [name for name in NEEDED if not (root / name).exists()]:
         fix = "run it in a clone of the repository or below; restore what is missing"
         return Finding(f"no {first_few(missing)} in this folder", fix, TARGETS)
+    rights = os.W_OK | os.X_OK
+    if refused := [name for name in WRITTEN if not os.access(existing(root / name), rights)]:
+        fix = "make them writable for this user, or copy the repository"
+        return Finding(f"{first_few(refused)} cannot be written", fix, TARGETS)
     return Finding("a git clone" if (root / ".git").exists() else "an unpacked archive")
 
 
 def packages(root: Path) -> Finding:
-    """What can be imported, and the versions against the lock of what is installed."""
+    """Check what can be imported, its versions against the lock in use, and other programs."""
     torch = installed("torch")
     for package in (*IMPORTED, *(OF_MODELS if torch else ())):
         try:
@@ -82,7 +86,11 @@ def packages(root: Path) -> Finding:
         return Finding(found, ANEW, TARGETS if None in there.values() else ())
     version = platform.python_version()
     models = f"torch {torch}" if torch else "no torch (`make setup-models` adds it)"
-    return Finding(f"Python {version}, all {len(there)} as in {in_use}, {models}")
+    found = f"Python {version}, all {len(there)} as in {in_use}, {models}"
+    if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
+        fixes = dict.fromkeys(PROGRAMS[name] for name in absent)
+        return Finding(f"{found}; no {', '.join(absent)}", "; ".join(fixes))
+    return Finding(found)
 
 
 def locked(folder: Path) -> dict[str, dict[str, str]]:
@@ -118,31 +126,21 @@ def installed(package: str) -> str | None:
         return None
 
 
-def results(root: Path) -> Finding:
-    """Whether this user may write the folders of results, and room for them."""
-    rights = os.W_OK | os.X_OK
-    if refused := [name for name in WRITTEN if not os.access(existing(root / name), rights)]:
-        fix = "make them writable for this user, or copy the repository"
-        return Finding(f"{first_few(refused)} cannot be written", fix, TARGETS)
-    room, needed = free(root / "results") / 1e9, RESULTS_BYTES / 1e9
-    found = f"{', '.join(WRITTEN)} can be written, {room:.1f} GB free, {needed:.1f} GB needed"
-    if room < needed:
-        return Finding(found, "make room, or put it on another disk", TARGETS)
-    return Finding(found)
-
-
-def rehearsal(root: Path) -> Finding:
-    """Room for the twins of all models, and memory for a process of the rehearsal."""
+def room(root: Path) -> Finding:
+    """Check the disk for results and for the rehearsal's stand-ins, and the memory for one."""
     import psutil
 
     folder, memory = default_folder(root), psutil.virtual_memory().available
-    room = free(folder)
+    here, there = free(root / "results"), free(folder)
     found = (
-        f"{room / 1e9:.1f} GB free for {folder}, {DISK_BYTES / 1e9:.1f} GB needed; "
+        f"{here / 1e9:.1f} GB free for results, {RESULTS_BYTES / 1e9:.1f} GB needed; "
+        f"{there / 1e9:.1f} GB free for {folder}, {DISK_BYTES / 1e9:.1f} GB needed; "
         f"{memory / 2**30:.1f} GiB of memory, up to {WORKER_BYTES / 2**30:.1f} GiB for each of "
         f"{usable_cores()} cores"
     )
-    if room < DISK_BYTES:
+    if here < RESULTS_BYTES:
+        return Finding(found, "make room, or put it on another disk", TARGETS)
+    if there < DISK_BYTES:
         return Finding(found, "make room, or name a --folder on another disk", (REHEARSE,))
     if memory < WORKER_BYTES:
         fix = "close other programs, or take a machine with more memory"
@@ -150,18 +148,8 @@ def rehearsal(root: Path) -> Finding:
     return Finding(found)
 
 
-def programs(root: Path) -> Finding:
-    """The programs that the numbers do without."""
-    if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
-        fixes = dict.fromkeys(PROGRAMS[name] for name in absent)
-        return Finding(f"no {', '.join(absent)}", "; ".join(fixes))
-    return Finding(", ".join(PROGRAMS))
-
-
 CHECKS: dict[str, Check] = {
     "repository": Check(repository, TARGETS),
     "packages": Check(packages, TARGETS),
-    "results": Check(results, TARGETS),
-    "rehearsal": Check(rehearsal, (TEST, REHEARSE)),
-    "programs": Check(programs, ()),
+    "room": Check(room, TARGETS),
 }

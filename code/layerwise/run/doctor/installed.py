@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 import layerwise
-from layerwise.errors import EXTRAS, LayerwiseError
+from layerwise.errors import EXTRAS
 from layerwise.home import judged_claims
 from layerwise.run.doctor import HEADLINES, Check, Finding, first_few
 from layerwise.run.doctor.here import installed
@@ -61,21 +61,7 @@ def lacking(extra: str = "") -> list[str]:
     return found
 
 
-def texts(root: Path) -> Finding:
-    """The papers' pairs and prompts: here, or fetched when they are asked for."""
-    from layerwise.papers.fetching import upstream
-
-    upstream.read_registry(root / "published")  # a table of pins that is none is not "not here yet"
-    folder = upstream.papers_folder()
-    try:
-        upstream.verify_data(folder, published=root / "published")
-        return Finding(f"the pinned pairs and prompts are in {folder}")
-    except LayerwiseError:
-        return Finding("not here yet; `layerwise fetch` fetches them, and so does `--pairs papers`")
-
-
 CHECKS: dict[str, Check] = {
     "package": Check(package, READING),
     "packages": Check(packages, VERBS),
-    "papers' texts": Check(texts, (FETCH,)),
 }

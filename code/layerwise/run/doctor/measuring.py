@@ -12,6 +12,7 @@ from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, addr
 from layerwise.files import read_json
 from layerwise.models.registry import Model
 from layerwise.run.doctor import FULL, KEY, Check, Finding, free
+from layerwise.run.doctor.time_left import seconds_of_model
 from layerwise.shapes import read_choices
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
@@ -58,27 +59,36 @@ def gpu(root: Path) -> Finding:
     return Finding(found, fix, (FULL,))
 
 
-def data(root: Path) -> Finding:
-    """Upstream's pairs and prompts: here, or to be had where the pipeline fetches them."""
+def data(root: Path) -> str:
+    """Say where upstream's pairs and prompts are: here, or where the pipeline fetches them.
+
+    Raises:
+        LayerwiseError: if they are neither here nor there.
+    """
     from layerwise.papers.fetching import upstream
 
     try:
         upstream.verify_data(root / "data")
-        return Finding("the pinned pairs and prompts are in data/")
+        return "the pinned pairs and prompts are in data/"
     except LayerwiseError:
         place = os.environ.get(upstream.MIRROR_VARIABLE) or upstream.ADDRESS
     upstream.result_file(upstream.DATASET, place, retries=0)
-    return Finding(f"not in data/, but at {address_shown(place)}, where the pipeline fetches them")
+    return f"pairs and prompts at {address_shown(place)}, where the pipeline fetches them"
 
 
 def models(root: Path) -> Finding:
-    """What will be measured and what will not, a row per model, and what all of it takes."""
+    """Say what will be measured and what will not, a row per model, and what all of it takes.
+
+    Raises:
+        LayerwiseError: if upstream's texts cannot be had.
+    """
     from huggingface_hub import constants
 
     from layerwise.models import needs
     from layerwise.models.load import free_bytes, require_accelerator
     from layerwise.models.registry import read_models
 
+    texts_are = data(root)
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
     device = chosen["device"]
@@ -99,6 +109,7 @@ def models(root: Path) -> Finding:
         f"{len(run)} of {len(rows)} can be measured on {device}: about {minutes:.0f} min "
         f"(singular values and the download apart); {download:.1f} GB to fetch, {room:.1f} GB free "
         f"for {cache}; up to {max(states, default=0):.1f} GB of hidden states at a time in results/"
+        f"; {texts_are}"
     )
     refused = [row for row in rows if row not in run and not registry[row[KEY]].skipped]
     fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
@@ -212,20 +223,12 @@ def _row(
         "runs": "no" if why else "yes",
         "GB of memory": round(max(sizes.values(), default=0) / 1e9, 1),
         "GB to fetch": round(download / 1e9, 1),
-        "minutes": round(_seconds(model, chosen) / 60, 1),
+        "minutes": round(seconds_of_model(model, chosen) / 60, 1),
         "why not": why or "; ".join(notes),
     }
 
 
-def _seconds(model: Any, chosen: Mapping[str, Any]) -> float:
-    from layerwise.models import needs
-
-    again = {name: int(chosen[name]) for name in ("replicates", "control")}
-    return needs.seconds_on(chosen["device"], model, **again)
-
-
 CHECKS: dict[str, Check] = {
     "GPU": Check(gpu, (FULL,)),
-    "upstream's data": Check(data, (FULL,)),
     "models": Check(models, (FULL,)),
 }

@@ -4,11 +4,11 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
-from layerwise.models import needs
-from layerwise.models.registry import read_models
+from layerwise.models.registry import Model, read_models
 from layerwise.shapes import read_choices
 
 STAGE = 5.0  # seconds of a stage beside what is estimated: DVC, imports, files
@@ -48,13 +48,20 @@ class TimeLeft:
         self.seen.add(stage)
 
 
+def seconds_of_model(model: Model, choices: Mapping[str, Any]) -> float:
+    """Return the seconds that a model takes with all that `measure` of params.yaml asks of it."""
+    from layerwise.models import needs  # NumPy, of which the doctor says whether it is whole
+
+    repeated = {name: int(choices[name]) for name in ("replicates", "control")}
+    return needs.seconds_on(choices["device"], model, **repeated)
+
+
 def estimated(stages: Iterable[str], root: Path = Path()) -> dict[str, float]:
     """Return seconds by stage: of a model by `needs`, with all that params.yaml asks of it.
 
     The stage of a model that is left out measures nothing, and is not among them.
     """
     choices = read_choices(root / "params.yaml", "measure")
-    repeated = {name: choices[name] for name in ("replicates", "control")}
     models = {f"measure@{slug}": model for slug, model in read_models(root / "models.yaml").items()}
     seconds = {}
     for name in stages:
@@ -62,5 +69,5 @@ def estimated(stages: Iterable[str], root: Path = Path()) -> dict[str, float]:
         if model is None:
             seconds[name] = STAGE
         elif not model.skipped:
-            seconds[name] = STAGE + needs.seconds_on(choices["device"], model, **repeated)
+            seconds[name] = STAGE + seconds_of_model(model, choices)
     return seconds

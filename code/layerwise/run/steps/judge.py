@@ -11,6 +11,7 @@ from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of
 from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json
 from layerwise.models.registry import read_models
+from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, Source, program
@@ -36,7 +37,8 @@ def run(
     tables, origins = read_published(published), None
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
-    judged = judge_ledger(claims, read_sides(source, statistics, tables, origins), tables)
+    sides = read_sides(source, statistics, tables, origins)
+    judged = judge_ledger(claims, sides, tables, PAPERS.questions)
     records = judged["claims"]
     counts = by_paper(records)
     if origins is None:

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
-import networkx
 import psutil
 import typer
 from dvc.exceptions import DvcException
@@ -123,7 +122,7 @@ class Reproduction:
             except DvcException as error:
                 if has_measured(name):
                     continue
-                blocked |= networkx.ancestors(self.graph, stage)  # an arrow runs to what is read
+                blocked |= self.dependents(stage)
                 cause = error.__cause__ or error
                 failures[name] = "" if isinstance(cause, StageCmdFailedError) else str(cause)
         if failures:
@@ -131,6 +130,17 @@ class Reproduction:
             why = f"DVC says: {reasons}; mend that" if reasons else "mend that"
             names = " and ".join(failures)
             raise LayerwiseError(f"stage {names} failed; {why}, then run it again to go on")
+
+    def dependents(self, stage: Stage) -> set[Stage]:
+        """Return the stages that read what a stage writes, directly or by way of others."""
+        found: set[Stage] = set()
+        waiting = [stage]
+        while waiting:
+            # an arrow of the graph runs from who reads to what is read
+            readers = set(self.graph.predecessors(waiting.pop())) - found
+            found |= readers
+            waiting += readers
+        return found
 
     def has_changed(self, stage: Stage) -> bool:
         """Return whether a stage's inputs, command or outputs are not as recorded."""

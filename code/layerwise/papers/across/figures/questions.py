@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from layerwise.engine.questions.question import (
+    NEVER,
     NO,
     PUBLISHED,
     TOO_FEW,
@@ -25,7 +26,13 @@ from layerwise.papers.shared.questions.choices import TEXTS
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Document, NothingToDraw, Numbers
 
-COLOURS = {YES: style.BLUE, NO: style.RED, UNDECIDED: style.GREY, TOO_FEW: style.ORANGE}
+COLOURS = {
+    YES: style.BLUE,
+    NO: style.RED,
+    UNDECIDED: style.GREY,
+    TOO_FEW: style.ORANGE,
+    NEVER: style.ORANGE,
+}
 BESIDE = 0.25  # of the spread of the values, above and below them
 WIDE = 10  # largest over smallest value, from which on the axis is logarithmic
 HIGH = 20  # characters of a line beside the axis, whose height they keep to

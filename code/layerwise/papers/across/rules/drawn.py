@@ -7,7 +7,7 @@ lacks what a rule reads nothing is stated, and the figure says what is missing.
 from collections.abc import Mapping
 from typing import Any
 
-from layerwise.engine.derivation import Document, Rules, count, derive, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, count, derive, for_each_group
 from layerwise.engine.evidence import Entry, Evidence, Missing, by_layer
 from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import DATASET
@@ -75,19 +75,38 @@ ACROSS: Mapping[str, tuple[str, Rules]] = {
     "gains": (
         SWEEP,
         {
-            "bound": for_each_group(models, lambda m: depth_bound(count(m.all_layer_gains))),
+            "bound": for_each_group(
+                models,
+                Rule(
+                    lambda m: depth_bound(count(m.all_layer_gains)),
+                    "the bound of equation 3 at each depth",
+                ),
+            ),
             "above_bound": above_bound,
             "interval": for_each_group(models, interval),
-            "range": lambda f: ends([gain(m) for m in models(f).values()]),
+            "range": Rule(
+                lambda f: ends([gain(m) for m in models(f).values()]),
+                "the smallest and the largest value over the models",
+            ),
         },
     ),
     "spectral": (
         SPECTRAL,
-        {"range": lambda f: ends([m.W_V_over_W_O for m in f.models.values()])},
+        {
+            "range": Rule(
+                lambda f: ends([m.W_V_over_W_O for m in f.models.values()]),
+                "the smallest and the largest value over the models",
+            )
+        },
     ),
     "category_bootstrap": (
         BOOTSTRAP,
-        {"n_excluding_zero": lambda f: sum(not includes_zero(one) for one in of_last_layers(f))},
+        {
+            "n_excluding_zero": Rule(
+                lambda f: sum(not includes_zero(one) for one in of_last_layers(f)),
+                "the models whose last interval excludes zero",
+            )
+        },
     ),
 }
 

@@ -1,52 +1,69 @@
 """The smallest effect that each question's units detect with 80 % power, and the units needed.
 
-Of a question on r the effect is |r|; of one on a mean how far it must lie from the bound. For the
-heritage of labs it is how often Fisher's test would find the shares that were found.
+Of a question on r the effect is |r|; of one on a mean how far it must lie from the bound. Of a
+question on no effect it is the narrowest zone in which a true zero could be shown to lie. For the
+heritage of labs it is how often Fisher's test would find the shares that were found. The standard
+error is everywhere the one that the question's own interval has.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from layerwise.engine.derivation import Document, Function
+from layerwise.engine.derivation import Document, Function, Rule, words_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.questions.question import FEWEST, NO, OF_R, PUBLISHED, Asked, Question
+from layerwise.engine.questions.question import NO, OF_R, PUBLISHED, Asked, Question
 from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.paper2.questions import Curve, mean_over
 from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE
 from layerwise.papers.paper3.rules.gain_files import damps, share
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, labs, others
+from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import HUNT
 from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
 
 AT_ONCE = "models_at_once"
-CHOICES = (PUBLISHED, "hunt", "without_last")  # the ways to ask of which power is told
+CHOICES = (PUBLISHED, "without_last")  # the ways to ask of which power is told
 
 
 def smallest(question: Question, asked: Asked) -> float | None:
     """The smallest effect that the units can tell."""
-    found: Estimate = asked.rule()
+    estimate: Estimate = asked.rule()
+    if question.is_equivalence:
+        rule = power.narrowest_r if question.effect == OF_R else power.narrowest_zone
+        return rule(estimate)
     if question.effect == OF_R:
-        return power.smallest_r(found)
-    return power.smallest_shift(found)
+        return power.smallest_r(estimate)
+    return power.smallest_shift(estimate)
 
 
 def needed(asked: Asked) -> int | None:
     """How many units would distinguish the r that was found from zero."""
-    return power.points_for(asked.rule().value)
+    estimate = asked.rule()
+    return power.points_for(estimate.value, estimate)
+
+
+def wider(asked: Asked) -> float | None:
+    """How many times as wide as Fisher's the interval of an r is."""
+    return power.times_fishers(asked.rule())
 
 
 def unit(asked: Asked) -> str:
-    found: Estimate = asked.rule()
-    return f"{found.n} {found.unit}" + (", taken as independent," if found.unit == "pairs" else "")
+    """The units, in words."""
+    estimate: Estimate = asked.rule()
+    independent = ", taken as independent," if estimate.unit == "pairs" else ""
+    return f"{estimate.n} {estimate.unit}{independent}"
 
 
 def told(question: Question, asked: Asked) -> str:
     """What the units detect, in words that a size ends: 230 pairs can detect an |r| of."""
+    if question.is_equivalence:
+        return f"{unit(asked)} can confine a true zero ({question.number}) to a zone of ±"
     effect = (
         "an |r|" if question.effect == OF_R else f"a distance from the bound ({question.number})"
     )
-    return f"{unit(asked)} can detect {effect} of"
+    return f"{unit(asked)} can detect {effect} of "
 
 
 def of_question(question: Question, evidence: Evidence) -> Document:
@@ -60,12 +77,13 @@ def of_question(question: Question, evidence: Evidence) -> Document:
                 rules[f"{place}/told"] = _of(partial(told, question, asked))
                 if question.effect == OF_R:
                     rules[f"{place}/needed"] = _of(partial(needed, asked))
+                    rules[f"{place}/wider"] = _of(partial(wider, asked))
     return Document(None, {"": rules})
 
 
-def _of(rule: Callable[[], Any]) -> Function:
-    """A rule that is bound to its entry already."""
-    return lambda _: rule()
+def _of(rule: Callable[[], Any]) -> Rule:
+    """Return a rule that is bound to its entry already."""
+    return Rule(lambda _: rule(), words_of(rule))
 
 
 def shares(e: Evidence) -> tuple[float, float, int, int]:
@@ -76,9 +94,17 @@ def shares(e: Evidence) -> tuple[float, float, int, int]:
 
 
 OF_SHARES: Mapping[str, Function] = {
-    "power": lambda e: power.power_of_shares(*shares(e)),
-    "models": lambda e: " and ".join(str(n) for n in shares(e)[2:]),
-    "needed": lambda e: power.units_for_shares(*shares(e)[:2]),
+    "power": Rule(
+        lambda e: power.power_of_shares(*shares(e)),
+        "how often Fisher's test would find these shares different",
+    ),
+    "models": Rule(
+        lambda e: " and ".join(str(n) for n in shares(e)[2:]), "how many models each group has"
+    ),
+    "needed": Rule(
+        lambda e: power.units_for_shares(*shares(e)[:2]),
+        "how many models in each group would be needed",
+    ),
 }
 
 
@@ -90,16 +116,14 @@ def told_above(e: Evidence) -> str:
     return f"{', '.join(names)} and {last}" if names else last
 
 
-# Pairs that would distinguish the weak end of the printed late range from zero.
-PRINTED: Mapping[str, Function] = {
-    "needed": lambda e: power.points_for(PYTHIA_CURVE.of(e).printed_mean("late")),
-}
+def pairs_for_printed(e: Evidence) -> int | None:
+    """Pairs that would distinguish the weak end of the printed late range, Pythia's, from zero."""
+    curve = Curve(SLUG, PYTHIA_CURVE.of(e))
+    late = mean_over(curve, curve.pairs.phase("late"))
+    return power.points_for(curve.pairs.printed_mean("late"), late)
 
 
-# Families of tuned models which, all keeping their base's side, show that most do.
-TUNED: Mapping[str, Function] = {
-    "needed": lambda e: max(FEWEST, power.units_all_alike(QUESTIONS["tuned_families"].above)),
-}
+PRINTED: Mapping[str, Function] = {"needed": pairs_for_printed}
 
 
 def documents(evidence: Evidence) -> dict[str, Document]:
@@ -109,7 +133,6 @@ def documents(evidence: Evidence) -> dict[str, Document]:
         "heritage": Document(None, {"": OF_SHARES}),
         "bound": Document(None, {"": {"told_above": told_above}}),
         "printed_late": Document(None, {"": PRINTED}),
-        "tuned_families": Document(None, {"": TUNED}),
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
-from layerwise.engine.derivation import Document, Rules
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry
 from layerwise.statistics.correlation import pearson_p
 
@@ -111,5 +111,8 @@ def printed_or_implied_p(test: Entry) -> str:
     return printed if stands else f"{EQUAL}{low:.2g} or more"
 
 
-OF_TEST: Rules = {"given": printed_or_implied_p, "smallest": lambda test: p_range(test)[0]}
+OF_TEST: Rules = {
+    "given": printed_or_implied_p,
+    "smallest": Rule(lambda test: p_range(test)[0], "the smallest p that the printed digits allow"),
+}
 DOCUMENTS = {"tests": Document(PRINTED, {"*": OF_TEST}, places={}, shows=False)}

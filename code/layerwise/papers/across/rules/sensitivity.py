@@ -7,7 +7,7 @@ Pairs in whole categories, the last layer before the final norm, all tokens, all
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from layerwise.engine.derivation import Document, Rules
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import pointer
 from layerwise.papers.across.questions import rows
@@ -74,7 +74,9 @@ OF_MODEL: Rules = {
     "all_tokens": all_tokens,
     "holm": at_once,
     "anisotropy_before_norm": bell_before_norm,
-    "rows": lambda m: rows(m.evidence),
+    "rows": Rule(
+        lambda m: rows(m.evidence), "the answers to the papers' questions, one row per choice"
+    ),
 }
 SHOWN = ("pairs_by_category", "model", "model_display")
 READER = Document(

@@ -3,7 +3,7 @@
 Names of files are listed as they stood at a commit, or in an archive; what is said of them counts.
 """
 
-from layerwise.engine.derivation import Document, Rules, count
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Evidence
 
 HEAD, PINNED = "tree 660747c", "tree e3c7f94"  # the newest commit, and that of the result files
@@ -25,10 +25,15 @@ def n_notebooks_at_least(e: Evidence) -> str:
 
 
 TREE: Rules = {
-    "n_notebooks": lambda e: count(e[HEAD].paper3.notebooks),
-    "n_figures": lambda e: count(e[HEAD].paper3.Figures),
+    "n_notebooks": Rule(
+        lambda e: count(e[HEAD].paper3.notebooks),
+        "the notebooks of Paper 3 in the papers' repository",
+    ),
+    "n_figures": Rule(
+        lambda e: count(e[HEAD].paper3.Figures), "the figures of Paper 3 in the papers' repository"
+    ),
     "n_notebooks_at_least": n_notebooks_at_least,
-    "archive_of_paper_1": lambda e: results_in(e, 1),
-    "archive_of_paper_3": lambda e: results_in(e, 3),
+    "archive_of_paper_1": Rule(lambda e: results_in(e, 1), "the result files in Paper 1's archive"),
+    "archive_of_paper_3": Rule(lambda e: results_in(e, 3), "the result files in Paper 3's archive"),
 }
 DOCUMENTS = {"tree": Document(None, {"": TREE})}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Function, Rules, all_of, count
+from layerwise.engine.derivation import Document, Function, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
@@ -85,11 +85,23 @@ def zero_in_words(f: Entry) -> str:
 def of_group(group: str) -> Rules:
     """What Paper 1's script saves over a group of categories, and the textbook's d."""
     found: Rules = {
-        "mean_asymmetry": lambda f: np.mean(asymmetries(f, group)),
-        "std_asymmetry": lambda f: np.std(asymmetries(f, group)),
-        "bootstrap_95ci": lambda f: list(interval(f, group)),
-        "cohens_d": lambda f: cohens_d(asymmetries(f, group)),
-        "sample_d": lambda f: sample_d(asymmetries(f, group)),
+        "mean_asymmetry": Rule(
+            lambda f: np.mean(asymmetries(f, group)), "mean UA over the categories"
+        ),
+        "std_asymmetry": Rule(
+            lambda f: np.std(asymmetries(f, group)), "population SD of UA over the categories"
+        ),
+        "bootstrap_95ci": Rule(
+            lambda f: list(interval(f, group)), "bootstrap interval of the mean UA"
+        ),
+        "cohens_d": Rule(
+            lambda f: cohens_d(asymmetries(f, group)),
+            "Cohen's d of UA over the categories, population SD",
+        ),
+        "sample_d": Rule(
+            lambda f: sample_d(asymmetries(f, group)),
+            "Cohen's d of UA over the categories, sample SD",
+        ),
     }
     return {f"_global_stats/{group}/{name}": rule for name, rule in found.items()}
 
@@ -99,11 +111,23 @@ OF_MODEL: Rules = {
     **of_group("all_categories"),
     **of_group("neutral_only"),
     "_verdicts/zero": zero_in_words,
-    "_verdicts/status_paper": lambda f: paper_status(interval(f), neutral_d(f)),
-    "_verdicts/status_code": lambda f: code_status(interval(f), neutral_d(f)),
-    "_verdicts/status_readme": lambda f: code_status(interval(f), neutral_d(f)).capitalize(),
+    "_verdicts/status_paper": Rule(
+        lambda f: paper_status(interval(f), neutral_d(f)),
+        "the paper's word: Pass where the interval includes zero and |d| < 0.3",
+    ),
+    "_verdicts/status_code": Rule(
+        lambda f: code_status(interval(f), neutral_d(f)),
+        "the script's word, by the interval and |d| < 0.2",
+    ),
+    "_verdicts/status_readme": Rule(
+        lambda f: code_status(interval(f), neutral_d(f)).capitalize(),
+        "the script's word, as the README writes it",
+    ),
 }
-OF_CATEGORY: Rules = {"n_pairs": lambda m: n_pairs(m, m.called), "asymmetry": asymmetry}
+OF_CATEGORY: Rules = {
+    "n_pairs": Rule(lambda m: n_pairs(m, m.called), "the statement pairs of the category"),
+    "asymmetry": asymmetry,
+}
 
 # --- across the models ----------------------------------------------------------------------------
 
@@ -306,79 +330,166 @@ def bars(e: Evidence) -> str:
 
 STATEMENTS: Mapping[str, Rules] = {
     "numeric": {
-        "negative": statement_on(NUMERIC, negative),
-        "split": statement_on(NUMERIC, split),
-        "above": statement_on(NUMERIC, above_bound),
-        "below": statement_on(
-            NUMERIC, lambda ua: below("", ua.values(), -BOUND), OTHERS["apertus"]
+        "negative": Rule(
+            statement_on(NUMERIC, negative), "how many models lie below zero on numeric facts"
         ),
-        "weakest": statement_on(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
-        "strongest": statement_on(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
+        "split": Rule(
+            statement_on(NUMERIC, split), "the larger party of signs against the smaller"
+        ),
+        "above": Rule(
+            statement_on(NUMERIC, above_bound), "how many models keep the abstract's bound"
+        ),
+        "below": Rule(
+            statement_on(NUMERIC, lambda ua: below("", ua.values(), -BOUND), OTHERS["apertus"]),
+            "whether every model but Apertus lies below the bound",
+        ),
+        "weakest": Rule(
+            statement_on(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
+            "the UA nearest to zero on numeric facts, without Apertus",
+        ),
+        "strongest": Rule(
+            statement_on(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
+            "the most negative UA on numeric facts, or the category of the largest |UA| in Apertus",
+        ),
     },
     "lifestyle": {
-        "calibrated": statement_on("lifestyle", calibrated),
-        "band": statement_on(
-            "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
+        "calibrated": Rule(statement_on("lifestyle", calibrated), "the models within the zone"),
+        "band": Rule(
+            statement_on(
+                "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
+            ),
+            "whether the calibrated models lie within the zone on lifestyle",
         ),
-        "others": statement_on("lifestyle", others, OTHERS["gemma"]),
-        "positive": statement_on("lifestyle", slightly_positive, ("gemma", "apertus")),
-        "quantor": quantor(lambda f: abs(asymmetry(f.lifestyle)) < BAND),
-        "quantor_neutral_mean": quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
-        "quantor_neutral_interval": quantor(lambda f: includes_zero(interval(f))),
+        "others": Rule(
+            statement_on("lifestyle", others, OTHERS["gemma"]),
+            "how many of the other models lie within the zone",
+        ),
+        "positive": Rule(
+            statement_on("lifestyle", slightly_positive, ("gemma", "apertus")),
+            "whether Gemma and Apertus lie above the zone",
+        ),
+        "quantor": Rule(
+            quantor(lambda f: abs(asymmetry(f.lifestyle)) < BAND),
+            "how many models lie within the zone on lifestyle",
+        ),
+        "quantor_neutral_mean": Rule(
+            quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
+            "how many models have a neutral mean within the zone",
+        ),
+        "quantor_neutral_interval": Rule(
+            quantor(lambda f: includes_zero(interval(f))),
+            "how many models have a neutral interval that includes zero",
+        ),
         "pass_rule": pass_rule,
     },
     "facts": {
-        "others": statement_on(FACTS, all_near, OTHERS["apertus"]),
-        "calibrated": statement_on(FACTS, all_near, CALIBRATED),
-        "largest_other": statement_on(
-            FACTS, lambda ua: max(map(abs, ua.values())), OTHERS["apertus"]
+        "others": Rule(
+            statement_on(FACTS, all_near, OTHERS["apertus"]),
+            "how many of the other models lie within the zone",
+        ),
+        "calibrated": Rule(statement_on(FACTS, all_near, CALIBRATED), "the models within the zone"),
+        "largest_other": Rule(
+            statement_on(FACTS, lambda ua: max(map(abs, ua.values())), OTHERS["apertus"]),
+            "the largest |UA| on scientific facts, without Apertus",
         ),
     },
     "business": {
-        "typical": statement_on("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),
-        "lowest": statement_on("business", lambda ua: min(ua.values())),
-        "highest": statement_on("business", lambda ua: max(ua.values())),
-        "apertus": statement_on("business", rank),
+        "typical": Rule(
+            statement_on("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),
+            "mean UA on business over the models",
+        ),
+        "lowest": Rule(
+            statement_on("business", lambda ua: min(ua.values())), "the smallest UA on business"
+        ),
+        "highest": Rule(
+            statement_on("business", lambda ua: max(ua.values())), "the largest UA on business"
+        ),
+        "apertus": Rule(statement_on("business", rank), "Apertus' place from below on business"),
     },
     "apertus": {
-        "strongest": lambda e: DISPLAY[strongest(e)],
-        "nonnumeric_over_next": over_the_others(
-            "ground_truth_nonnumeric", lambda ratios: times(min(ratios))
+        "strongest": Rule(
+            lambda e: DISPLAY[strongest(e)],
+            "the most negative UA on numeric facts, or the category of the largest |UA| in Apertus",
         ),
-        "facts_over_others": over_the_others(FACTS, lambda ratios: times(*ratios)),
-        "facts_ratios": over_the_others(FACTS, sorted),
-        "facts_over_business": lambda e: times(facts_over_business(e)),
-        "facts_over_business_printed": lambda e: times(facts_over_business(e, 3)),
-        "facts_over_business_cut": lambda e: times(np.floor(facts_over_business(e))),
+        "nonnumeric_over_next": Rule(
+            over_the_others("ground_truth_nonnumeric", lambda ratios: times(min(ratios))),
+            "Apertus' |UA| on non-numeric facts over that of the next model",
+        ),
+        "facts_over_others": Rule(
+            over_the_others(FACTS, lambda ratios: times(*ratios)),
+            "Apertus' |UA| on scientific facts over that of each other model",
+        ),
+        "facts_ratios": Rule(
+            over_the_others(FACTS, sorted),
+            "Apertus' |UA| on scientific facts over that of each other model, ascending",
+        ),
+        "facts_over_business": Rule(
+            lambda e: times(facts_over_business(e)),
+            "Apertus' UA on scientific facts over that on business",
+        ),
+        "facts_over_business_printed": Rule(
+            lambda e: times(facts_over_business(e, 3)), "the same ratio of the printed decimals"
+        ),
+        "facts_over_business_cut": Rule(
+            lambda e: times(np.floor(facts_over_business(e))),
+            "the same ratio, cut to a whole number",
+        ),
     },
     "dataset": {
         "n_pairs": total_pairs,
-        "n_categories": lambda e: len(sizes(e)),
-        "sizes": lambda e: size_words(sizes(e)),
-        "largest": lambda e: size_words([max(sizes(e))]),
+        "n_categories": Rule(lambda e: len(sizes(e)), "the categories of the statement pairs"),
+        "sizes": Rule(lambda e: size_words(sizes(e)), "the statement pairs per category"),
+        "largest": Rule(
+            lambda e: size_words([max(sizes(e))]), "the statement pairs of the largest category"
+        ),
         "n_models": n_models,
         "date": dates,
     },
     "settings": {
-        "n_resamples": lambda e: shared_value(
-            e[file]._metadata.n_bootstrap for file in MODELS.values()
+        "n_resamples": Rule(
+            lambda e: shared_value(e[file]._metadata.n_bootstrap for file in MODELS.values()),
+            "the resamples that the result files state",
         ),
-        "seed": lambda e: shared_value(e[file]._metadata.random_seed for file in MODELS.values()),
+        "seed": Rule(
+            lambda e: shared_value(e[file]._metadata.random_seed for file in MODELS.values()),
+            "the seed that the result files state",
+        ),
         "level": level,
     },
     "figure": {"bars": bars},
-    "texts": {"archimedes": lambda e: e[NUMBERS].ground_truth_numeric[0].b},
+    "texts": {
+        "archimedes": Rule(
+            lambda e: e[NUMBERS].ground_truth_numeric[0].b,
+            "the number in the first numeric statement",
+        )
+    },
     # what the figure of all categories says of the models that it draws
     "drawn": {
-        "n_models": over_measured("lifestyle", len),
-        "n_within": over_measured("lifestyle", lambda ua: len(inside_zone(ua))),
-        "n_negative": over_measured(NUMERIC, lambda ua: sum(one < 0 for one in ua.values())),
+        "n_models": Rule(over_measured("lifestyle", len), "the measured models"),
+        "n_within": Rule(
+            over_measured("lifestyle", lambda ua: len(inside_zone(ua))),
+            "the measured models that lie within the zone on lifestyle",
+        ),
+        "n_negative": Rule(
+            over_measured(NUMERIC, lambda ua: sum(one < 0 for one in ua.values())),
+            "the measured models below zero on numeric facts",
+        ),
     },
     "words": {
-        "parity": lambda e: parity(gaps(e)),
-        "parity_of_sides": lambda e: parity(gaps(e, of_sides=True)),
-        "pairs_within": lambda e: pairs_within(gaps(e)),
-        "pairs_within_labelled": lambda e: pairs_within(gaps(e, names=LABELLED)),
+        "parity": Rule(
+            lambda e: parity(gaps(e)), "the bound that the word counts of every pair keep"
+        ),
+        "parity_of_sides": Rule(
+            lambda e: parity(gaps(e, of_sides=True)),
+            "the bound that the word counts of both sides of a category keep",
+        ),
+        "pairs_within": Rule(
+            lambda e: pairs_within(gaps(e)), "the pairs whose word counts keep the bound"
+        ),
+        "pairs_within_labelled": Rule(
+            lambda e: pairs_within(gaps(e, names=LABELLED)),
+            "the same, of the categories that the paper calls neutral",
+        ),
     },
 }
 ACROSS_MODELS: Rules = {

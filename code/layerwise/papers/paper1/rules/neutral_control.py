@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.engine.derivation import Document, Rules, all_of, count
+from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Broken, Entry
 from layerwise.papers.shared.names.result_files import CONTROL
 from layerwise.statistics.samples import pooled_t
@@ -31,6 +31,7 @@ def asymmetries(group: Entry) -> Float32[np.ndarray, " pair"]:
 
 
 def ratio(f: Entry) -> float:
+    """Return the mean UA of the political pairs over that of the neutral ones."""
     political, neutral = (np.mean(asymmetries(f[f"{g}_results"])) for g in ("political", "neutral"))
     return float(political / neutral)
 
@@ -52,12 +53,6 @@ def verdict(f: Entry) -> str:
     return "CONFIRMED" if confirmed else "INCONCLUSIVE"
 
 
-def n_exact_zeros(f: Entry) -> int:
-    """Cosines that are exactly zero, of either side of a pair."""
-    groups = f.neutral_results, f.political_results
-    return sum(int(np.sum(similarities(group) == 0)) for group in groups)
-
-
 def unrelated(f: Entry) -> str:
     """How many neutral pairs, but the one that is called parallel, lie as near to zero as it."""
     others = np.delete(asymmetries(f.neutral_results), CAPITALS)
@@ -66,19 +61,32 @@ def unrelated(f: Entry) -> str:
 
 
 RULES: Rules = {
-    "summary_stats/neutral_mean": lambda f: np.mean(asymmetries(f.neutral_results)),
-    "summary_stats/neutral_std": lambda f: np.std(asymmetries(f.neutral_results)),
-    "summary_stats/political_mean": lambda f: np.mean(asymmetries(f.political_results)),
-    "summary_stats/political_std": lambda f: np.std(asymmetries(f.political_results)),
+    "summary_stats/neutral_mean": Rule(
+        lambda f: np.mean(asymmetries(f.neutral_results)), "mean UA over the neutral pairs"
+    ),
+    "summary_stats/neutral_std": Rule(
+        lambda f: np.std(asymmetries(f.neutral_results)),
+        "population SD of UA over the neutral pairs",
+    ),
+    "summary_stats/political_mean": Rule(
+        lambda f: np.mean(asymmetries(f.political_results)), "mean UA over the political pairs"
+    ),
+    "summary_stats/political_std": Rule(
+        lambda f: np.std(asymmetries(f.political_results)),
+        "population SD of UA over the political pairs",
+    ),
     "summary_stats/effect_ratio": ratio,
-    "summary_stats/t_statistic": lambda f: test(f)[0],
-    "summary_stats/p_value": lambda f: test(f)[1],
+    "summary_stats/t_statistic": Rule(lambda f: test(f)[0], "Student's t between the two groups"),
+    "summary_stats/p_value": Rule(
+        lambda f: test(f)[1], "two-sided p of Student's t between the two groups"
+    ),
     "summary_stats/verdict": verdict,
-    "n/neutral": lambda f: count(f.neutral_results, of_pair),
-    "n/political": lambda f: count(f.political_results, of_pair),
-    "pairs/first": lambda f: of_pair(f.neutral_results[0]),
-    "pairs/capitals": lambda f: of_pair(f.neutral_results[CAPITALS]),
+    "n/neutral": Rule(lambda f: count(f.neutral_results, of_pair), "the neutral pairs"),
+    "n/political": Rule(lambda f: count(f.political_results, of_pair), "the political pairs"),
+    "pairs/first": Rule(lambda f: of_pair(f.neutral_results[0]), "UA of the first neutral pair"),
+    "pairs/capitals": Rule(
+        lambda f: of_pair(f.neutral_results[CAPITALS]), "UA of the pair about capitals"
+    ),
     "pairs/unrelated": unrelated,
-    "exact_zero_sims": n_exact_zeros,
 }
 DOCUMENTS = {"mistral": Document(CONTROL, {"": RULES})}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Function, Rules, all_of
+from layerwise.engine.derivation import Document, Function, Rule, Rules, all_of
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.result_files import (
@@ -49,6 +49,7 @@ def correlation(of_model: Entry, *without: str) -> tuple[float, int]:
 
 
 def p_value(of_model: Entry, *without: str) -> float:
+    """Return the two-sided p of r of UA and preference over the categories."""
     return float(pearson_p(*correlation(of_model, *without)))
 
 
@@ -136,19 +137,29 @@ def largest_difference(f: Entry, model: str) -> float:
 
 SPLIT: Rules = {
     # of the p of r, as usual: * under 0.05, ** under 0.01, *** under 0.001
-    "stars": lambda m: curves.word_below(p_value(m), STARS, "(none)"),
-    "wider_stars": lambda m: curves.word_below(p_value(m), WIDER, "(none)"),
-    "full_r": lambda m: correlation(m)[0],
+    "stars": Rule(lambda m: curves.word_below(p_value(m), STARS, "(none)"), "stars of the p of r"),
+    "wider_stars": Rule(
+        lambda m: curves.word_below(p_value(m), WIDER, "(none)"),
+        "stars of the p of r, on a wider scale",
+    ),
+    "full_r": Rule(lambda m: correlation(m)[0], "r of UA and preference over the categories"),
     "full_p": p_value,
-    "r_without_numeric": lambda m: correlation(m, NUMERIC)[0],
-    "p_without_numeric": lambda m: p_value(m, NUMERIC),
+    "r_without_numeric": Rule(
+        lambda m: correlation(m, NUMERIC)[0], "the same r without numeric facts"
+    ),
+    "p_without_numeric": Rule(lambda m: p_value(m, NUMERIC), "p of r without numeric facts"),
     "delta_r": without_numeric,
 }
 OF_CATEGORY: Rules = {
-    "ua_std": lambda row: over_models(row, ua, np.std),
-    "ua_range": lambda row: over_models(row, ua, np.ptp),
-    "pref_std": lambda row: over_models(row, preference, np.std),
-    "pref_range": lambda row: over_models(row, preference, np.ptp),
+    "ua_std": Rule(lambda row: over_models(row, ua, np.std), "population SD of UA over the models"),
+    "ua_range": Rule(lambda row: over_models(row, ua, np.ptp), "range of UA over the models"),
+    "pref_std": Rule(
+        lambda row: over_models(row, preference, np.std),
+        "population SD of the preference over the models",
+    ),
+    "pref_range": Rule(
+        lambda row: over_models(row, preference, np.ptp), "range of the preference over the models"
+    ),
     "total_divergence": total_divergence,
 }
 REGIME_COUNTS: Rules = {regime: partial(n_in_regime, regime=regime) for regime in REGIMES}
@@ -161,11 +172,19 @@ OF_MODEL: Mapping[str, Callable[..., Any]] = {
     "preference/facts": partial(preference, category=FACTS),
     "preference/numeric": partial(preference, category=NUMERIC),
     "parts": parts,
-    "total": lambda f, model: math.fsum(contributions(f, model)),
+    "total": Rule(
+        lambda f, model: math.fsum(contributions(f, model)),
+        "the sum of the contributions of all categories",
+    ),
     "numeric_share": numeric_share,
-    "numeric_share_of_covariance": lambda f, model: centred(f, model)[NUMERIC],
+    "numeric_share_of_covariance": Rule(
+        lambda f, model: centred(f, model)[NUMERIC], "share of numeric facts in the covariance"
+    ),
     "ymyl": partial(mean_part, names=YMYL),
-    "not_ymyl": lambda f, model: mean_part(f, model, categories(f, *YMYL)),
+    "not_ymyl": Rule(
+        lambda f, model: mean_part(f, model, categories(f, *YMYL)),
+        "mean contribution of the categories that are not about money or life",
+    ),
 }
 OF_PARTS: Rules = {
     "preferring_b": preferring_b,

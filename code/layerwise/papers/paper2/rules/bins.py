@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, any_of, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, any_of, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import BINS, BOOTSTRAP, TYPED_INTERVALS
+from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS
 from layerwise.papers.shared.rules.categories import (
     OVER_CATEGORIES,
     ends,
@@ -79,12 +79,6 @@ def change(both: tuple[Entry, Entry]) -> str:
     return CHANGES.get((over_categories, over_bins), "No change")
 
 
-def reduction_from_full_precision(f: Entry) -> float | None:
-    """The same reduction from the intervals over categories as they were stored."""
-    stored = intervals(f.of(BOOTSTRAP).layer_results, f.bootstrap_results)
-    return width_reduction(stored, intervals_over_bins(f))
-
-
 def p_over_bins(m: Entry) -> float:
     """p of r over the bins; 1 where there are too few of them for an r, as published."""
     n = n_bins(m)
@@ -108,24 +102,35 @@ OF_LAYER: Rules = {
 }
 OF_MODEL: Rules = {
     "comparison/original_n": n_categories,
-    "comparison/new_n": lambda f: int(f.k_bins),
-    "comparison/original_sig_layers": lambda f: n_significant(intervals_over_categories(f)),
-    "comparison/new_sig_layers": lambda f: n_significant(intervals_over_bins(f)),
+    "comparison/new_n": Rule(lambda f: int(f.k_bins), "the random bins"),
+    "comparison/original_sig_layers": Rule(
+        lambda f: n_significant(intervals_over_categories(f)),
+        "the layers whose interval over the categories excludes zero",
+    ),
+    "comparison/new_sig_layers": Rule(
+        lambda f: n_significant(intervals_over_bins(f)),
+        "the layers whose interval over the bins excludes zero",
+    ),
     "comparison/mid_layer_now_significant": some_mid_significant,
-    "comparison/ci_width_reduction_pct": lambda f: width_reduction(
-        intervals_over_categories(f), intervals_over_bins(f)
+    "comparison/ci_width_reduction_pct": Rule(
+        lambda f: width_reduction(intervals_over_categories(f), intervals_over_bins(f)),
+        "how much narrower intervals over bins are on average, percent",
     ),
     "change": for_each_group(
         lambda f: {n: (original(f)[n], of) for n, of in f.bootstrap_results.items()}, change
     ),
-    "widths/mean_width_n6": lambda f: mean_width(intervals_over_categories(f)),
-    "widths/mean_width_n20": lambda f: mean_width(intervals_over_bins(f)),
+    "widths/mean_width_n6": Rule(
+        lambda f: mean_width(intervals_over_categories(f)),
+        "mean width of the intervals over the categories",
+    ),
+    "widths/mean_width_n20": Rule(
+        lambda f: mean_width(intervals_over_bins(f)), "mean width of the intervals over the bins"
+    ),
 }
-IN_PRINT: Rules = {"widths/reduction_from_full_precision_pct": reduction_from_full_precision}
 DOCUMENTS = {
     SLUG: Document(
         BINS,
-        {"": {**OF_MODEL, **IN_PRINT}, "bootstrap_results/*": OF_LAYER},
+        {"": OF_MODEL, "bootstrap_results/*": OF_LAYER},
         places={"": (BINS, ""), "/original_results": (TYPED_INTERVALS, "/original_results")},
     )
 }

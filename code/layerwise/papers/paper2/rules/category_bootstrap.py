@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
@@ -71,18 +71,35 @@ def _drawn(
 RULES: dict[str, Rules] = {
     "": {
         "summary/mid_layer_range": mid_range,
-        "summary/mid_layers_tested": lambda f: list(mid(f)),
-        "summary/any_mid_layer_stable": lambda f: some_stable(mid(f), positive=True),
-        "summary/late_layers_tested": lambda f: list(late(f)),
-        "summary/any_late_layer_stable": lambda f: some_stable(late(f), positive=False),
+        "summary/mid_layers_tested": Rule(
+            lambda f: list(mid(f)), "the middle layers that were sampled"
+        ),
+        "summary/any_mid_layer_stable": Rule(
+            lambda f: some_stable(mid(f), positive=True),
+            "whether some middle layer has an interval above zero",
+        ),
+        "summary/late_layers_tested": Rule(
+            lambda f: list(late(f)), "the late layers that were sampled"
+        ),
+        "summary/any_late_layer_stable": Rule(
+            lambda f: some_stable(late(f), positive=False),
+            "whether some late layer has an interval below zero",
+        ),
     },
     "layer_results/*": OVER_CATEGORIES,
 }
 # the states of the last layer are those that the file on UA is about
 LAST: Rules = {
-    "r": lambda m: r_over_categories(m.of(UA_FILES[SLUG])),
-    "ci_lower": lambda m: last_interval(m).low,
-    "ci_upper": lambda m: last_interval(m).high,
+    "r": Rule(
+        lambda m: r_over_categories(m.of(UA_FILES[SLUG])),
+        "r of UA and preference over the categories, last layer",
+    ),
+    "ci_lower": Rule(
+        lambda m: last_interval(m).low, "lower end of the bootstrap interval of that r"
+    ),
+    "ci_upper": Rule(
+        lambda m: last_interval(m).high, "upper end of the bootstrap interval of that r"
+    ),
 }
 DRAWN: Rules = {"drawn/n_excluding_zero": n_excluding_zero}
 DOCUMENTS = {

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, count
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.papers.paper2.rules.pair_curves import (
     APERTUS_CURVE,
@@ -38,10 +38,16 @@ def structure(
     """A notebook's phase means, and the label that it puts on them."""
 
     def mean(f: Entry, phase: str) -> float:
+        """Return the mean r of a phase."""
         return curve.of(f).mean(phase)
 
     means: Rules = {f"{start}/{n}{suffix}": partial(mean, phase=n) for n in phases.PHASES}
-    return {**means, f"{start}/pattern": lambda f: label(*curve.of(f).means())}
+    return {
+        **means,
+        f"{start}/pattern": Rule(
+            lambda f: label(*curve.of(f).means()), "the notebook's label of the three phase means"
+        ),
+    }
 
 
 def r_of_last_layer(of_layer: Entry) -> float:
@@ -71,14 +77,18 @@ def like_pythia(f: Entry) -> int:
     return phases.equal_signs(LLAMA_CURVE.of(f).r(), by_layer(f.of(TYPED_CURVE).pythia_reference))
 
 
-EXCLUDES: Rules = {"sig": lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi))}
+EXCLUDES: Rules = {
+    "sig": Rule(
+        lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi)),
+        "whether the interval of r excludes zero",
+    )
+}
 OF_TEMPLATE: Rules = {
     **structure(WITH, phases.template_label, "phase_with"),
     **structure(WITHOUT, phases.template_label, "phase_without"),
     "verdict": template_verdict,
     "drawn/n_below_zero/with": partial(n_below_zero, WITH),
     "drawn/n_below_zero/without": partial(n_below_zero, WITHOUT),
-    "same_sign_layers": lambda f: phases.equal_signs(WITH.of(f).r(), WITHOUT.of(f).r()),
 }
 DOCUMENTS = {
     slug: Document(
@@ -96,9 +106,16 @@ DOCUMENTS = {
             "": {
                 **structure(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
                 "pythia_comparison/same_sign_layers": like_pythia,
-                "pythia_comparison/total_compared": lambda f: count(LLAMA_CURVE.of(f).r()),
+                "pythia_comparison/total_compared": Rule(
+                    lambda f: count(LLAMA_CURVE.of(f).r()), "the layers of Llama's curve"
+                ),
             },
-            "category_level_results/*": {"p_value": lambda test: p_over_categories(test, test.r)},
+            "category_level_results/*": {
+                "p_value": Rule(
+                    lambda test: p_over_categories(test, test.r),
+                    "two-sided p of r over the categories",
+                )
+            },
             "category_level_results/32": {"r": r_of_last_layer},
             "pair_level_results/*/*": OVER_PAIRS,
         },

@@ -1,6 +1,6 @@
 """Correlation of UA and preference by layer and by pooling (notebook 001)."""
 
-from layerwise.engine.derivation import Document, Rules, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
@@ -65,14 +65,27 @@ RULES: dict[str, Rules] = {
     "": {
         "n_layers": depth,
         "summary/bands": for_each_group(lambda f: f.strategies, band),
-        "summary/sign_changes": lambda f: curves.sign_changes(curve(f), depth(f)),
-        "summary/no_sign_change": lambda f: no_sign_change(curve(f)),
-        "summary/pooling_verdict": lambda f: pooling_verdict(f.strategies),
+        "summary/sign_changes": Rule(
+            lambda f: curves.sign_changes(curve(f), depth(f)),
+            "the layers at which r changes its sign",
+        ),
+        "summary/no_sign_change": Rule(
+            lambda f: no_sign_change(curve(f)), "the common sign of all r"
+        ),
+        "summary/pooling_verdict": Rule(
+            lambda f: pooling_verdict(f.strategies),
+            "whether the last token correlates more or less than the mean of the tokens",
+        ),
     },
     "strategies/*": {"p_value": p_value},
 }
 # the states of the last layer are those that the file on UA is about
-LAST: Rules = {"correlation": lambda strategy: r_over_categories(strategy.of(UA_FILES[SLUG]))}
+LAST: Rules = {
+    "correlation": Rule(
+        lambda strategy: r_over_categories(strategy.of(UA_FILES[SLUG])),
+        "r of UA and preference over the categories, last layer",
+    )
+}
 DOCUMENTS = {
     SLUG: Document(LAYERS, {**RULES, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST})
 }

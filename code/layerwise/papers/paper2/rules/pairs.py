@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from functools import partial
 
-from layerwise.engine.derivation import Document, Rules, any_of, count
+from layerwise.engine.derivation import Document, Rule, Rules, any_of, count
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.models import SLUG
@@ -58,9 +58,13 @@ def turning_clearly(f: Entry) -> list[str]:
 
 
 OF_BEST: Rules = {
-    "best_metric": lambda row: best(row).called,
-    "r": lambda row: best(row).r,
-    "excludes_zero": lambda row: not includes_zero(best(row)),
+    "best_metric": Rule(
+        lambda row: best(row).called, "the measure with the largest |r| at the layer"
+    ),
+    "r": Rule(lambda row: best(row).r, "r of that measure"),
+    "excludes_zero": Rule(
+        lambda row: not includes_zero(best(row)), "whether the interval of that r excludes zero"
+    ),
 }
 SUMMARY: Rules = {
     "summary/total_tests": n_tests,

@@ -13,11 +13,13 @@ import numpy as np
 from layerwise.engine.derivation import (
     Document,
     Function,
+    Rule,
     Rules,
     all_of,
     combined,
     count,
     for_each_group,
+    words_of,
 )
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.published import pointer
@@ -61,6 +63,7 @@ STARS = {0.001: "***", 0.01: "**", SIGNIFICANT: "*"}
 
 
 def some_late(curve: PairCurve) -> bool:
+    """Return whether some late layer has an interval below zero."""
     return curve.inverted(curve.phase("late"))
 
 
@@ -74,6 +77,7 @@ def stars(curve: PairCurve, r: float) -> str:
 
 
 def stars_at(curve: PairCurve, layer: int) -> str:
+    """Return the stars of r at a layer."""
     return stars(curve, curve.tests[layer].r)
 
 
@@ -88,34 +92,77 @@ def structured_by_signs(curve: PairCurve) -> str:
 
 
 OF_PHASE: Mapping[str, Callable[..., Any]] = {
-    "partition": lambda curve, phase: phases.span(curve.phase(phase)),
-    "partition_by_depth": lambda curve, phase: phases.span(curve.phase_by_depth(phase)),
-    "means": lambda curve, phase: curve.mean(phase),
-    "means_by_depth": lambda curve, phase: curve.mean(phase, by_depth=True),
-    "stars": lambda curve, phase: stars(curve, curve.mean(phase)),
-    "stars_of_last_layer": lambda curve, phase: stars_at(curve, curve.phase(phase)[-1]),
-    "stars_of_printed": lambda curve, phase: stars(curve, curve.printed_mean(phase)),
+    "partition": Rule(
+        lambda curve, phase: phases.span(curve.phase(phase)),
+        "the layers of the phase, by thirds of the list",
+    ),
+    "partition_by_depth": Rule(
+        lambda curve, phase: phases.span(curve.phase_by_depth(phase)),
+        "the layers of the phase, by thirds of the depth",
+    ),
+    "means": Rule(lambda curve, phase: curve.mean(phase), "mean r of the phase"),
+    "means_by_depth": Rule(
+        lambda curve, phase: curve.mean(phase, by_depth=True),
+        "mean r of the phase, by thirds of the depth",
+    ),
+    "stars": Rule(
+        lambda curve, phase: stars(curve, curve.mean(phase)),
+        "stars of the phase mean, taken as one r over all pairs",
+    ),
+    "stars_of_last_layer": Rule(
+        lambda curve, phase: stars_at(curve, curve.phase(phase)[-1]),
+        "stars of r at the phase's last layer",
+    ),
+    "stars_of_printed": Rule(
+        lambda curve, phase: stars(curve, curve.printed_mean(phase)),
+        "stars of the printed phase mean",
+    ),
 }
 OF_CURVE: Rules = {
-    "n_layers": lambda curve: curve.layers[-1],
-    "late_inversion": lambda curve: phases.late_inversion(curve.mean("late")),
-    "late_inversion_of_printed": lambda c: phases.late_inversion(c.printed_mean("late")),
-    "late_inversion_by_layer": lambda curve: "TRUE" if some_late(curve) else "FALSE",
-    "structured": lambda c: phases.structured(c.mean("early"), c.mean("late"), some_late(c)),
-    "structured_of_printed": lambda c: phases.structured(
-        c.printed_mean("early"), c.printed_mean("late"), some_late(c)
+    "n_layers": Rule(lambda curve: curve.layers[-1], "the blocks of the model"),
+    "late_inversion": Rule(
+        lambda curve: phases.late_inversion(curve.mean("late")),
+        "whether the late mean is below -0.1",
+    ),
+    "late_inversion_of_printed": Rule(
+        lambda c: phases.late_inversion(c.printed_mean("late")), "the same of the printed late mean"
+    ),
+    "late_inversion_by_layer": Rule(
+        lambda curve: "TRUE" if some_late(curve) else "FALSE",
+        "whether some late layer has an interval below zero",
+    ),
+    "structured": Rule(
+        lambda c: phases.structured(c.mean("early"), c.mean("late"), some_late(c)),
+        "whether the curve falls from positive to negative",
+    ),
+    "structured_of_printed": Rule(
+        lambda c: phases.structured(c.printed_mean("early"), c.printed_mean("late"), some_late(c)),
+        "the same of the printed means",
     ),
     "structured_by_layer": structured_by_layer,
     "structured_by_signs": structured_by_signs,
-    "transition": lambda curve: phases.transition(curve.r()),
-    "transition_if_inverted": lambda c: phases.transition(c.r() if some_late(c) else {}),
-    "first_not_positive": lambda curve: phases.first_not_positive(curve.r()),
-    "most_negative_layer": lambda c: f"L{min(c.r(), key=c.r().__getitem__)}",
-    "labels/thirds": lambda curve: phases.thirds_label(*curve.means()),
-    "labels/llama": lambda curve: phases.llama_label(*curve.means()),
-    "labels/template": lambda curve: phases.template_label(*curve.means()),
-    "stars_of_layer": lambda curve: {str(n): partial(stars_at, curve, n) for n in curve.layers},
-    "partitions": lambda c: ", ".join(phases.span(c.phase(phase)) for phase in phases.PHASES),
+    "transition": Rule(
+        lambda curve: phases.transition(curve.r()), "the layers between which r turns negative"
+    ),
+    "transition_if_inverted": Rule(
+        lambda c: phases.transition(c.r() if some_late(c) else {}),
+        "the same, where some late layer inverts",
+    ),
+    "first_not_positive": Rule(
+        lambda curve: phases.first_not_positive(curve.r()),
+        "the first layer whose r is not positive",
+    ),
+    "most_negative_layer": Rule(
+        lambda c: f"L{min(c.r(), key=c.r().__getitem__)}", "the layer of the smallest r"
+    ),
+    "stars_of_layer": Rule(
+        lambda curve: {str(n): partial(stars_at, curve, n) for n in curve.layers},
+        "stars of r at each layer",
+    ),
+    "partitions": Rule(
+        lambda c: ", ".join(phases.span(c.phase(phase)) for phase in phases.PHASES),
+        "the layers of the three phases",
+    ),
     **{
         f"{name}/{phase}": partial(rule, phase=phase)
         for name, rule in OF_PHASE.items()
@@ -133,14 +180,14 @@ METRICS: Rules = {  # of the one curve that is published of all measures
 # --- statements on several layers or models -------------------------------------------------------
 
 
-def statement_on_curve(curve: PairCurve, statement: Function) -> Function:
-    """A statement on one curve."""
-    return lambda e: statement(curve.of(e))
+def statement_on_curve(curve: PairCurve, statement: Function) -> Rule:
+    """Return the rule of a statement on one curve."""
+    return Rule(lambda e: statement(curve.of(e)), words_of(statement))
 
 
-def of_four(rule: Callable[[PairCurve], bool]) -> Function:
-    """In how many of the four models a rule holds."""
-    return lambda e: f"{sum(rule(curve.of(e)) for curve in FOUR)}/{len(FOUR)}"
+def of_four(rule: Callable[[PairCurve], bool]) -> Rule:
+    """Return a rule that counts in how many of the four models another one holds."""
+    return Rule(lambda e: f"{sum(rule(curve.of(e)) for curve in FOUR)}/{len(FOUR)}", words_of(rule))
 
 
 def three(e: Evidence) -> list[PairCurve]:
@@ -156,9 +203,9 @@ def drawn_late_means(e: Evidence) -> list[float]:
     return [late(c) for c in measured_among({c.file: c.of(e) for c in FOUR}, late).values()]
 
 
-def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Function:
-    """Whether a rule holds in the three models, in words."""
-    return lambda e: yes if all_of(map(rule, three(e))) else no
+def of_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
+    """Return a rule that says whether another one holds in the three models."""
+    return Rule(lambda e: yes if all_of(map(rule, three(e))) else no, words_of(rule))
 
 
 def p_bound(e: Entry | Evidence, *r: float) -> str:
@@ -172,12 +219,6 @@ def pattern(tests: Entry, significant: Callable[[Entry], bool]) -> str:
     layers = [int(layer) for layer, test in tests.items() if significant(test)]
     named = ", ".join(map(str, layers))
     return f"significant at layers {named}" if layers else "no significant pattern"
-
-
-def category_tests(e: Evidence) -> list[Entry]:
-    """Those of Pythia's layers, over the categories."""
-    tests: list[Entry] = e[BOOTSTRAP].layer_results.values()
-    return tests
 
 
 def category_pattern(e: Evidence) -> str:
@@ -196,22 +237,10 @@ def category_transition_of_llama(e: Evidence) -> str | None:
     return phases.transition({int(layer): test.r for layer, test in tests.items()})
 
 
-def constant_resamples(e: Evidence) -> list[int]:
-    """How many resamples draw a single category, by layer."""
-    n_layers = len(e[BOOTSTRAP].layer_results)
-    return phases.constant_resamples(n_categories(e), e.draws.n_resamples, n_layers, e.draws.seed)
-
-
 def n_models(e: Evidence) -> int:
     """The models in the consolidated table, base and instruction-tuned as one."""
     rows = [row for row in e[CONSOLIDATED] if "Instruct" not in row.model]
     return count(rows, lambda row: row.r, named=lambda row: row.model)
-
-
-def significance_rate(e: Evidence) -> float:
-    """Percent of all tests over the pairs, of layers and measures, that exclude zero."""
-    tests = [test for of_layer in e[PAIRS].results.values() for test in of_layer.values()]
-    return float(100 * np.mean([not includes_zero(test) for test in tests]))
 
 
 def lowest_late(curve: PairCurve) -> float:
@@ -222,11 +251,6 @@ def lowest_late(curve: PairCurve) -> float:
 def p_of_mean(curve: PairCurve, phase: str) -> float:
     """p of a phase mean, taken as one r over all pairs."""
     return float(pearson_p(curve.mean(phase), curve.n_pairs))
-
-
-def early_mean_significant(curve: PairCurve) -> bool:
-    """Whether the early mean is positive and, as one r over all pairs, significant."""
-    return all_of([curve.mean("early") > 0, p_of_mean(curve, "early") < SIGNIFICANT])
 
 
 def same_models_by_means(e: Evidence) -> bool:
@@ -266,12 +290,6 @@ def intervals_of_table(curve: PairCurve) -> list[list[float]]:
     """The intervals that the consolidated table has, layer by layer."""
     rows = map(curve.row, curve.layers)
     return [[row.ci_lo, row.ci_hi] for row in rows]
-
-
-def labels(curve: PairCurve) -> list[str]:
-    """What the three notebooks' rules call one curve."""
-    rules = phases.thirds_label, phases.template_label, phases.llama_label
-    return [label(*curve.means()) for label in rules]
 
 
 def all_inverted(curve: PairCurve, layers: Collection[int]) -> bool:
@@ -318,66 +336,108 @@ LATE = ("CI excludes zero", "CI includes zero")
 MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
 
 
-def setting(name: str, *files: str) -> Function:
-    """A setting that these files hold."""
-    return lambda e: shared_value([e[file][name] for file in files])
+def setting(name: str, *files: str) -> Rule:
+    """Return a rule for the value of a setting that all of these files hold."""
+    return Rule(
+        lambda e: shared_value([e[file][name] for file in files]),
+        f"{name}, as all of these files hold it",
+    )
 
 
 STATEMENTS: Rules = {
-    "drawn/n_models": lambda e: len(drawn_late_means(e)),
-    "drawn/n_negative_late": lambda e: sum(mean < 0 for mean in drawn_late_means(e)),
+    "drawn/n_models": Rule(lambda e: len(drawn_late_means(e)), "the measured models"),
+    "drawn/n_negative_late": Rule(
+        lambda e: sum(mean < 0 for mean in drawn_late_means(e)),
+        "the measured models whose late mean is negative",
+    ),
     "settings/n_resamples": setting("n_bootstrap", *RESAMPLED),
-    "settings/level": lambda e: f"{e[BOOTSTRAP].ci_level:.0%}",
-    "reversed": lambda e: "some" if reversed_layers(e) else "none",
+    "settings/level": Rule(
+        lambda e: f"{e[BOOTSTRAP].ci_level:.0%}", "the level of the intervals that the file states"
+    ),
+    "reversed": Rule(
+        lambda e: "some" if reversed_layers(e) else "none", "whether some layer has the other sign"
+    ),
     "reversed_layers": reversed_layers,
     "negative_at_the_start": negative_at_the_start,
     "pythia_inversion": statement_on_curve(PYTHIA_CURVE, negative_layers),
-    "gemma_step": statement_on_curve(
-        GEMMA_CURVE, lambda c: shared_value([int(n) for n in np.diff(c.layers)])
+    "gemma_step": Rule(
+        statement_on_curve(
+            GEMMA_CURVE, lambda c: shared_value([int(n) for n in np.diff(c.layers)])
+        ),
+        "the step between Gemma's sampled layers",
     ),
     "n_pairs": total_pairs,
     "n_categories": n_categories,
     "n_models": n_models,
-    "significance_rate": significance_rate,
-    "constant_resamples": constant_resamples,
     "inverted_models": of_four(some_late),
-    "inverted_models_by_any": of_four(lambda curve: lowest_late(curve) < 0),
-    "inverted_models_by_printed": of_four(lambda c: c.printed_mean("late") < -phases.BOUND),
-    "inverted_models_by_bound": of_four(lambda curve: curve.mean("late") < -phases.BOUND),
-    "inverted_models_by_sign": of_four(lambda curve: curve.mean("late") < 0),
-    "same_models_by_means": same_models_by_means,
-    "early_means_significant": lambda e: all_of(map(early_mean_significant, three(e))),
-    "late_interval_of_weak_end": statement_on_curve(PYTHIA_CURVE, interval_of_late_mean),
-    "late_p": statement_on_curve(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
-    "late_p_value": statement_on_curve(PYTHIA_CURVE, lambda c: p_of_mean(c, "late")),
-    "late_p_of_printed": statement_on_curve(
-        PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))
+    "inverted_models_by_any": Rule(
+        of_four(lambda curve: lowest_late(curve) < 0), "the models in which some late r is negative"
     ),
-    "late_p_of_strongest_layers": lambda e: p_bound(e, *map(lowest_late, three(e))),
+    "inverted_models_by_printed": Rule(
+        of_four(lambda c: c.printed_mean("late") < -phases.BOUND),
+        "the models whose printed late mean is below -0.1",
+    ),
+    "inverted_models_by_bound": Rule(
+        of_four(lambda curve: curve.mean("late") < -phases.BOUND),
+        "the models whose late mean is below -0.1",
+    ),
+    "inverted_models_by_sign": Rule(
+        of_four(lambda curve: curve.mean("late") < 0), "the models whose late mean is negative"
+    ),
+    "same_models_by_means": same_models_by_means,
+    "late_interval_of_weak_end": statement_on_curve(PYTHIA_CURVE, interval_of_late_mean),
+    "late_p": Rule(
+        statement_on_curve(PYTHIA_CURVE, lambda c: p_bound(c.source, c.mean("late"))),
+        "the bound that the p of Pythia's late mean stays under",
+    ),
+    "late_p_value": Rule(
+        statement_on_curve(PYTHIA_CURVE, lambda c: p_of_mean(c, "late")),
+        "p of Pythia's late mean, taken as one r over all pairs",
+    ),
+    "late_p_of_printed": Rule(
+        statement_on_curve(PYTHIA_CURVE, lambda c: p_bound(c.source, c.printed_mean("late"))),
+        "the bound that the p of Pythia's printed late mean stays under",
+    ),
+    "late_p_of_strongest_layers": Rule(
+        lambda e: p_bound(e, *map(lowest_late, three(e))),
+        "the bound that the p of the smallest late r of each model stays under",
+    ),
     "late_interval": of_three(some_late, *LATE),
-    "late_interval_of_every_layer": of_three(lambda c: all_inverted(c, c.phase("late")), *LATE),
+    "late_interval_of_every_layer": Rule(
+        of_three(lambda c: all_inverted(c, c.phase("late")), *LATE),
+        "whether every late layer has an interval below zero",
+    ),
     "category_pattern": category_pattern,
-    "category_pattern_is_none": lambda e: all_of(map(includes_zero, category_tests(e))),
     "category_pattern_of_llama": category_pattern_of_llama,
     "category_transition_of_llama": category_transition_of_llama,
     "gemma_mid": statement_on_curve(GEMMA_CURVE, signs_of_mid),
     "gemma_from_12": statement_on_curve(GEMMA_CURVE, zero_from_last_mid_layer),
     "gemma_last": statement_on_curve(GEMMA_CURVE, zero_at_last_layer),
     "gemma_late": statement_on_curve(GEMMA_CURVE, late_inversion_in_words),
-    "template_uniform": statement_on_curve(
-        WITH, lambda c: "uniformly negative" if all_inverted(c, c.layers) else "not all negative"
+    "template_uniform": Rule(
+        statement_on_curve(
+            WITH,
+            lambda c: "uniformly negative" if all_inverted(c, c.layers) else "not all negative",
+        ),
+        "whether every layer inverts under the chat template",
     ),
-    "template_layers": statement_on_curve(
-        WITH, lambda c: "all layers" if all_inverted(c, c.layers) else "some layers"
+    "template_layers": Rule(
+        statement_on_curve(
+            WITH, lambda c: "all layers" if all_inverted(c, c.layers) else "some layers"
+        ),
+        "at which layers r inverts under the chat template",
     ),
-    "like_base": lambda e: "similar to base" if like_base(e) else "unlike base",
+    "like_base": Rule(
+        lambda e: "similar to base" if like_base(e) else "unlike base",
+        "whether Llama's curve without the template is like the base model's",
+    ),
     "mid_transition": of_three(nears_zero, *MID),
     "mid_transition_strict": of_three(partial(nears_zero, bound=NEAR_ZERO), *MID),
-    "intervals": statement_on_curve(
-        PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]
+    "intervals": Rule(
+        statement_on_curve(PYTHIA_CURVE, lambda c: [list(ends) for ends in c.ends().values()]),
+        "the intervals of Pythia's curve, layer by layer",
     ),
     "intervals_of_table": statement_on_curve(PYTHIA_CURVE, intervals_of_table),
-    "pythia_labels": statement_on_curve(PYTHIA_CURVE, labels),
 }
 DOCUMENTS = {
     slug: Document(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, derive, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, derive, for_each_group
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError
@@ -58,25 +58,35 @@ def peaks_pct(f: Entry) -> list[float]:
 
 
 def sign_changes(row: Entry) -> list[dict[str, Any]]:
+    """Return the layers at which r changes its sign."""
     return curves.sign_changes(curve(row), model(row).n_layers)
 
 
 OF_MODEL: Rules = {
-    "n_layers": lambda row: int(model(row).n_layers),
-    "max_pos_r": lambda row: max(curve(row).values()),
+    "n_layers": Rule(lambda row: int(model(row).n_layers), "the blocks of the model"),
+    "max_pos_r": Rule(lambda row: max(curve(row).values()), "the largest r of the curve"),
     "max_pos_layer": peak,
     "max_pos_pct": peak_pct,
-    "max_neg_r": lambda row: min(curve(row).values()),
-    "max_neg_layer": lambda row: peak(row, min),
-    "max_neg_pct": lambda row: peak_pct(row, min),
-    "final_r": lambda row: model(row).layer_results[sampled(row)[-1]].correlation,
+    "max_neg_r": Rule(lambda row: min(curve(row).values()), "the smallest r of the curve"),
+    "max_neg_layer": Rule(lambda row: peak(row, min), "the layer of the smallest r"),
+    "max_neg_pct": Rule(lambda row: peak_pct(row, min), "its depth in percent"),
+    "final_r": Rule(
+        lambda row: model(row).layer_results[sampled(row)[-1]].correlation, "r at the last layer"
+    ),
     "sign_changes": sign_changes,
-    "n_sign_changes": lambda row: len(sign_changes(row)),
+    "n_sign_changes": Rule(lambda row: len(sign_changes(row)), "how often r changes its sign"),
 }
 OVER_MODELS: Rules = {
-    "peak_analysis/mean_peak_pct": lambda f: np.mean(peaks_pct(f)),
-    "peak_analysis/std_peak_pct": lambda f: np.std(peaks_pct(f)),
-    "peak_analysis/peaks_stable": lambda f: np.std(peaks_pct(f)) < STABLE_STD_PCT,
+    "peak_analysis/mean_peak_pct": Rule(
+        lambda f: np.mean(peaks_pct(f)), "mean depth of the peaks, percent"
+    ),
+    "peak_analysis/std_peak_pct": Rule(
+        lambda f: np.std(peaks_pct(f)), "population SD of the depths of the peaks, percent"
+    ),
+    "peak_analysis/peaks_stable": Rule(
+        lambda f: np.std(peaks_pct(f)) < STABLE_STD_PCT,
+        "whether that SD is under ten percent of depth",
+    ),
 }
 
 
@@ -97,9 +107,15 @@ def drawn_curves(f: Entry) -> list[list[float]]:
 
 
 DRAWN: Rules = {
-    "drawn/n_models": lambda f: len(drawn_curves(f)),
-    "drawn/n_negative_at_end": lambda f: sum(r[-1] < 0 for r in drawn_curves(f)),
-    "drawn/n_with_positive": lambda f: sum(max(r) > 0 for r in drawn_curves(f)),
+    "drawn/n_models": Rule(lambda f: len(drawn_curves(f)), "the measured models"),
+    "drawn/n_negative_at_end": Rule(
+        lambda f: sum(r[-1] < 0 for r in drawn_curves(f)),
+        "the measured models with a negative r at the end",
+    ),
+    "drawn/n_with_positive": Rule(
+        lambda f: sum(max(r) > 0 for r in drawn_curves(f)),
+        "the measured models with a positive r somewhere",
+    ),
 }
 
 
@@ -119,17 +135,32 @@ def drawn_ends(f: Entry) -> list[tuple[list[float], list[float]]]:
 OVER_PAPERS: Rules = {
     **DRAWN,
     "drawn/intervals": for_each_group(lambda f: {row.model: row for row in f.summary}, intervals),
-    "drawn/n_clear_at_end": lambda f: sum(high[-1] < 0 for _, high in drawn_ends(f)),
-    "drawn/n_clear_positive": lambda f: sum(max(low) > 0 for low, _ in drawn_ends(f)),
+    "drawn/n_clear_at_end": Rule(
+        lambda f: sum(high[-1] < 0 for _, high in drawn_ends(f)),
+        "the measured models whose last interval lies below zero",
+    ),
+    "drawn/n_clear_positive": Rule(
+        lambda f: sum(max(low) > 0 for low, _ in drawn_ends(f)),
+        "the measured models with an interval above zero somewhere",
+    ),
     "strongest_positive_mid": strongest_mid,
-    "strongest_mid": lambda f: strongest_mid(f, abs),
+    "strongest_mid": Rule(lambda f: strongest_mid(f, abs), "the strongest r of the middle layers"),
 }
-OF_LAYER: Rules = {"p_value": lambda m: p_over_categories(m, m.correlation)}
+OF_LAYER: Rules = {
+    "p_value": Rule(
+        lambda m: p_over_categories(m, m.correlation), "two-sided p of r over the categories"
+    )
+}
 
 
 def last(slug: str) -> Rules:
     """r of the last layer, whose states the file on UA is about."""
-    return {"correlation": lambda m: r_over_categories(m.of(UA_FILES[slug]))}
+    return {
+        "correlation": Rule(
+            lambda m: r_over_categories(m.of(UA_FILES[slug])),
+            "r of UA and preference over the categories, last layer",
+        )
+    }
 
 
 READER = Document(SCALING, {"": OVER_MODELS, "summary/*": OF_MODEL})

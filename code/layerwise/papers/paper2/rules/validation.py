@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Function, Rules, for_each_group
+from layerwise.engine.derivation import Document, Function, Rule, Rules, for_each_group
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
 from layerwise.papers.shared.names.categories import FACTS
@@ -73,28 +73,47 @@ def interval(f: Entry) -> list[float]:
 
 
 OF_CATEGORY: Rules = {
-    "n_pairs": lambda m: n_pairs(m, m.called),
+    "n_pairs": Rule(lambda m: n_pairs(m, m.called), "the statement pairs of the category"),
     "pct_prefer_a": share,
     "asymmetry": asymmetry,
 }
 GLOBAL: Rules = {
     "total_pairs": total_pairs,
-    "mean_asymmetry": lambda f: np.mean(asymmetries(f)),
-    "std_asymmetry": lambda f: np.std(asymmetries(f)),
+    "mean_asymmetry": Rule(lambda f: np.mean(asymmetries(f)), "mean UA over the categories"),
+    "std_asymmetry": Rule(
+        lambda f: np.std(asymmetries(f)), "population SD of UA over the categories"
+    ),
     "bootstrap_95ci": interval,
-    "cohens_d": lambda f: cohens_d(asymmetries(f)),
+    "cohens_d": Rule(lambda f: cohens_d(asymmetries(f)), "Cohen's d of UA over the categories"),
     "ua_output_correlation": r_over_categories,
-    "mean_output_preference": lambda f: np.mean(preferences(f)),
+    "mean_output_preference": Rule(
+        lambda f: np.mean(preferences(f)), "mean preference over the categories"
+    ),
 }
 WORDS: Rules = {
     "aligned": for_each_group(
         lambda f: {name: f[name] for name in categories(f)},
-        lambda m: aligned(asymmetry(m), m.output_preference),
+        Rule(
+            lambda m: aligned(asymmetry(m), m.output_preference),
+            "whether UA and preference have one sign, or are both small",
+        ),
     ),
-    "interpretation": lambda f: coupling(r_over_categories(f)),
-    "sf_label": on_facts(lambda m: "ALIGNED" if abs(asymmetry(m)) > 0.05 else "NEUTRAL"),
-    "key_question": on_facts(lambda m: key_question(asymmetry(m), m.output_preference)),
-    "summary_text": lambda f: "alignment" if r_over_categories(f) > 0.3 else "weak",  # also at -0.9
+    "interpretation": Rule(
+        lambda f: coupling(r_over_categories(f)),
+        "the notebook's word for r: ALIGNED, INVERTED or DECOUPLED",
+    ),
+    "sf_label": Rule(
+        on_facts(lambda m: "ALIGNED" if abs(asymmetry(m)) > 0.05 else "NEUTRAL"),
+        "whether |UA| on scientific facts exceeds 0.05",
+    ),
+    "key_question": Rule(
+        on_facts(lambda m: key_question(asymmetry(m), m.output_preference)),
+        "whether neutral states come with a strong preference, on scientific facts",
+    ),
+    "summary_text": Rule(
+        lambda f: "alignment" if r_over_categories(f) > 0.3 else "weak",
+        "the summary's word: alignment where r > 0.3",
+    ),  # also at -0.9
 }
 RULES: dict[str, Rules] = {
     "": {f"_global_stats/{name}": rule for name, rule in GLOBAL.items()}

@@ -17,15 +17,17 @@ from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import (
     ALPHA,
+    NO,
     OF_MEAN,
     OF_R,
     OVER_MODELS,
     PUBLISHED,
+    YES,
     Question,
     Range,
     word,
 )
-from layerwise.papers.paper3.rules.crowding import LIMIT, PAIR
+from layerwise.papers.paper3.rules.crowding import LIMIT
 from layerwise.papers.paper3.rules.gain_files import (
     Rows,
     dampens,
@@ -35,15 +37,11 @@ from layerwise.papers.paper3.rules.gain_files import (
     models,
 )
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
-from layerwise.papers.paper3.rules.sequence_gains import BENCHMARKED
-from layerwise.papers.paper3.rules.sequence_gains import last_gain as whole_sequence_gain
-from layerwise.papers.paper3.rules.sequence_gains import mistral as mistral_stream
 from layerwise.papers.paper3.rules.twins import base as tuned_base
 from layerwise.papers.paper3.rules.twins import same_side
 from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.names.result_files import (
     BENCHMARK_ROWS,
-    FOUR,
     GPT2,
     HUNT,
     SWEEP,
@@ -68,14 +66,16 @@ from layerwise.statistics.estimates import (
     of_rank_series,
     of_series,
     of_share,
-    of_two_rules,
     widened,
     without_interval,
 )
+from layerwise.statistics.power import units_all_alike
 
 BELOW_ONE = Range(below=1.0)
 HUNT_PROMPTS = 5  # of the notebook; its file has mean and deviation alone
 N_LAWS = 3
+MAJORITY = 0.5
+FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show that most are so
 
 
 @dataclass(frozen=True)
@@ -261,17 +261,6 @@ def benchmarked(e: Evidence) -> dict[str, Benchmarked]:
     return found
 
 
-def sequence_gain(m: Benchmarked) -> Estimate:
-    """By the norm of the whole sequence, of one text."""
-    e = m.rows.table.evidence
-    if m.name == "Mistral-7B":
-        return without_interval(whole_sequence_gain(mistral_stream(e)), 1, "prompts")
-    if m.name not in BENCHMARKED:
-        raise NotMeasured(f"the whole sequence of {m.name} was not measured")
-    stream = e[FOUR].results[BENCHMARKED[m.name]]
-    return without_interval(whole_sequence_gain(stream), 1, "prompts")
-
-
 EXPANSION = Question(
     "expansion",
     3,
@@ -284,7 +273,6 @@ EXPANSION = Question(
         "models_at_once": lambda m: of_mean(
             m.rows["Last_Gain"], "prompts", family_level(len(benchmarked(m.rows.table.evidence)))
         ),
-        "whole_sequence": sequence_gain,
     },
     Range(above=1.0),
 )
@@ -311,10 +299,13 @@ def neighbours(e: Evidence) -> dict[str, Neighbours]:
     return {f"{a} < {b}": Neighbours(four[a], four[b]) for a, b in pairwise(ORDER)}
 
 
-def rise_of(m: Neighbours, n_tests: int = 1) -> Estimate:
-    """Mean gain of the second less that of the first; their prompts are not paired in print."""
-    second, first = (np.asarray(of.rows["Last_Gain"], dtype=float) for of in (m.second, m.first))
-    return of_difference(second, first, "prompts", family_level(n_tests))
+def rise_of(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
+    """Mean gain of the second less that of the first, prompt by prompt: both saw the same ones."""
+    second, first = (
+        np.asarray(model.rows["Last_Gain"], dtype=float)
+        for model in (neighbours.second, neighbours.first)
+    )
+    return of_mean(second - first, "prompts", family_level(n_tests))
 
 
 GAIN_ORDER = Question(
@@ -327,9 +318,6 @@ GAIN_ORDER = Question(
     {
         PUBLISHED: rise_of,
         "models_at_once": lambda m: rise_of(m, len(ORDER) - 1),
-        "whole_sequence": lambda m: without_interval(
-            sequence_gain(m.second).value - sequence_gain(m.first).value, 1, "prompts"
-        ),
     },
     Range(above=0.0),
     OF_MEAN,
@@ -386,7 +374,8 @@ TUNING = (
         "families",
         over_models,
         {PUBLISHED: families_that_keep},
-        Range(above=0.5),
+        Range(above=MAJORITY),
+        fewest=FOR_MAJORITY,
     ),
 )
 
@@ -434,7 +423,19 @@ DEPTH_GAIN = Question(
         "laws_at_once": lambda e: r_of_depth(swept(e), n_tests=N_LAWS),
         "final_norm": lambda e: r_of_depth(swept(e), lambda m: final_gain(m.entry)),
         "inner_blocks": lambda e: r_of_depth(swept(e), inner_mean),
-        "hunt": lambda e: r_of_depth(hunted(e)),
+    },
+    Range(below=0.0),
+    OF_R,
+)
+DEPTH_GAIN_OF_SURVEY = Question(
+    "depth_gain_of_survey",
+    3,
+    "In the survey too, the deeper a model, the smaller its gain.",
+    "r of depth and mean gain",
+    "models",
+    over_models,
+    {
+        PUBLISHED: lambda e: r_of_depth(hunted(e)),
         "pooled": lambda e: r_of_depth(pooled(e)),
     },
     Range(below=0.0),
@@ -455,16 +456,14 @@ class Sides:
     n: int
 
 
-def sides(
-    found: Iterable[Model], reading: str = "penultimate", decimals: int | None = None
-) -> Sides:
+def sides(found: Iterable[Model], reading: str = "penultimate") -> Sides:
     """The words of a group on damping, and the sides that the values alone take."""
-    estimates = [m.reading(reading) for m in found]
-    words = [word(one, BELOW_ONE) for one in estimates]
+    estimates = [model.reading(reading) for model in found]
+    words = [word(estimate, BELOW_ONE) for estimate in estimates]
     return Sides(
-        sum(one == "yes" for one in words),
-        sum(one not in ("yes", "no") for one in words),
-        sum(dampens(one.value, decimals) for one in estimates),
+        sum(given == YES for given in words),
+        sum(given not in (YES, NO) for given in words),
+        sum(dampens(estimate.value) for estimate in estimates),
         len(estimates),
     )
 
@@ -475,33 +474,38 @@ def split(found: Models) -> tuple[list[Model], list[Model]]:
     return eleuther, [m for m in found.values() if m not in eleuther]
 
 
-def fisher(
-    found: Models, reading: str = "penultimate", decimals: int | None = None, n_tests: int = 1
-) -> Estimate:
-    """Fisher's p, EleutherAI against the others, and its range as the undecided are counted.
-
-    Of several tests the p is that of Bonferroni.
-    """
-    groups = [sides(group, reading, decimals) for group in split(found)]
+def fisher(found: Models, reading: str = "penultimate", n_tests: int = 1) -> Estimate:
+    """Fisher's p, EleutherAI against the others: see `of_sides`."""
+    groups = [sides(group, reading) for group in split(found)]
     return of_sides(groups, n_tests)
 
 
 def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
-    if not all_of(of.n for of in groups):
-        raise NotMeasured("a lab is left without models")
+    """Fisher's p that the first of two groups damps more often, and its range.
 
-    n = sum(of.n for of in groups)
+    The range is that of all ways to count the undecided. A table that leans the other way gives
+    two less its p: no evidence for the claim, and against it where that p is small. Of several
+    tests the p is that of Bonferroni.
+    """
+    if not all_of(group.n for group in groups):
+        raise NotMeasured("a group is left without models")
+
+    total = sum(group.n for group in groups)
 
     def p(first: int, second: int) -> Estimate:
-        table = np.array([[n, of.n - n] for n, of in zip((first, second), groups, strict=True)])
-        found = min(1.0, n_tests * fisher_p(table))
-        return Estimate(found, found, found, n, "models")
+        table = np.array(
+            [[n, group.n - n] for n, group in zip((first, second), groups, strict=True)]
+        )
+        both_ways = min(1.0, n_tests * fisher_p(table))
+        leans = first / groups[0].n >= second / groups[1].n
+        towards = both_ways if leans else 2.0 - both_ways
+        return Estimate(towards, towards, towards, total, "models")
 
     return of_counts(
         p,
         [(of.sure, of.undecided) for of in groups],
         [of.by_value for of in groups],
-        n,
+        total,
     )
 
 
@@ -511,8 +515,8 @@ def with_gpt2(e: Evidence) -> Estimate:
     tests = [of_mean(rows["Last_Gain"], "prompts") for rows in Rows(e[GPT2]).by("Model").values()]
     words = [word(one, BELOW_ONE) for one in tests]
     joined = Sides(
-        others.sure + sum(one == "yes" for one in words),
-        others.undecided + sum(one not in ("yes", "no") for one in words),
+        others.sure + sum(given == YES for given in words),
+        others.undecided + sum(given not in (YES, NO) for given in words),
         others.by_value + sum(dampens(one.value) for one in tests),
         others.n + len(tests),
     )
@@ -520,7 +524,7 @@ def with_gpt2(e: Evidence) -> Estimate:
 
 
 def difference(found: Models, n_tests: int = 1) -> Estimate:
-    """Mean gain of EleutherAI's models less that of the others, by Welch."""
+    """Mean gain of EleutherAI's models less that of the others."""
     first, second = (np.array([mean_gain(m) for m in group]) for group in split(found))
     return of_difference(first, second, "models", family_level(n_tests))
 
@@ -540,12 +544,11 @@ HERITAGE = (
         "heritage",
         3,
         "EleutherAI's models damp and the others expand: Fisher's p is below 0.05.",
-        "Fisher's p",
+        "Fisher's p (2 less p, where it leans the other way)",
         "models",
         over_models,
         {
             PUBLISHED: lambda e: fisher(hunted(e)),
-            "rounded": lambda e: fisher(hunted(e), decimals=2),
             "pooled": lambda e: fisher(pooled(e)),
             "with_gpt2": with_gpt2,
             "final_norm": lambda e: fisher(hunted(e), "final_norm"),
@@ -553,6 +556,7 @@ HERITAGE = (
             "model_out": lambda e: without_each(hunted(e), fisher),
         },
         Range(below=ALPHA),
+        against=Range(above=2 - ALPHA),
     ),
     Question(
         "lab_difference",
@@ -583,7 +587,8 @@ HERITAGE = (
             "pooled": lambda e: share(split(pooled(e))[0], damping=True),
             "final_norm": lambda e: share(split(hunted(e))[0], damping=True, reading="final_norm"),
         },
-        Range(above=0.5),
+        Range(above=MAJORITY),
+        fewest=FOR_MAJORITY,
     ),
     Question(
         "others_expand",
@@ -596,7 +601,8 @@ HERITAGE = (
             PUBLISHED: lambda e: share(split(hunted(e))[1], damping=False),
             "final_norm": lambda e: share(split(hunted(e))[1], damping=False, reading="final_norm"),
         },
-        Range(above=0.5),
+        Range(above=MAJORITY),
+        fewest=FOR_MAJORITY,
     ),
 )
 
@@ -604,25 +610,11 @@ HERITAGE = (
 # --- does the density of heads predict damping? ---------------------------------------------------
 
 
-def density_gain(found: Models, reading: str = "penultimate") -> Estimate:
-    """Accuracy of the density rule less that of the better constant guess."""
+def by_density(found: Models, reading: str = "penultimate") -> Estimate:
+    """Fisher's p that models with dense heads damp more often: see `of_sides`."""
     dense = [m for m in found.values() if density(m.entry) >= LIMIT]
     sparse = [m for m in found.values() if density(m.entry) < LIMIT]
-    groups = [sides(group, reading) for group in (dense, sparse)]
-    n = sum(of.n for of in groups)
-
-    def gained(damping_dense: int, damping_sparse: int) -> Estimate:
-        # the two differ on the sparse models where the guess is damping, else on the dense ones
-        if damping_dense + damping_sparse > n / 2:
-            return of_two_rules(groups[1].n - damping_sparse, damping_sparse, n, "models")
-        return of_two_rules(damping_dense, groups[0].n - damping_dense, n, "models")
-
-    return of_counts(
-        gained,
-        [(of.sure, of.undecided) for of in groups],
-        [of.by_value for of in groups],
-        n,
-    )
+    return of_sides([sides(group, reading) for group in (dense, sparse)])
 
 
 def r_of_density(found: Models) -> Estimate:
@@ -634,21 +626,19 @@ CROWDING = (
     Question(
         "crowding",
         3,
-        "The density of heads predicts damping or expansion better than a constant guess.",
-        "accuracy less that of the guess",
+        "Models with dense heads damp and the others expand: Fisher's p is below 0.05.",
+        "Fisher's p (2 less p, where it leans the other way)",
         "models",
         over_models,
         {
-            PUBLISHED: lambda e: density_gain(hunted(e)),
-            "pair": lambda e: density_gain(
-                {name: m for name, m in hunted(e).items() if name in PAIR}
-            ),
-            "family": lambda e: density_gain(swept(e)),
-            "pooled": lambda e: density_gain(pooled(e)),
-            "final_norm": lambda e: density_gain(hunted(e), "final_norm"),
-            "model_out": lambda e: without_each(hunted(e), density_gain),
+            PUBLISHED: lambda e: by_density(hunted(e)),
+            "family": lambda e: by_density(swept(e)),
+            "pooled": lambda e: by_density(pooled(e)),
+            "final_norm": lambda e: by_density(hunted(e), "final_norm"),
+            "model_out": lambda e: without_each(hunted(e), by_density),
         },
-        Range(above=0.0),
+        Range(below=ALPHA),
+        against=Range(above=2 - ALPHA),
     ),
     Question(
         "density_gain",
@@ -735,6 +725,7 @@ QUESTIONS = (
     GAIN_ORDER,
     *TUNING,
     DEPTH_GAIN,
+    DEPTH_GAIN_OF_SURVEY,
     *HERITAGE,
     *CROWDING,
     *HIERARCHY,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, count
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
@@ -98,13 +98,12 @@ def category_inversion(f: Entry) -> int | None:
     return None
 
 
-def changes(f: Entry, decimals: int | None = None) -> Rules:
-    """Share of a layer less that of the layer before it; of rounded shares, where decimals are."""
+def changes(f: Entry) -> Rules:
+    """Share of a layer less that of the layer before it."""
 
     def change(layer: int) -> float:
-        shares = f.intrinsic_dim_ratio[layer], f.intrinsic_dim_ratio[layer - 1]
-        after, before = shares if decimals is None else (round(one, decimals) for one in shares)
-        return after - before
+        """Return the share of a layer less that of the layer before it."""
+        return f.intrinsic_dim_ratio[layer] - f.intrinsic_dim_ratio[layer - 1]
 
     return {str(n): partial(change, n) for n in range(1, len(f.intrinsic_dim_ratio))}
 
@@ -131,11 +130,6 @@ def spectra_shares(f: Entry) -> dict[str, list[float]]:
     return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
 
 
-def flatter_percent(f: Entry) -> float:
-    """How much smaller the spread of Gemma's profile is than that of Pythia's."""
-    return 100 * (1 - spread(f) / spread(f.of(ANISOTROPY)))
-
-
 def spread(f: Entry) -> float:
     """Largest less smallest share, in single precision, which Gemma's were computed in."""
     return float(np.ptp(f.intrinsic_dim_ratio[:].astype(np.float32)))
@@ -143,7 +137,9 @@ def spread(f: Entry) -> float:
 
 SHAPE: Rules = {
     "n_layers": n_layers,
-    "n_prompts": lambda f: int(f.of(PROMPTS).anisotropy.n_prompts),
+    "n_prompts": Rule(
+        lambda f: int(f.of(PROMPTS).anisotropy.n_prompts), "the prompts that were measured"
+    ),
     "L_star_anisotropy": peak,
     **{name: partial(bell_number, name=name) for name in BELL},
 }
@@ -151,28 +147,42 @@ PROFILE: Rules = {
     **SHAPE,
     "gap": gap,
     "match_verdict": match_verdict,
-    "effective_rank_min_layer": lambda f: int(np.argmin(f.effective_rank)),
+    "effective_rank_min_layer": Rule(
+        lambda f: int(np.argmin(f.effective_rank)), "the layer of the smallest effective rank"
+    ),
     "three_phases": three_phases,
-    "spectrum_layers": lambda f: curves.spectrum_layers(peak(f), n_layers(f)),
+    "spectrum_layers": Rule(
+        lambda f: curves.spectrum_layers(peak(f), n_layers(f)),
+        "the layers whose spectra the notebook kept",
+    ),
     "share_change": changes,
 }
 OF_PAPER_2: Rules = {
     "L_star_paper2": inversion_layer,
-    "gap_of_pairs": lambda f: abs(inversion_layer(f) - peak(f)),
+    "gap_of_pairs": Rule(
+        lambda f: abs(inversion_layer(f) - peak(f)),
+        "the layers between the sign change of r and the peak",
+    ),
     # another reading: the first layer whose r over the categories is stably negative
     "category_inversion": category_inversion,
     # the last layer stands behind the final norm
     "without_last": partial(bell_numbers, last=-1),
-    "rounded_share_change": partial(changes, decimals=3),
 }
 OF_GEMMA: Rules = {
     **SHAPE,
-    "profile_variance": lambda f: np.var(f.intrinsic_dim_ratio[:].astype(np.float32)),
+    "profile_variance": Rule(
+        lambda f: np.var(f.intrinsic_dim_ratio[:].astype(np.float32)),
+        "variance of the profile, in single precision",
+    ),
     "profile_range": spread,
-    "flatter_pct": flatter_percent,
-    "max_anisotropy": lambda f: np.max(f.intrinsic_dim_ratio),
+    "max_anisotropy": Rule(
+        lambda f: np.max(f.intrinsic_dim_ratio), "the largest share of the first component"
+    ),
     "gauge_theory_test/gemma_profile_range": spread,
-    "gauge_theory_test/is_flatter": lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
+    "gauge_theory_test/is_flatter": Rule(
+        lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
+        "whether the profile spans less than Pythia's",
+    ),
 }
 DRAWN: Rules = {
     "drawn/half_layer": half_layer,

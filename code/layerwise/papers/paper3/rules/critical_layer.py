@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Function, Rules, count, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
-from layerwise.papers.paper3.rules.gain_files import by_lab
-from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, prior, trace_layer
+from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, trace_layer
 from layerwise.papers.shared.names.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
 from layerwise.statistics.curves import word_below
@@ -88,7 +87,6 @@ PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
     "printed_coefficients": lambda e: by_formula(printed(e[PAPER])),
     "fitted_coefficients": lambda e: by_formula(fit(e)),
     "half_depth": lambda _: middle,
-    "from_gain": lambda _: prior,  # the first formula, of the gains that the scripts typed
 }
 
 
@@ -110,9 +108,9 @@ def relative_miss(found: float, m: Entry) -> float:
 
 MISSES = {"error": depth_miss, "relative_error": relative_miss}
 CALIBRATION: Rules = {
-    "constant": lambda e: fit(e).constant,
-    "depth": lambda e: fit(e).depth,
-    "heads": lambda e: fit(e).heads,
+    "constant": Rule(lambda e: fit(e).constant, "the constant of the fitted formula"),
+    "depth": Rule(lambda e: fit(e).depth, "the fitted formula's coefficient of depth"),
+    "heads": Rule(lambda e: fit(e).heads, "the fitted formula's coefficient of heads"),
     **{
         f"{name}/{of}": partial(mean_error, of=of, miss=miss)
         for name, miss in MISSES.items()
@@ -124,6 +122,7 @@ CALIBRATION: Rules = {
 
 
 def predicted(m: Entry) -> float:
+    """Return the L* that the formula gives."""
     return printed(m.of(PAPER)).layer(m.L, m.H)
 
 
@@ -140,17 +139,6 @@ def error(m: Entry) -> float:
 def half_depth(m: Entry) -> float:
     """Error of the middle of the network, in percent of depth."""
     return depth_error(m.L / 2, empirical(m), m.L)
-
-
-def offset(m: Entry) -> float:
-    """L* over what the formula says of it; its mean over a lab's models is the draft's alpha."""
-    return empirical(m) / predicted(m)
-
-
-def explained_percent(f: Entry) -> float:
-    """Share of the variance of L* over the models that the formula explains, in percent."""
-    layers, said = np.array([(empirical(m), predicted(m)) for m in f.results]).T
-    return float(100 * (1 - np.sum((layers - said) ** 2) / np.sum((layers - layers.mean()) ** 2)))
 
 
 def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
@@ -177,9 +165,9 @@ def word(f: Entry) -> str:
     return word_below(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
 
 
-def of_depth(layer: Callable[[Entry], float]) -> Function:
-    """A layer in percent of the number of blocks."""
-    return lambda m: float(100 * layer(m) / m.L)
+def of_depth(layer: Callable[[Entry], float]) -> Rule:
+    """Return a rule for a layer in percent of the number of blocks."""
+    return Rule(lambda m: float(100 * layer(m) / m.L), "a layer in percent of the number of blocks")
 
 
 def alibis(f: Entry) -> str:
@@ -191,12 +179,6 @@ def alibis(f: Entry) -> str:
 def without_alibi(f: Entry) -> float:
     """Mean error over the other models."""
     return mean(error, [m for m in f.results if "bloom" not in m.model])
-
-
-def better_on_unseen(f: Entry) -> bool:
-    """Whether the formula errs less than the middle of the network where it was not fitted."""
-    models = models_not_fitted(f).values()
-    return mean(error, models) < mean(half_depth, models)
 
 
 def n_labs(f: Entry) -> int:
@@ -214,37 +196,54 @@ def models_not_fitted(f: Entry) -> dict[str, Entry]:
 OF_MODEL: Rules = {
     "L_star_predicted": predicted,
     "error_pct": error,
-    "relative_error_pct": relative,
     "drawn/predicted": of_depth(predicted),
     "drawn/empirical": of_depth(empirical),
 }
-OF_PROMPTS: Rules = {"L_star_empirical": empirical, "L_star_std": lambda m: np.std(m[LAYERS])}
+OF_PROMPTS: Rules = {
+    "L_star_empirical": empirical,
+    "L_star_std": Rule(lambda m: np.std(m[LAYERS]), "population SD of L* over the prompts"),
+}
 OVER_MODELS: Rules = {
-    "by_lab": for_each_group(lambda f: by_lab(f.results), partial(mean, error)),
-    "overall_mape": lambda f: mean(error, f.results),
-    "overall_relative_error": lambda f: mean(relative, f.results),
+    "overall_mape": Rule(
+        lambda f: mean(error, f.results), "mean error of the formula, percent of depth"
+    ),
+    "overall_relative_error": Rule(
+        lambda f: mean(relative, f.results), "mean error of the formula, percent of L*"
+    ),
     "verdict": word,
-    "half_depth": lambda f: mean(half_depth, f.results),
-    "n_seen": lambda f: len(f.results) - len(models_not_fitted(f)),
-    "unseen/models": lambda f: list(models_not_fitted(f)),
-    "unseen/formula": lambda f: mean(error, models_not_fitted(f).values()),
-    "unseen/half_depth": lambda f: mean(half_depth, models_not_fitted(f).values()),
-    "unseen/better": better_on_unseen,
+    "half_depth": Rule(
+        lambda f: mean(half_depth, f.results), "mean error of half the depth, percent of depth"
+    ),
+    "n_seen": Rule(
+        lambda f: len(f.results) - len(models_not_fitted(f)),
+        "the models that the formula was fitted to",
+    ),
+    "unseen/models": Rule(
+        lambda f: list(models_not_fitted(f)), "the models that it was not fitted to"
+    ),
+    "unseen/formula": Rule(
+        lambda f: mean(error, models_not_fitted(f).values()), "mean error of the formula on these"
+    ),
+    "unseen/half_depth": Rule(
+        lambda f: mean(half_depth, models_not_fitted(f).values()),
+        "mean error of half the depth on these",
+    ),
     "without_alibi": without_alibi,
     "labs_with_alibi": alibis,
-    "n_models": lambda f: count(f.results, error),
+    "n_models": Rule(lambda f: count(f.results, error), "the models with an error"),
     "n_labs": n_labs,
 }
-OF_THE_DRAFT: Rules = {
-    "offset": for_each_group(lambda f: by_lab(f.results), partial(mean, offset)),
-    "explained_pct": explained_percent,
-    "left_by_error": lambda f: 100 - mean(error, f.results),
-}
+OF_THE_DRAFT: Rules = {}
 AGAINST_OTHERS: Rules = {
-    "improvement_pp": lambda f: f.comparison_v2_argmax - mean(error, f.results),
+    "improvement_pp": Rule(
+        lambda f: f.comparison_v2_argmax - mean(error, f.results),
+        "by how much the mean error fell, percentage points",
+    ),
     "calibration_consistency": count_met,
 }
-SPREAD: Rules = {"drawn/std": of_depth(lambda m: m.L_star_std)}
+SPREAD: Rules = {
+    "drawn/std": Rule(of_depth(lambda m: m.L_star_std), "SD of L* in percent of depth")
+}
 DOCUMENTS = {
     "calibration": Document(None, {"": CALIBRATION}),
     "argmax": Document(

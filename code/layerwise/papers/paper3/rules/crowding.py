@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, count
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import (
@@ -90,21 +90,38 @@ def density_ratio(f: Entry) -> float:
 def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:
     """How right the density rule is on some models."""
     rules: Rules = {
-        "accuracy_pct": lambda f: percent(foretold(select(f))),
-        "accuracy_pct_final_norm": lambda f: percent(foretold(select(f), final_gain)),
-        "constant_accuracy": lambda f: constant(select(f)),
-        "explains": lambda f: share(foretold(select(f))) > constant(select(f)),
+        "accuracy_pct": Rule(
+            lambda f: percent(foretold(select(f))),
+            "percent of the models that the density rule foretells",
+        ),
+        "accuracy_pct_final_norm": Rule(
+            lambda f: percent(foretold(select(f), final_gain)),
+            "the same with gains behind the final norm",
+        ),
+        "constant_accuracy": Rule(
+            lambda f: constant(select(f)), "the share that the better constant guess foretells"
+        ),
+        "explains": Rule(
+            lambda f: share(foretold(select(f))) > constant(select(f)),
+            "whether the density rule does better than that guess",
+        ),
     }
     return {f"density_rule/{name}": rule for name, rule in rules.items()}
 
 
-OF_MODEL: Rules = {"rho": density, "class": lambda m: "DAMPEN" if damps(m) else "EXPAND"}
+OF_MODEL: Rules = {"rho": density}
 OF_FAMILY: Rules = {
     **density_rule(everyone),
-    "analysis/rho_gain_correlation": lambda f: correlation(f).r,
-    "analysis/correlation_p_value": lambda f: correlation(f).p,
-    "analysis/high_rho_dampen_rate": lambda f: as_foretold(f, high=True),
-    "analysis/low_rho_expand_rate": lambda f: as_foretold(f, high=False),
+    "analysis/rho_gain_correlation": Rule(
+        lambda f: correlation(f).r, "r of density of heads and gain"
+    ),
+    "analysis/correlation_p_value": Rule(lambda f: correlation(f).p, "p of that r"),
+    "analysis/high_rho_dampen_rate": Rule(
+        lambda f: as_foretold(f, high=True), "share of the dense models that damp"
+    ),
+    "analysis/low_rho_expand_rate": Rule(
+        lambda f: as_foretold(f, high=False), "share of the other models that expand"
+    ),
     "separating_interval": separating_interval,
 }
 OF_HUNT: Rules = {
@@ -112,12 +129,21 @@ OF_HUNT: Rules = {
     "h25_accuracy": accuracy,
     "h25_verdict": verdict,
     "density_ratio": density_ratio,
-    "rho_gain": lambda f: correlation(f)._asdict(),
 }
-OF_HUNTED: Rules = {**OF_MODEL, "h25_prediction_correct": lambda m: foretold([m])[0]}
+OF_HUNTED: Rules = {
+    **OF_MODEL,
+    "class": Rule(
+        lambda m: "DAMPEN" if damps(m) else "EXPAND", "whether the mean gain damps or expands"
+    ),
+    "h25_prediction_correct": Rule(
+        lambda m: foretold([m])[0], "whether the density rule foretells the model"
+    ),
+}
 OF_PAIR: Rules = {
     **density_rule(everyone),
-    "h25_accuracy": lambda f: 100 * accuracy(f),
+    "h25_accuracy": Rule(
+        lambda f: 100 * accuracy(f), "percent of the models that the density rule foretells"
+    ),
     "h25_verdict": verdict,
 }
 OF_CLEAN: Rules = {
@@ -126,7 +152,10 @@ OF_CLEAN: Rules = {
     "gain_with_ln_mean": final_gain,
     "is_dampening_no_ln": damps,
 }
-OF_BOTH = {**density_rule(pooled), "n_models": lambda e: count(pooled(e), gain)}
+OF_BOTH: Rules = {
+    **density_rule(pooled),
+    "n_models": Rule(lambda e: count(pooled(e), gain), "the models with a gain"),
+}
 DOCUMENTS = {
     "family": Document(SWEEP, {"": OF_FAMILY, "models/*": OF_MODEL}),
     "hunt": Document(HUNT, {"": OF_HUNT, "tested_results/*": OF_HUNTED}),

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, any_of, count, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, any_of, count, for_each_group
 from layerwise.engine.evidence import Entry, floats, measured_among
 from layerwise.papers.paper3.rules.gain_files import (
     damps,
@@ -123,13 +123,6 @@ def damping_blocks(f: Entry) -> str:
     return "each layer" if n == of else f"{n} of {of} blocks"
 
 
-def turned_prompts(f: Entry) -> str:
-    """How many prompts have a gain on the other side of 1 than the mean gain of their size."""
-    turned = [(m.residual_gain_all[:] < 1) != damps(m) for m in f.models]
-    n, of = int(sum(map(np.sum, turned))), sum(map(len, turned))
-    return "stable" if n == 0 else f"{n} of {of} prompts turn it"
-
-
 def sides(f: Entry, *names: str) -> str:
     """Whether the mean gains of two sizes lie on one side of 1."""
     damping = {damps(m) for m in f.models if m.model in names}
@@ -137,31 +130,43 @@ def sides(f: Entry, *names: str) -> str:
 
 
 OF_SIZE: Rules = {
-    "n_layers": lambda m: count(m.all_layer_gains),
+    "n_layers": Rule(lambda m: count(m.all_layer_gains), "the blocks of the model"),
     "residual_gain_mean": gain,
-    "residual_gain_std": lambda m: np.std(m.residual_gain_all),
+    "residual_gain_std": Rule(
+        lambda m: np.std(m.residual_gain_all), "population SD of the gain over the prompts"
+    ),
     "gain_with_ln_mean": final_gain,
-    "bound": lambda m: depth_bound(m.n_layers),
+    "bound": Rule(lambda m: depth_bound(m.n_layers), "equation 3's bound at this depth"),
     "is_dampening": damps,
-    "class": lambda m: "dampener" if damps(m) else "expander",
+    "class": Rule(
+        lambda m: "dampener" if damps(m) else "expander", "whether the mean gain damps or expands"
+    ),
 }
 OVER_SIZES: Rules = {
-    "n_models": lambda f: count(f.models, gain),
+    "n_models": Rule(lambda f: count(f.models, gain), "the models with a gain"),
     "n_prompts": n_prompts,
-    "depth_gain/depth": lambda f: correlation(f.models, float),
-    "depth_gain/inverse_depth": lambda f: correlation(f.models, lambda n: 1 / n),
-    "depth_gain/bound": lambda f: correlation(f.models, depth_bound),
-    "depth_gain/final_norm": lambda f: correlation(f.models, float, final_gain),
+    "depth_gain/depth": Rule(lambda f: correlation(f.models, float), "r and p of depth and gain"),
+    "depth_gain/inverse_depth": Rule(
+        lambda f: correlation(f.models, lambda n: 1 / n), "r and p of one over depth and gain"
+    ),
+    "depth_gain/bound": Rule(
+        lambda f: correlation(f.models, depth_bound), "r and p of equation 3's bound and gain"
+    ),
+    "depth_gain/final_norm": Rule(
+        lambda f: correlation(f.models, float, final_gain),
+        "r and p of depth and gain behind the final norm",
+    ),
     # blocks whose own gain is under 1, of the sizes that damp: the last, behind the norm, left out
     "damping_blocks": damping_blocks,
-    "turned_prompts": turned_prompts,
     "size_gain": size_gain,
-    "smallest_and_largest": lambda f: sides(f, "pythia-160m", "pythia-12b"),
+    "smallest_and_largest": Rule(
+        lambda f: sides(f, "pythia-160m", "pythia-12b"),
+        "whether the smallest and the largest size lie on one side of 1",
+    ),
     "consistency": consistency,
     "final_norm/all_damp": all_under_1,
-    "final_norm/n_under_1": n_under_1,
     "figure_a4/outside": outside_axis,
-    "figure_a4/n_dampening": lambda f: sum(map(damps, f.models)),
+    "figure_a4/n_dampening": Rule(lambda f: sum(map(damps, f.models)), "the sizes that damp"),
     "bound/word": bound_of_means,
     "bound/word_without_1b": partial(bound_of_means, without=EXCEPTION),
     "bound/word_inner_blocks": bound_of_inner_blocks,
@@ -182,12 +187,20 @@ def final_range(f: Entry) -> list[float]:
 
 OF_OWN: Rules = {
     **{key: rule for key, rule in OF_SIZE.items() if key not in ("bound", "class")},
-    "n_prompts": lambda m: count(m.residual_gain_all),
-    "d_head": lambda m: m.d_model // m.n_heads,  # of the notebooks; Gemma's heads are wider
+    "n_prompts": Rule(lambda m: count(m.residual_gain_all), "the prompts of the model"),
+    "d_head": Rule(
+        lambda m: m.d_model // m.n_heads, "width of a head"
+    ),  # of the notebooks; Gemma's heads are wider
     "rho": density,
-    "gain_with_ln_std": lambda m: np.std(m.readings.final_norm.all),
+    "gain_with_ln_std": Rule(
+        lambda m: np.std(m.readings.final_norm.all),
+        "population SD of the gain behind the final norm",
+    ),
 }
-OF_READING = {"mean": lambda one: np.mean(one.all), "std": lambda one: np.std(one.all)}
+OF_READING = {
+    "mean": Rule(lambda one: np.mean(one.all), "mean of the reading over the prompts"),
+    "std": Rule(lambda one: np.std(one.all), "population SD of the reading over the prompts"),
+}
 READER = Document(SWEEP, {"": OF_OWN, "readings/*": OF_READING})
 DOCUMENTS = {
     "family": Document(SWEEP, {"": OVER_SIZES, "models/*": OF_SIZE}),

@@ -69,6 +69,7 @@ def gains_of(entries: Iterable[Entry]) -> list[float]:
 
 
 def damps(m: Entry) -> bool:
+    """Return whether a model's mean gain is under 1."""
     return dampens(gain(m))
 
 

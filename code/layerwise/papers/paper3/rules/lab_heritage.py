@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
-from layerwise.engine.derivation import Document, Rules, combined, count, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, combined, count, for_each_group
 from layerwise.engine.evidence import Entry, measured_among
 from layerwise.engine.published import BEYOND, PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
@@ -62,6 +62,7 @@ def n_models(some: Models) -> int:
 
 
 def mean(some: Models) -> float:
+    """Return the mean gain of some models."""
     return float(np.mean(gains_of(some)))
 
 
@@ -246,6 +247,7 @@ def gpt2_gain(f: Entry) -> float:
 
 
 def last_gain(rows: Rows) -> float:
+    """Return the mean last gain over the prompts."""
     return float(np.mean(rows["Last_Gain"]))
 
 
@@ -262,12 +264,6 @@ def bentov(rows: Rows) -> Correlation:
     return pearson(rows["Entropy"], np.abs(rows["Last_Gain"] - 1))
 
 
-def n_expanding(rows: Rows) -> int:
-    """Models whose mean gain is above 1, with a two-sided p under 0.05."""
-    tests = [against_one(of) for of in rows.by("Model").values()]
-    return sum(bool(test.statistic > 0 and test.pvalue < 0.05) for test in tests)
-
-
 OF_MODEL: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
@@ -276,60 +272,110 @@ OF_MODEL: Rules = {
 OF_LAB: Rules = {
     "mean_gain": mean,
     "std_gain": spread,
-    "dampen_pct": lambda some: 100.0 * share([damps(m) for m in some]),
+    "dampen_pct": Rule(
+        lambda some: 100.0 * share([damps(m) for m in some]),
+        "percent of the lab's models that damp",
+    ),
     "signature": signature,
-    "n_models": lambda some: float(n_models(some)),
+    "n_models": Rule(lambda some: float(n_models(some)), "the lab's models with a gain"),
 }
 OF_DRAWN: Rules = {"gain": gain, "interval": interval}
 OVER_MODELS: Rules = {
     "h26_lab_signatures": for_each_group(labs, combined(OF_LAB)),
     "h26_verdict": validated,
     "n_models": for_each_group(labs, n_models),
-    "expand_pct": for_each_group(labs, lambda some: expand_percent(gains_of(some))),
-    "expand_pct_rounded": for_each_group(labs, lambda some: expand_percent(gains_of(some), 2)),
-    "expand_pct_final_norm": for_each_group(
-        labs, lambda some: expand_percent([final_gain(m) for m in some])
+    "expand_pct": for_each_group(
+        labs, Rule(lambda some: expand_percent(gains_of(some)), "percent that expand")
     ),
-    "dampen_pct": lambda f: damp_percent(labs(f)[ELEUTHER]),
-    "dampen_pct_of": for_each_group(labs, damp_percent),
-    "dampen_pct_rounded": for_each_group(labs, lambda some: damp_percent(some, 2)),
+    "expand_pct_rounded": for_each_group(
+        labs,
+        Rule(
+            lambda some: expand_percent(gains_of(some), 2),
+            "percent that expand, after rounding to two decimals",
+        ),
+    ),
+    "expand_pct_final_norm": for_each_group(
+        labs,
+        Rule(
+            lambda some: expand_percent([final_gain(m) for m in some]),
+            "percent that expand behind the final norm",
+        ),
+    ),
+    "dampen_pct": Rule(
+        lambda f: damp_percent(labs(f)[ELEUTHER]), "percent of the lab's models that damp"
+    ),
     "dampen_pct_pooled": damp_percent_pooled,
-    "dampen_pct_swept": lambda f: damp_percent(f.of(SWEEP).models),
-    "expand_pct_others": lambda f: expand_percent(gains_of(others(f))),
+    "dampen_pct_swept": Rule(
+        lambda f: damp_percent(f.of(SWEEP).models), "percent of the sweep's models that damp"
+    ),
+    "expand_pct_others": Rule(
+        lambda f: expand_percent(gains_of(others(f))),
+        "percent of the other labs' models that expand",
+    ),
     "n_others_undecided": n_others_undecided,
-    "expand_pct_others_rounded": lambda f: expand_percent(gains_of(others(f)), 2),
-    "expand_pct_meta_openai": lambda f: expand_percent(with_gpt2(f)),
-    "expand_pct_meta_openai_rounded": lambda f: expand_percent(with_gpt2(f), 2),
+    "expand_pct_others_rounded": Rule(
+        lambda f: expand_percent(gains_of(others(f)), 2), "the same after rounding to two decimals"
+    ),
+    "expand_pct_meta_openai": Rule(
+        lambda f: expand_percent(with_gpt2(f)), "percent of Meta's models and GPT-2 that expand"
+    ),
+    "expand_pct_meta_openai_rounded": Rule(
+        lambda f: expand_percent(with_gpt2(f), 2), "the same after rounding to two decimals"
+    ),
     "only_eleuther_below_1": only_eleuther_below_1,
-    "fisher/hunt": lambda f: p_text(fisher_p(signs(f))),
-    "fisher/p": lambda f: fisher_p(signs(f)),
-    "fisher/rounded": lambda f: p_text(fisher_p(signs(f, 2))),
-    "fisher/final_norm": lambda f: p_text(fisher_p(signs(f, of=final_gain))),
-    "fisher/pooled": lambda f: p_text(fisher_p(signs(f, more=only_swept(f)))),
-    "chi_square_rounded": lambda f: p_text(chi_square_p(signs(f, 2))),
-    "figure2/mean": lambda f: np.mean(figure2(f)),
-    "figure2/se": lambda f: scipy.stats.sem(figure2(f)),
+    "fisher/hunt": Rule(
+        lambda f: p_text(fisher_p(signs(f))),
+        "p of Fisher's exact test, EleutherAI against the other labs",
+    ),
+    "fisher/p": Rule(lambda f: fisher_p(signs(f)), "p of Fisher's exact test, in full"),
+    "fisher/rounded": Rule(
+        lambda f: p_text(fisher_p(signs(f, 2))),
+        "p of Fisher's exact test after rounding to two decimals",
+    ),
+    "fisher/final_norm": Rule(
+        lambda f: p_text(fisher_p(signs(f, of=final_gain))),
+        "p of Fisher's exact test behind the final norm",
+    ),
+    "fisher/pooled": Rule(
+        lambda f: p_text(fisher_p(signs(f, more=only_swept(f)))),
+        "p of Fisher's exact test with the sweep's models",
+    ),
+    "chi_square_rounded": Rule(
+        lambda f: p_text(chi_square_p(signs(f, 2))),
+        "p of the chi-square test after rounding to two decimals",
+    ),
+    "figure2/mean": Rule(lambda f: np.mean(figure2(f)), "mean of the gains that figure 2 draws"),
+    "figure2/se": Rule(
+        lambda f: scipy.stats.sem(figure2(f)), "standard error of the gains that figure 2 draws"
+    ),
     "se": for_each_group(
         lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1}, standard_error
     ),
     "drawn/models": for_each_group(drawn_models, combined(OF_DRAWN)),
     "drawn/n_prompts": n_prompts,
     "drawn/shares": for_each_group(groups, share_as_claimed),
-    "figure3": for_each_group(lambda f: models_drawn(f, FIGURE3), lambda m: word(gain(m))),
-    "figure3/gpt2": lambda f: word(gpt2_gain(f)),
+    "figure3": for_each_group(
+        lambda f: models_drawn(f, FIGURE3),
+        Rule(lambda m: word(gain(m)), "whether the mean gain damps or expands, as figure 3 says"),
+    ),
+    "figure3/gpt2": Rule(lambda f: word(gpt2_gain(f)), "whether GPT-2 damps or expands"),
     "figure3_lab": for_each_group(
-        lambda f: {m: labs(f)[lab] for m, lab in FIGURE3.items()}, lambda some: word(mean(some))
+        lambda f: {m: labs(f)[lab] for m, lab in FIGURE3.items()},
+        Rule(lambda some: word(mean(some)), "whether the lab's mean gain damps or expands"),
     ),
 }
 OF_PROMPTS: Rules = {
     "mean": last_gain,
-    "sd": lambda rows: np.std(rows["Last_Gain"], ddof=1),
-    "min": lambda rows: np.min(rows["Last_Gain"]),
-    "max": lambda rows: np.max(rows["Last_Gain"]),
-    "t": lambda rows: against_one(rows).statistic,
-    "p_less": lambda rows: against_one(rows, alternative="less").pvalue,
-    "bentov_r": lambda rows: bentov(rows).r,
-    "bentov_p": lambda rows: bentov(rows).p,
+    "sd": Rule(lambda rows: np.std(rows["Last_Gain"], ddof=1), "sample SD of the last gain"),
+    "min": Rule(lambda rows: np.min(rows["Last_Gain"]), "the smallest last gain"),
+    "max": Rule(lambda rows: np.max(rows["Last_Gain"]), "the largest last gain"),
+    "t": Rule(lambda rows: against_one(rows).statistic, "t of the last gains against 1"),
+    "p_less": Rule(
+        lambda rows: against_one(rows, alternative="less").pvalue,
+        "one-sided p of the last gains below 1",
+    ),
+    "bentov_r": Rule(lambda rows: bentov(rows).r, "r of entropy and the gain's distance from 1"),
+    "bentov_p": Rule(lambda rows: bentov(rows).p, "p of that r"),
 }
 TESTS = {"tests": for_each_group(lambda rows: rows.by("Model"), combined(OF_PROMPTS))}
 DOCUMENTS = {
@@ -339,8 +385,9 @@ DOCUMENTS = {
         {
             "": TESTS
             | {
-                "expand_pct": lambda rows: percent([g >= 1 for g in means(rows)]),
-                "n_expanding": n_expanding,
+                "expand_pct": Rule(
+                    lambda rows: percent([g >= 1 for g in means(rows)]), "percent that expand"
+                ),
             }
         },
         places={"/rows": (GPT2, "")},

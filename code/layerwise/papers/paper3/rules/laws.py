@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from scipy.special import softmax
 
-from layerwise.engine.derivation import Document, Rules, all_of, count
+from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Evidence
 from layerwise.measures import sheaf
 from layerwise.papers.paper3.rules import depth_gain, lab_heritage, spectral_norms
@@ -53,11 +53,15 @@ def models_behind(e: Evidence) -> str:
 
 
 LAWS: Rules = {
-    **{f"below/{law}": partial(below_level, law=law) for law in P_VALUES},
     "n_models": models_behind,
     "below/all": all_below_level,
     "below/first_two": partial(all_below_level, laws=FIRST_TWO),
-    "equation4/printed": lambda e: equation4(e, sheaf.excess_mass),
-    "equation4/coded": lambda e: equation4(e, sheaf.off_diagonal_mass),
+    "equation4/printed": Rule(
+        lambda e: equation4(e, sheaf.excess_mass), "equation 4's trace, with the mass as printed"
+    ),
+    "equation4/coded": Rule(
+        lambda e: equation4(e, sheaf.off_diagonal_mass),
+        "equation 4's trace, with the mass as coded",
+    ),
 }
 DOCUMENTS = {"laws": Document(None, {"": LAWS})}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, all_of
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
 from layerwise.errors import LayerwiseError
@@ -47,6 +47,7 @@ def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
 
 
 def last_gain(m: Entry) -> float:
+    """Return the gain of the last block."""
     return float(ratios(m, slice(-2, None))[0])
 
 
@@ -62,6 +63,7 @@ def of_texts(e: Evidence, correlation: Callable[..., Correlation]) -> Correlatio
 
 
 def whole_tokens(e: Evidence) -> float:
+    """Return LLaMA's last gain, norms taken token by token."""
     return last_gain(e[LLAMAS].models[LLAMA].residual)
 
 
@@ -69,27 +71,11 @@ def whole_sequence(e: Evidence) -> float:
     return last_gain(e[FOUR].results[LLAMA])
 
 
-def quantified(found: list[bool]) -> str:
-    """`all`, or of how many it is true."""
-    return "all" if all_of(found) else f"{sum(found)} of {len(found)}"
-
-
 def order(e: Evidence) -> str:
     """The benchmark's models by last gain, the smallest first."""
     found = {name: last_gain(e[FOUR].results[of]) for name, of in BENCHMARKED.items()}
     found["Mistral-7B"] = last_gain(mistral(e))
     return " < ".join(sorted(found, key=found.__getitem__))
-
-
-def texts_contracting(e: Evidence) -> str:
-    """On how many texts the last block contracts."""
-    return quantified([text.gains[-1] < 1 for text in e[INPUTS].results.values()])
-
-
-def last_expanding(e: Evidence) -> str:
-    """In how many of the models the last block expands."""
-    streams = *e[FOUR].results.values(), mistral(e)
-    return quantified([last_gain(m) > 1 for m in streams])
 
 
 def cumulative(m: Entry) -> float:
@@ -102,80 +88,93 @@ def of_rounded(e: Evidence) -> float:
     return round(whole_tokens(e), 2) / round(whole_sequence(e), 2)
 
 
-def last_ratio(f: Entry, model: str) -> float:
-    return f.models[model].layers[LAST_LAYERS[model]].residual_ratio
-
-
-def own_ratios(f: Entry, model: str) -> np.ndarray:
-    """Norm behind over norm before every block of a model of the per-head run."""
-    return np.array([block.residual_ratio for block in f.models[model].layers])
-
-
-def damps_from(f: Entry, model: str) -> int:
-    """The first block from which on every ratio is under 1."""
-    above = np.flatnonzero(own_ratios(f, model) >= 1)
-    return int(above[-1]) + 1 if len(above) else 0
-
-
 def expands(m: Entry) -> bool:
+    """Return whether the last block expands."""
     return last_gain(m) > 1
 
 
 OF_TUNING: Rules = {  # of the base model and of the tuned one
-    "initial_gain": lambda m: ratios(m, slice(2))[0],
+    "initial_gain": Rule(lambda m: ratios(m, slice(2))[0], "gain of the first block"),
     "last_gain": last_gain,
     "last_expands": expands,
     "cumulative_energy": cumulative,
 }
 BY_TUNING: Rules = {
-    "_hypothesis_test/base_expands": lambda models: expands(models[BASE]),
-    "_hypothesis_test/instruct_expands": lambda models: expands(models[TUNED]),
-    "_hypothesis_test/ratio": lambda models: last_gain(models[TUNED]) / last_gain(models[BASE]),
-}
-PER_HEAD: Rules = {
-    "last_difference_pct": lambda f: (
-        100 * (1 - last_ratio(f, "pythia-6.9b") / last_ratio(f, "gpt-j-6b"))
+    "_hypothesis_test/base_expands": Rule(
+        lambda models: expands(models[BASE]), "whether the last block of the base model expands"
     ),
-    "pythia-6.9b/damps_from": lambda f: damps_from(f, "pythia-6.9b"),
-    "gpt-j-6b/expanding": lambda f: quantified(list(own_ratios(f, "gpt-j-6b") > 1)),
+    "_hypothesis_test/instruct_expands": Rule(
+        lambda models: expands(models[TUNED]), "whether the last block of the tuned model expands"
+    ),
+    "_hypothesis_test/ratio": Rule(
+        lambda models: last_gain(models[TUNED]) / last_gain(models[BASE]),
+        "the tuned model's last gain over the base model's",
+    ),
 }
 STREAM: Rules = {
     "last_gain": last_gain,
-    "max_gain": lambda m: np.max(ratios(m)),
-    "max_gain_layer": lambda m: np.argmax(ratios(m)),
-    "contracting_pct": lambda m: contracting_percent(ratios(m)),
+    "max_gain": Rule(lambda m: np.max(ratios(m)), "the largest gain of a block"),
+    "max_gain_layer": Rule(lambda m: np.argmax(ratios(m)), "the block of the largest gain"),
+    "contracting_pct": Rule(
+        lambda m: contracting_percent(ratios(m)), "percent of the blocks that contract"
+    ),
 }
 FULL: Rules = {
     **STREAM,
-    "initial_gain": lambda m: ratios(m, slice(2))[0],
-    "expanding_pct": lambda m: 100 - contracting_percent(ratios(m)),
+    "initial_gain": Rule(lambda m: ratios(m, slice(2))[0], "gain of the first block"),
+    "expanding_pct": Rule(
+        lambda m: 100 - contracting_percent(ratios(m)), "percent of the blocks that expand"
+    ),
     "final_cumulative": cumulative,
 }
 STUDY: Rules = {
-    "correlation/pearson_r": lambda e: of_texts(e, pearson).r,
-    "correlation/pearson_p": lambda e: of_texts(e, pearson).p,
-    "correlation/spearman_r": lambda e: of_texts(e, spearman).r,
-    "correlation/spearman_p": lambda e: of_texts(e, spearman).p,
+    "correlation/pearson_r": Rule(
+        lambda e: of_texts(e, pearson).r, "Pearson's r of entropy and last gain over the texts"
+    ),
+    "correlation/pearson_p": Rule(lambda e: of_texts(e, pearson).p, "its p"),
+    "correlation/spearman_r": Rule(
+        lambda e: of_texts(e, spearman).r, "Spearman's r of entropy and last gain over the texts"
+    ),
+    "correlation/spearman_p": Rule(lambda e: of_texts(e, spearman).p, "its p"),
     "expansion_ratio/of_rounded": of_rounded,
-    "expansion_ratio/unrounded": lambda e: whole_tokens(e) / whole_sequence(e),
+    "expansion_ratio/unrounded": Rule(
+        lambda e: whole_tokens(e) / whole_sequence(e),
+        "LLaMA's last gain over all tokens over that of the whole sequence",
+    ),
     "order": order,
-    "pangram": lambda e: e[INPUTS].results["5_Original_Test"].gains[-1],
+    "pangram": Rule(
+        lambda e: e[INPUTS].results["5_Original_Test"].gains[-1], "last gain on the pangram"
+    ),
     "other_metric": whole_tokens,
-    "texts_contracting": texts_contracting,
-    "last_expanding": last_expanding,
-    "swiglu_comparison/ratio": lambda e: (
-        whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain
+    "swiglu_comparison/ratio": Rule(
+        lambda e: whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain,
+        "LLaMA's last gain over Mistral's",
     ),
 }
 # Last gains that later notebooks typed, with two decimals; Gemma-7B's stands for Gemma-2-9B.
 TYPED: Rules = {
-    "mistral_reference/last_layer_gain": lambda e: round(last_gain(mistral(e)), 2),
-    "mistral-7b/last_gain": lambda e: round(last_gain(mistral(e)), 2),
-    "llama3.1-8b/last_gain": lambda e: round(whole_sequence(e), 2),
-    "gemma2-9b/last_gain": lambda e: round(last_gain(e[FOUR].results["gemma-7b"]), 2),
-    "references/mistral_7b/last_layer_gain": lambda e: round(last_gain(mistral(e)), 2),
-    "references/mistral_7b/initial_explosion": lambda e: round(ratios(mistral(e), slice(2))[0], 2),
-    "references/previous_llama/last_layer_gain": lambda e: round(whole_sequence(e), 2),
+    "mistral_reference/last_layer_gain": Rule(
+        lambda e: round(last_gain(mistral(e)), 2), "Mistral's last gain, two decimals"
+    ),
+    "mistral-7b/last_gain": Rule(
+        lambda e: round(last_gain(mistral(e)), 2), "Mistral's last gain, two decimals"
+    ),
+    "llama3.1-8b/last_gain": Rule(
+        lambda e: round(whole_sequence(e), 2), "LLaMA's last gain, two decimals"
+    ),
+    "gemma2-9b/last_gain": Rule(
+        lambda e: round(last_gain(e[FOUR].results["gemma-7b"]), 2),
+        "Gemma-7B's last gain, two decimals",
+    ),
+    "references/mistral_7b/last_layer_gain": Rule(
+        lambda e: round(last_gain(mistral(e)), 2), "Mistral's last gain, two decimals"
+    ),
+    "references/mistral_7b/initial_explosion": Rule(
+        lambda e: round(ratios(mistral(e), slice(2))[0], 2), "Mistral's first gain, two decimals"
+    ),
+    "references/previous_llama/last_layer_gain": Rule(
+        lambda e: round(whole_sequence(e), 2), "LLaMA's last gain, two decimals"
+    ),
 }
 DOCUMENTS = {
     **{model: Document(f"{FOUR}#/results/{model}", {"": FULL}, shows=False) for model in MODELS},
@@ -203,7 +202,7 @@ DOCUMENTS = {
     ),
     "per_head": Document(
         HEADS,
-        {"": PER_HEAD},
+        {},
         places={
             pointer(model, "last_layer", "residual_ratio"): (
                 HEADS,

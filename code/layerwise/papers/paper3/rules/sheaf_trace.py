@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Function, Rules
+from layerwise.engine.derivation import Document, Function, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import row_of
 from layerwise.papers.shared.names.result_files import EXTENDED, MAPS, V1, V2
@@ -24,7 +24,6 @@ PACKED = {
     "gemma-2b": "mean_trace_mh",
 }
 FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampeners
-DRAFT_LAYER = 10  # where the draft puts the smallest ratio
 
 
 def mean(m: Entry, series: str) -> float:
@@ -82,20 +81,6 @@ def gpt2_over_opt(e: Evidence) -> float:
     return gpt2 / opt
 
 
-def first_over_damping(e: Evidence) -> list[float]:
-    """Mean trace of GPT-2 in the first run over those of the two Pythia, the smaller first."""
-    gpt2, *damping = (
-        np.mean(row_of(V1, model)(e).traces[:]) for model in ("gpt2", "pythia-160m", "pythia-410m")
-    )
-    return sorted(float(gpt2 / one) for one in damping)
-
-
-def gpt2_growth(e: Evidence) -> float:
-    """GPT-2's trace by heads at the last layer over that at the first."""
-    traces = row_of(V2, "gpt2")(e).traces_multihead
-    return float(traces[-1] / traces[0])
-
-
 def mean_layer_error(e: Evidence) -> float:
     """Mean distance of the a-priori L* from that of the trace."""
     return float(np.mean([abs(prior(m) - trace_layer(m)) for m in e[V2].results]))
@@ -112,39 +97,64 @@ def first_mean_depth(e: Evidence) -> float:
 
 
 SECOND_RUN: Rules = {
-    "mean_trace_full": lambda m: mean(m, "full"),
-    "mean_trace_multihead": lambda m: mean(m, "multihead"),
-    "heads_over_slice": lambda m: mean(m, "multihead") / mean(m, "full"),
-    "shape": lambda m: "monotonic" if np.all(np.diff(m.traces_multihead[:]) > 0) else "up and down",
+    "mean_trace_full": Rule(lambda m: mean(m, "full"), "mean single-slice trace over the layers"),
+    "mean_trace_multihead": Rule(
+        lambda m: mean(m, "multihead"), "mean trace by heads over the layers"
+    ),
+    "shape": Rule(
+        lambda m: "monotonic" if np.all(np.diff(m.traces_multihead[:]) > 0) else "up and down",
+        "whether the trace by heads only rises",
+    ),
     "L_star_trace": trace_layer,
     "L_star_spectral": gap_layer,
     "L_star_apriori": prior,
-    "L_star_ratio_apriori": lambda m: prior(m) / m.n_layers,
-    "L_star_ratio_trace": lambda m: trace_layer(m) / m.n_layers,
+    "L_star_ratio_apriori": Rule(
+        lambda m: prior(m) / m.n_layers, "the a-priori L* in shares of the depth"
+    ),
+    "L_star_ratio_trace": Rule(
+        lambda m: trace_layer(m) / m.n_layers, "the trace's L* in shares of the depth"
+    ),
 }
 FIRST_RUN: Rules = {
     "L_star_gap_max": gap_layer,
-    "L_star_gap_depth": lambda m: gap_layer(m) / m.n_layers,
-    "L_star_lambda2_max": lambda m: int(np.argmax(m.lambda_2[:])),
-    "L_star_inflection": lambda m: sharpest(bend_sizes, m.spectral_gaps[:]),
-    "max_spectral_gap": lambda m: np.max(m.spectral_gaps[:]),
-    "mean_spectral_gap": lambda m: np.mean(m.spectral_gaps[:]),
-    "spectral_gap_at_half": lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2],
-    "mean_trace": lambda m: np.mean(m.traces[:]),
+    "L_star_lambda2_max": Rule(
+        lambda m: int(np.argmax(m.lambda_2[:])), "the layer of the largest second eigenvalue"
+    ),
+    "L_star_inflection": Rule(
+        lambda m: sharpest(bend_sizes, m.spectral_gaps[:]), "the layer where the curve bends most"
+    ),
+    "max_spectral_gap": Rule(lambda m: np.max(m.spectral_gaps[:]), "the largest spectral gap"),
+    "mean_spectral_gap": Rule(lambda m: np.mean(m.spectral_gaps[:]), "mean spectral gap"),
+    "spectral_gap_at_half": Rule(
+        lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2], "the spectral gap at half the depth"
+    ),
 }
 STUDY: Rules = {
     "gpt2_over_opt": gpt2_over_opt,
-    "expand_over_dampen/full": lambda e: expand_over_dampen(e, "full"),
-    "expand_over_dampen/multihead": lambda e: expand_over_dampen(e, "multihead"),
-    "expander_larger/multihead": lambda e: expander_larger(e, "multihead"),
+    "expand_over_dampen/full": Rule(
+        lambda e: expand_over_dampen(e, "full"),
+        "expanders' mean single-slice trace over the dampeners'",
+    ),
+    "expand_over_dampen/multihead": Rule(
+        lambda e: expand_over_dampen(e, "multihead"),
+        "expanders' mean trace by heads over the dampeners'",
+    ),
+    "expander_larger/multihead": Rule(
+        lambda e: expander_larger(e, "multihead"),
+        "how often an expander's mean trace is larger than a dampener's",
+    ),
     "expander_larger/pairs": n_comparisons,
-    "discriminates/full": lambda e: expand_over_dampen(e, "full") > FACTOR,
-    "discriminates/multihead": lambda e: expand_over_dampen(e, "multihead") > FACTOR,
+    "discriminates/full": Rule(
+        lambda e: expand_over_dampen(e, "full") > FACTOR,
+        "whether the single-slice ratio exceeds two",
+    ),
+    "discriminates/multihead": Rule(
+        lambda e: expand_over_dampen(e, "multihead") > FACTOR,
+        "whether the ratio by heads exceeds two",
+    ),
     "mean_layer_error": mean_layer_error,
     "ratio_sd": ratio_sd,
     "first_mean_depth": first_mean_depth,
-    "first_over_damping": first_over_damping,
-    "gpt2_growth": gpt2_growth,
 }
 
 
@@ -160,23 +170,20 @@ def halves(f: Entry) -> tuple[float, float]:
     return float(np.mean(before)) if len(before) else np.nan, float(np.mean(after))
 
 
-def draft_ratio_to_first(f: Entry) -> float:
-    """The draft's layer over the first."""
-    found = f.restriction_maps.contraction_ratios
-    return found[DRAFT_LAYER] / found[0]
-
-
 RATIOS: Rules = {
-    "restriction_maps/L_star_min_contraction": lambda f: np.argmin(ratios(f)),
-    "restriction_maps/L_star_inflection": lambda f: sharpest(bend_sizes, ratios(f)),
-    "validation/contraction_before_Lstar": lambda f: halves(f)[0] < 1,
-    "validation/expansion_after_Lstar": lambda f: halves(f)[1] > halves(f)[0],
-    "smallest_ratio_layer": lambda f: np.nanargmin(ratios(f)),
-    "smallest_entropy_layer": lambda f: np.nanargmin(f.restriction_maps.attention_entropies[:]),
-    "nan_layers": lambda f: np.sum(np.isnan(ratios(f))),
-    "all_below_1": lambda f: np.nanmax(ratios(f)) < 1,
-    "draft_ratio": lambda f: f.restriction_maps.contraction_ratios[DRAFT_LAYER],
-    "draft_ratio_to_first": draft_ratio_to_first,
+    "restriction_maps/L_star_min_contraction": Rule(
+        lambda f: np.argmin(ratios(f)), "the layer of the smallest contraction ratio"
+    ),
+    "restriction_maps/L_star_inflection": Rule(
+        lambda f: sharpest(bend_sizes, ratios(f)), "the layer where the ratios bend most"
+    ),
+    "validation/contraction_before_Lstar": Rule(
+        lambda f: halves(f)[0] < 1, "whether the mean ratio before that layer is under 1"
+    ),
+    "validation/expansion_after_Lstar": Rule(
+        lambda f: halves(f)[1] > halves(f)[0], "whether the mean ratio rises from that layer on"
+    ),
+    "nan_layers": Rule(lambda f: np.sum(np.isnan(ratios(f))), "the layers without a ratio"),
 }
 
 

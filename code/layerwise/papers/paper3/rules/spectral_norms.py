@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from layerwise.engine.derivation import Document, Function, Rules
+from layerwise.engine.derivation import Document, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import dampens, gain, models, row_of
@@ -86,10 +86,13 @@ def values_of_group(
     return np.array([of(m) for m in e[SPECTRAL].results if GROUPS[group](m)])
 
 
-def quotient(of: Callable[[Entry], float], above: str, below: str) -> Function:
-    """Mean over one group over the mean over another."""
-    return lambda e: float(
-        np.mean(values_of_group(e, of, above)) / np.mean(values_of_group(e, of, below))
+def quotient(of: Callable[[Entry], float], above: str, below: str) -> Rule:
+    """Return a rule for the mean over one group over the mean over another."""
+    return Rule(
+        lambda e: float(
+            np.mean(values_of_group(e, of, above)) / np.mean(values_of_group(e, of, below))
+        ),
+        f"mean over {above} over mean over {below}: {words_of(of)}",
     )
 
 
@@ -107,12 +110,6 @@ def clusters(e: Evidence) -> str:
         max(values_of_group(e, moment, "others")),
     )
     return "clusters high" if lowest > highest else "overlaps the others"
-
-
-def frobenius_ratio(e: Evidence) -> float:
-    """W_V of GPT-2 over that of OPT-125m, mean Frobenius norms of the OPT investigation."""
-    of = e[OPT].W_V_analysis
-    return of["gpt2"].mean_frobenius / of["facebook/opt-125m"].mean_frobenius
 
 
 def ratios_and_gains(e: Evidence) -> dict[str, tuple[float, float]]:
@@ -164,34 +161,45 @@ OF_MODEL: Rules = {
     **OF_NORMS,
     "W_V_over_W_O": ratio,
     # of the layer means as figure 3 prints them
-    "ratio_of_rounded": lambda m: round(moment(m), 2) / round(moment(m, "W_O"), 2),
-    "mean_of_ratios": lambda m: np.mean(m.W_V_spectral_norm[:] / m.W_O_spectral_norm[:]),
     "W_V_mean_frobenius": partial(mean_over_blocks, series="W_V_frobenius_norm"),
 }
 OF_ATTENTION: Rules = {
-    "mean_entropy": lambda m: attention_mean(m, "entropy"),
-    "mean_sparsity": lambda m: attention_mean(m, "sparsity"),
+    "mean_entropy": Rule(lambda m: attention_mean(m, "entropy"), "mean entropy of the attention"),
+    "mean_sparsity": Rule(
+        lambda m: attention_mean(m, "sparsity"), "mean sparsity of the attention"
+    ),
 }
 STUDY: Rules = {
     "clusters": clusters,
     "value_ratio": quotient(moment, "eleuther", "meta"),
     "value_to_output_ratio": quotient(ratio, "pythia", "meta"),
     "value_to_output_ratio_of_labs": quotient(ratio, "eleuther", "meta"),
-    "mann_whitney/u": lambda e: lab_test(e)[0],
-    "mann_whitney/p": lambda e: lab_test(e)[1],
-    "prediction/r": lambda e: prediction(e).r,
-    "prediction/p": lambda e: prediction(e).p,
+    "mann_whitney/u": Rule(
+        lambda e: lab_test(e)[0], "U of the rank test, EleutherAI against the other labs"
+    ),
+    "mann_whitney/p": Rule(lambda e: lab_test(e)[1], "p of that rank test"),
+    "prediction/r": Rule(lambda e: prediction(e).r, "r of the ratio of norms and the gain"),
+    "prediction/p": Rule(lambda e: prediction(e).p, "p of that r"),
     "prediction/predicts": predicts,
-    "prediction/predicts_rounded": lambda e: predicts(e, 2),
-    "prediction/right": lambda e: sorted_rightly(e)[0],
-    "prediction/constant": lambda e: sorted_rightly(e)[1],
-    "prediction/largest": lambda e: name_at(e, max),
-    "prediction/smallest": lambda e: name_at(e, min),
+    "prediction/predicts_rounded": Rule(
+        lambda e: predicts(e, 2),
+        "whether a threshold predicts better than a constant guess, after rounding",
+    ),
+    "prediction/right": Rule(
+        lambda e: sorted_rightly(e)[0], "how many models the best threshold sorts rightly"
+    ),
+    "prediction/constant": Rule(
+        lambda e: sorted_rightly(e)[1], "how many models the better constant guess sorts rightly"
+    ),
+    "prediction/largest": Rule(lambda e: name_at(e, max), "the model of the largest ratio"),
+    "prediction/smallest": Rule(lambda e: name_at(e, min), "the model of the smallest ratio"),
     "late_square_ratio/others": quotient(late_square, "pythia", "others"),
     "late_square_ratio/meta": quotient(late_square, "pythia", "meta"),
-    "drawn/n_models": lambda e: len(measured_ratios(e)),
-    "drawn/n_value_larger": lambda e: sum(one > 1 for one in measured_ratios(e)),
-    "frobenius_ratio": frobenius_ratio,
+    "drawn/n_models": Rule(lambda e: len(measured_ratios(e)), "the measured models"),
+    "drawn/n_value_larger": Rule(
+        lambda e: sum(one > 1 for one in measured_ratios(e)),
+        "the measured models whose W_V is larger than W_O",
+    ),
 }
 
 READER = Document(SPECTRAL, {"": {**OF_NORMS, "W_V_over_W_O": ratio}})

@@ -6,18 +6,15 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.engine.derivation import Document, Rules, combined, count, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, combined, count, for_each_group
 from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import Rows, rows_of
 from layerwise.papers.shared.names.result_files import BENCHMARK, BENCHMARK_ROWS
-from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 
 MODELS = ("Pythia-6.9B", "Gemma-7B", "Mistral-7B", "LLaMA-3.1-8B")
 PYTHIA = "Pythia-6.9B"
-BY_ENTROPY = ("Cliche", "Factual", "Syntactic", "Novel", "Nonsense")  # as the pages order them
-LARGE = 0.8  # of |d|, as usual
-LEVEL = 0.05
 CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
 
 Prompts = Float32[np.ndarray, " prompt"]
@@ -35,10 +32,6 @@ def entropies(m: Rows, category: str) -> Prompts:
 def compared(m: Rows) -> tuple[Prompts, Prompts]:
     """The entropies of the two categories that the notebook tests."""
     return entropies(m, "Cliche"), entropies(m, "Novel")
-
-
-def percent_change(value: float, of: float) -> float:
-    return 100 * (value / of - 1)
 
 
 def single(m: Rows) -> np.ndarray:
@@ -85,37 +78,11 @@ def n_above_base(rows: Rows, category: str) -> str:
     return n_models(rows, partial(above_base, category=category))
 
 
-def highest_gain(m: Rows) -> str:
-    """The category of the largest mean gain."""
-    found = means(m, "Last_Gain")
-    return max(found, key=found.__getitem__)
-
-
-def entropy_order(m: Rows) -> list[str]:
-    """The categories by mean entropy, the smallest first."""
-    found = means(m, "Entropy")
-    return sorted(found, key=found.__getitem__)
-
-
-def significant(rows: Rows, correlation: Callable[..., Correlation]) -> list[str]:
-    """The models whose entropies correlate with their gains, p under 0.05."""
-    return [
-        model
-        for model, m in by_model(rows).items()
-        if correlation(single(m), m["Last_Gain"]).p < LEVEL
-    ]
-
-
 def pythia_direction(rows: Rows) -> str:
     """Whether a higher entropy comes with a higher or a lower gain in Pythia."""
     m = rows.where(Model=PYTHIA)
     r = pearson(single(m), m["Last_Gain"]).r
     return "lower gain" if r < 0 else "higher gain"
-
-
-def llama_expanding(rows: Rows) -> int:
-    """Prompts that LLaMA's last block expands."""
-    return int(np.sum(rows.where(Model="LLaMA-3.1-8B")["Last_Gain"] > 1))
 
 
 def by_mean_gain(rows: Rows) -> str:
@@ -124,63 +91,70 @@ def by_mean_gain(rows: Rows) -> str:
     return " < ".join(sorted(found, key=found.__getitem__))
 
 
-def difference_percent(m: Rows, decimals: int | None = None) -> float:
-    """Mean entropy of clichés over that of novel prompts; of rounded ones, where decimals are."""
-    cliche, novel = (float(one.mean()) for one in compared(m))
-    if decimals is not None:
-        cliche, novel = round(cliche, decimals), round(novel, decimals)
-    return percent_change(cliche, novel)
-
-
 OF_CATEGORY: Rules = {
-    "gain": lambda c: np.mean(c["Last_Gain"]),
-    "dev": lambda c: np.mean(distance(c)),
-    "entropy": lambda c: np.mean(c["Entropy"]),
+    "gain": Rule(lambda c: np.mean(c["Last_Gain"]), "mean last gain of the category's prompts"),
+    "dev": Rule(lambda c: np.mean(distance(c)), "mean distance of the gain from 1"),
+    "entropy": Rule(lambda c: np.mean(c["Entropy"]), "mean entropy of the prompts"),
 }
 OF_MODEL: Rules = {
-    "base_level": lambda m: np.mean(m["Last_Gain"]),
-    "sd": lambda m: np.std(m["Last_Gain"]),
-    "range/min": lambda m: np.min(m["Last_Gain"]),
-    "range/max": lambda m: np.max(m["Last_Gain"]),
-    "range/range": lambda m: np.ptp(m["Last_Gain"]),
-    "entropy/Pearson_r": lambda m: pearson(single(m), m["Last_Gain"]).r,
-    "entropy/Pearson_p": lambda m: pearson(single(m), m["Last_Gain"]).p,
-    "entropy/Spearman_r": lambda m: spearman(single(m), m["Last_Gain"]).r,
-    "entropy/Spearman_p": lambda m: spearman(single(m), m["Last_Gain"]).p,
-    "complexity/Complexity_Spearman_r": lambda m: spearman(m["Complexity"], m["Last_Gain"]).r,
-    "complexity/Complexity_Spearman_p": lambda m: spearman(m["Complexity"], m["Last_Gain"]).p,
-    "expands": lambda m: bool(np.mean(m["Last_Gain"]) > 1),
-    "mean_distance": lambda m: np.mean(distance(m)),
-    "distance_of_mean": lambda m: abs(np.mean(m["Last_Gain"]) - 1),
-    "p3/difference_pct": difference_percent,
-    "p3/difference_pct_rounded": partial(difference_percent, decimals=2),
-    "distance_r": lambda m: pearson(single(m), distance(m)).r,
+    "base_level": Rule(lambda m: np.mean(m["Last_Gain"]), "mean last gain over all prompts"),
+    "range/min": Rule(lambda m: np.min(m["Last_Gain"]), "the smallest last gain"),
+    "range/max": Rule(lambda m: np.max(m["Last_Gain"]), "the largest last gain"),
+    "range/range": Rule(lambda m: np.ptp(m["Last_Gain"]), "range of the last gain"),
+    "entropy/Pearson_r": Rule(
+        lambda m: pearson(single(m), m["Last_Gain"]).r, "Pearson's r of entropy and last gain"
+    ),
+    "entropy/Pearson_p": Rule(lambda m: pearson(single(m), m["Last_Gain"]).p, "its p"),
+    "entropy/Spearman_r": Rule(
+        lambda m: spearman(single(m), m["Last_Gain"]).r, "Spearman's r of entropy and last gain"
+    ),
+    "entropy/Spearman_p": Rule(lambda m: spearman(single(m), m["Last_Gain"]).p, "its p"),
+    "complexity/Complexity_Spearman_r": Rule(
+        lambda m: spearman(m["Complexity"], m["Last_Gain"]).r,
+        "Spearman's r of complexity and last gain",
+    ),
+    "complexity/Complexity_Spearman_p": Rule(
+        lambda m: spearman(m["Complexity"], m["Last_Gain"]).p, "its p"
+    ),
+    "expands": Rule(
+        lambda m: bool(np.mean(m["Last_Gain"]) > 1), "whether the mean last gain expands"
+    ),
+    "mean_distance": Rule(lambda m: np.mean(distance(m)), "mean distance of the last gain from 1"),
+    "distance_of_mean": Rule(
+        lambda m: abs(np.mean(m["Last_Gain"]) - 1), "distance of the mean last gain from 1"
+    ),
+    "distance_r": Rule(
+        lambda m: pearson(single(m), distance(m)).r,
+        "r of entropy and the distance of the gain from 1",
+    ),
     # the shortest decimals of the single-precision means
-    "p3/Cliche_mean": lambda m: float(str(entropies(m, "Cliche").mean())),
-    "p3/Novel_mean": lambda m: float(str(entropies(m, "Novel").mean())),
-    "p3/t_stat": lambda m: pooled_t(*compared(m))[0],
-    "p3/p_val": lambda m: pooled_t(*compared(m))[1],
-    "p3/cohens_d": lambda m: pooled_d(*compared(m)),
+    "p3/Cliche_mean": Rule(
+        lambda m: float(str(entropies(m, "Cliche").mean())),
+        "mean entropy of the clichés, single precision",
+    ),
+    "p3/Novel_mean": Rule(
+        lambda m: float(str(entropies(m, "Novel").mean())),
+        "mean entropy of the novel prompts, single precision",
+    ),
+    "p3/t_stat": Rule(
+        lambda m: pooled_t(*compared(m))[0], "Student's t between clichés and novel prompts"
+    ),
+    "p3/p_val": Rule(lambda m: pooled_t(*compared(m))[1], "its two-sided p"),
+    "p3/cohens_d": Rule(
+        lambda m: pooled_d(*compared(m)), "Cohen's d between clichés and novel prompts"
+    ),
     "category": for_each_group(
         lambda m: {name: m.where(Category=name) for name in CATEGORIES}, combined(OF_CATEGORY)
     ),
 }
 SAID: Rules = {  # of the four models together, on the pages beside the paper
-    "nonsense_highest": lambda rows: n_models(rows, lambda m: highest_gain(m) == "Nonsense"),
-    "cliche_lowest_entropy": lambda rows: n_models(rows, lambda m: entropy_order(m)[0] == "Cliche"),
-    "entropy_order": lambda rows: n_models(rows, lambda m: entropy_order(m) == list(BY_ENTROPY)),
-    "cliche_significant": lambda rows: n_models(rows, lambda m: pooled_t(*compared(m))[1] < LEVEL),
-    "cliche_large": lambda rows: n_models(rows, lambda m: abs(pooled_d(*compared(m))) > LARGE),
-    "significant_by_spearman": partial(significant, correlation=spearman),
-    "significant_by_pearson": partial(significant, correlation=pearson),
     "pythia_direction": pythia_direction,
-    "llama_expanding": llama_expanding,
     "ranks": ranks,
     **{f"above_base/{name}": partial(n_above_base, category=name) for name in CATEGORIES},
 }
 STUDY: Rules = {
     **SAID,
-    "n_measurements": lambda rows: count(rows["Last_Gain"]),
+    "n_measurements": Rule(lambda rows: count(rows["Last_Gain"]), "the prompts of all models"),
     "order": by_mean_gain,
 }
 

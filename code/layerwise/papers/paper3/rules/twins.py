@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rules, all_of, count
+from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.papers.paper3.rules.gain_files import Rows, rows_of
 from layerwise.papers.shared.names.result_files import TWIN_ROWS, TWINS
 from layerwise.statistics.correlation import pearson_r
@@ -30,6 +30,7 @@ def tuned(family: Rows) -> float:
 
 
 def same_side(family: Rows) -> bool:
+    """Return whether base and tuned model lie on one side of 1."""
     return (base(family) > 1) == (tuned(family) > 1)
 
 
@@ -50,24 +51,49 @@ def largest_change(rows: Rows) -> float:
 
 
 OF_FAMILY: Rules = {
-    "base/std_gain": lambda f: np.std(f.where(Variant="base")["Last_Gain"]),
-    "instruct/std_gain": lambda f: np.std(f.where(Variant="instruct")["Last_Gain"]),
+    "base/std_gain": Rule(
+        lambda f: np.std(f.where(Variant="base")["Last_Gain"]),
+        "population SD of the base model's last gain",
+    ),
+    "instruct/std_gain": Rule(
+        lambda f: np.std(f.where(Variant="instruct")["Last_Gain"]),
+        "population SD of the tuned model's last gain",
+    ),
     "Base_Gain": base,
     "Instruct_Gain": tuned,
-    "Delta": lambda f: tuned(f) - base(f),
-    "Ratio": lambda f: tuned(f) / base(f),
-    "RLHF_Effect": lambda f: effect(tuned(f) - base(f)),
+    "Delta": Rule(lambda f: tuned(f) - base(f), "by how much tuning moves the mean last gain"),
+    "Ratio": Rule(lambda f: tuned(f) / base(f), "the tuned mean last gain over that of the base"),
+    "RLHF_Effect": Rule(
+        lambda f: effect(tuned(f) - base(f)), "the notebook's word for that difference"
+    ),
     "Same_Sign": same_side,
 }
 STUDY: Rules = {
-    "n_total_measurements": lambda rows: count(rows["Last_Gain"]),
-    "sign_kept": lambda rows: all_of(map(same_side, rows.by("Family").values())),
-    "n_damping_bases": lambda rows: sum(base(f) < 1 for f in rows.by("Family").values()),
+    "n_total_measurements": Rule(
+        lambda rows: count(rows["Last_Gain"]), "the prompts of all models"
+    ),
+    "sign_kept": Rule(
+        lambda rows: all_of(map(same_side, rows.by("Family").values())),
+        "whether tuning keeps every family on its side of 1",
+    ),
+    "n_damping_bases": Rule(
+        lambda rows: sum(base(f) < 1 for f in rows.by("Family").values()),
+        "the base models that damp",
+    ),
     "base_tuned_r": base_tuned,
-    "criterion": lambda rows: "above 0.8" if base_tuned(rows) > 0.8 else "0.8 or less",
-    "n_prompts_turned": lambda rows: sum(map(prompts_turned, rows.by("Family").values())),
-    "n_prompt_pairs": lambda rows: sum(
-        len(f.where(Variant="base")["Last_Gain"]) for f in rows.by("Family").values()
+    "criterion": Rule(
+        lambda rows: "above 0.8" if base_tuned(rows) > 0.8 else "0.8 or less",
+        "whether base and tuned gains correlate above 0.8",
+    ),
+    "n_prompts_turned": Rule(
+        lambda rows: sum(map(prompts_turned, rows.by("Family").values())),
+        "the prompts that tuning takes to the other side of 1",
+    ),
+    "n_prompt_pairs": Rule(
+        lambda rows: sum(
+            len(f.where(Variant="base")["Last_Gain"]) for f in rows.by("Family").values()
+        ),
+        "the prompts of base models",
     ),
     "largest_change_pct": largest_change,
 }

@@ -2,7 +2,7 @@
 
 import math
 
-from layerwise.engine.derivation import Document
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry
 from layerwise.papers.paper3.rules.sequence_gains import PROJECTED, PROJECTOR
 from layerwise.papers.shared.names.result_files import HYPOTHESES, MISTRAL
@@ -16,14 +16,22 @@ def unembedding_over_embedding(f: Entry) -> float:
     return of.unembedding.frobenius_norm / of.embedding.frobenius_norm
 
 
-OF_MODEL = {
+OF_MODEL: Rules = {
     # the notebook typed the last gain
-    "effective_amplification": lambda m: m.spectral_norm * m.last_gain,
-    "spectral_per_sqrt_vocab": lambda m: m.spectral_norm / math.sqrt(m.vocab_size),
+    "effective_amplification": Rule(
+        lambda m: m.spectral_norm * m.last_gain, "spectral norm times last gain"
+    ),
+    "spectral_per_sqrt_vocab": Rule(
+        lambda m: m.spectral_norm / math.sqrt(m.vocab_size),
+        "spectral norm over the root of the size of the vocabulary",
+    ),
 }
-OF_MISTRAL = {
+OF_MISTRAL: Rules = {
     "matrices/wu_we_ratio": unembedding_over_embedding,
-    "output/effective_vocab": lambda f: math.exp(f.entropy_analysis[MODEL].entropy),
+    "output/effective_vocab": Rule(
+        lambda f: math.exp(f.entropy_analysis[MODEL].entropy),
+        "exponential of the entropy of the output",
+    ),
 }
 
 

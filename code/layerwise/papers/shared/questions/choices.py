@@ -29,10 +29,9 @@ TEXTS = {
     "category_out": "without one category",
     "model_out": "without one model",
     "layers_at_once": "all sampled layers tested at once",
-    "tests_at_once": "all layers and measures tested at once",
+    "tests_at_once": "all layers and measures tested at once, in the files with several measures",
     "laws_at_once": "the three laws tested at once",
     "models_at_once": "all models tested at once",
-    "sides": "a category's totals of A and of B instead of pairs",
     "random_bins": "random bins of pairs instead of categories",
     # which state
     "before_norm": "last layer before the final norm",
@@ -48,17 +47,13 @@ TEXTS = {
     "phase_mean": "the mean of the late layers instead of the lowest",
     # which run, which models
     "rerun": "the second run, of the supplement",
-    "lifestyle": "the one category that the paper judges by",
     "hunt": "the models of the survey",
     "family": "the eight Pythia sizes",
-    "pair": "Pythia-6.9B and GPT-J alone",
     "pooled": "the models of survey and sweep together",
     "with_gpt2": "survey, sweep and the three GPT-2 sizes together",
     "meta_alone": "against Meta's models alone",
-    "sign_run": "the run that takes the sign change",
     "unseen": "the models that the formula was not fitted to",
     # which number
-    "rounded": "gains rounded to two decimals first, as the notebook did",
     "value_norms": "W_V alone",
     "frobenius": "Frobenius norms",
     "mean_of_ratios": "the mean of the blocks' ratios",
@@ -68,7 +63,6 @@ TEXTS = {
     "multihead": "the trace by heads",
     "largest_block": "the block of the largest gain",
     "inner_blocks": "the mean of the inner blocks",
-    "whole_sequence": "norms of the whole sequence instead of the last token's",
     **READINGS,
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Function
+from layerwise.engine.derivation import Function, Rule
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DATASET
 from layerwise.errors import LayerwiseError
@@ -22,6 +22,7 @@ def categories(f: Entry | Evidence) -> list[str]:
 
 
 def n_categories(f: Entry | Evidence) -> int:
+    """Return the number of categories of the statement pairs."""
     return len(f.of(DATASET))
 
 
@@ -34,6 +35,7 @@ def p_over_categories(f: Entry | Evidence, r: float) -> float:
 
 
 def total_pairs(f: Entry | Evidence) -> int:
+    """Return the number of statement pairs."""
     return sum(n_pairs(f, category) for category in f.of(DATASET))
 
 
@@ -53,6 +55,7 @@ def preferences(ua: Entry) -> Float[np.ndarray, " category"]:
 
 
 def r_over_categories(ua: Entry) -> float:
+    """Return r of UA and preference over the categories."""
     return pearson_r(asymmetries(ua), preferences(ua), SERIES)
 
 
@@ -61,15 +64,16 @@ def ends(interval: Entry) -> curves.Ends:
 
 
 def includes_zero(interval: Entry) -> bool:
+    """Return whether the interval of r includes zero."""
     return curves.includes_zero(ends(interval))
 
 
 OVER_CATEGORIES: dict[str, Function] = {
-    "p_value": lambda m: p_over_categories(m, m.r),
+    "p_value": Rule(lambda m: p_over_categories(m, m.r), "two-sided p of r"),
     "includes_zero": includes_zero,
 }
 OVER_PAIRS: dict[str, Function] = {
-    "p_value": lambda m: float(pearson_p(m.r, total_pairs(m))),
+    "p_value": Rule(lambda m: float(pearson_p(m.r, total_pairs(m))), "two-sided p of r"),
     "includes_zero": includes_zero,
 }
 

@@ -1,4 +1,7 @@
-"""What is checked of a model once its shapes are known: before any pass, and in a dry run."""
+"""A request on a model whose shapes are known: what needs no pass is checked, and its cost known.
+
+`analyze` and its dry run both begin here.
+"""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -13,20 +16,20 @@ from layerwise.models.partial import require_room
 from layerwise.models.registry import BYTES
 from layerwise.models.store import POOLINGS
 from layerwise.reader.request import Request
-from layerwise.reader.results_folder import alone, of_states
+from layerwise.reader.results_folder import alone, places_of_states
 
 if TYPE_CHECKING:  # torch is imported once the texts and choices are right
     from layerwise.models.load import Checkpoint
     from layerwise.models.token_ids import Ids
 
-OF_ARRAY = 128  # bytes in the header of a batch's file
+HEADER = 128  # bytes in the header of a batch's file, for each array
 # Bytes of result files, tables, figures and page, and more for each pair, category and layer: 400
 # pairs in 20 categories at 2 layers had 785,150.
-OF_PAGE, OF_EACH = 4 * 2**20, 10 * 2**10
+RESULTS, RESULTS_OF_EACH = 4 * 2**20, 10 * 2**10
 
 
 @dataclass(frozen=True)
-class Checked:
+class Prepared:
     """A request on a model, which is loaded or has shapes alone, once all of it is right.
 
     Attributes:
@@ -45,12 +48,12 @@ class Checked:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """How many the statements have together, and the prompts."""
+        """The tokens of all statements, and of all prompts."""
         return {kind: sum(map(len, texts)) for kind, texts in self.ids.items()}
 
     @property
     def replicates(self) -> int:
-        """How many with rounding noise: none where nothing rounds."""
+        """The replicates with rounding noise: none where nothing rounds."""
         return self.request.choices["replicates"] if BYTES[self.loaded.dtype] == 2 else 0
 
     @property
@@ -62,13 +65,13 @@ class Checked:
     def written(self) -> int:
         """Bytes of all that the run writes, at most."""
         n_parts = len(self.request.pairs) + len(self.request.pairs.categories) + len(self.sampled)
-        return self.times * self.states + OF_PAGE + OF_EACH * n_parts
+        return self.times * self.states + RESULTS + RESULTS_OF_EACH * n_parts
 
 
-def check_model(model: str | Path, request: Request) -> Checked:
+def prepare_from_shapes(model: str | Path, request: Request) -> Prepared:
     """Check a request on a model whose weights stay where they are, and that its folder is free.
 
-    Of a model of the hub config and tokenizer are fetched.
+    Config and tokenizer of a model on the hub are fetched.
 
     Raises:
         LayerwiseError: as for `analyze`, but for what numbers alone can show.
@@ -81,14 +84,14 @@ def check_model(model: str | Path, request: Request) -> Checked:
             pass
     with request.blamed():
         loaded, download = load_shapes(model, **request.loading)
-    return check(loaded, request, download)
+    return prepare(loaded, request, download)
 
 
-def check(loaded: "Checkpoint", request: Request, download: int = 0) -> Checked:
-    """Check texts and layers of a request on a model.
+def prepare(loaded: "Checkpoint", request: Request, download: int = 0) -> Prepared:
+    """Check the texts and layers of a request on a model.
 
     Raises:
-        LayerwiseError: if the model cannot take a text, or has not such a layer.
+        LayerwiseError: if the model cannot take a text, or has no such layer.
     """
     from layerwise.models.batches import plan_batches
     from layerwise.models.token_ids import check_texts
@@ -96,46 +99,48 @@ def check(loaded: "Checkpoint", request: Request, download: int = 0) -> Checked:
     with request.blamed():
         ids = check_texts(loaded.declaration, request.texts, request.template)
     sampled = sampled_layers(loaded.n_layers, layers=request.choices["layers"])
-    lengths = {kind: [len(one) for one in of] for kind, of in ids.items()}
+    lengths = {kind: list(map(len, texts)) for kind, texts in ids.items()}
     sizes = loaded.hidden_size, loaded.n_layers
     n_prompt_tokens = sum(lengths["prompts"])
     states = kept_bytes(len(lengths["statements"]), n_prompt_tokens, *sizes, loaded.dtype)
-    batches = [len(plan_batches(kind, of, BATCH_TOKENS)) for kind, of in lengths.items()]
-    headers = sum(batches) * len(POOLINGS) * (loaded.n_layers + 2) * OF_ARRAY
-    return Checked(request, loaded, ids, sampled, states + headers, download)
+    n_batches = sum(
+        len(plan_batches(kind, of_kind, BATCH_TOKENS)) for kind, of_kind in lengths.items()
+    )
+    headers = n_batches * len(POOLINGS) * (loaded.n_layers + 2) * HEADER
+    return Prepared(request, loaded, ids, sampled, states + headers, download)
 
 
-def check_each(todo: Sequence[tuple[str, Request]]) -> list[Checked]:
-    """The same of several models, and that there is room for all that is written of all of them.
+def prepare_each(requests: Sequence[tuple[str, Request]]) -> list[Prepared]:
+    """Check the requests on several models, and that the disk holds all that they write.
 
     Raises:
         LayerwiseError: before anything is measured of one of them.
     """
-    every = [check_model(model, request) for model, request in todo]
-    require_room_for(every)
-    return every
+    each = [prepare_from_shapes(model, request) for model, request in requests]
+    require_room_for(each)
+    return each
 
 
-def require_room_for(every: Sequence[Checked]) -> None:
+def require_room_for(each: Sequence[Prepared]) -> None:
     """Refuse a disk that is too full for all that these runs write; the first process looks.
 
-    Hidden states that a run before left are not written again. Where no folder is given, each run
+    Hidden states that an earlier run left are not written again. Where no folder is given, each run
     has one for its time.
     """
     if not is_first_process():
         return
-    more = []
-    for one in every:
-        out = one.request.choices["out"]
-        there = 0 if out is None else sum(map(_bytes_in, of_states(out)))
-        more.append(max(0, one.written - there))
-    given = every[0].request.choices["out"]
-    if given is None:
-        require_room(Path(tempfile.gettempdir()), max(more))
+    missing = []
+    for prepared in each:
+        out = prepared.request.choices["out"]
+        present = 0 if out is None else sum(map(_bytes_in, places_of_states(out)))
+        missing.append(max(0, prepared.written - present))
+    first = each[0].request.choices["out"]
+    if first is None:
+        require_room(Path(tempfile.gettempdir()), max(missing))
     else:
-        require_room(given, sum(more))
+        require_room(first, sum(missing))
 
 
 def _bytes_in(folder: Path) -> int:
-    """Of the files below a folder; what a link leads to is elsewhere."""
+    """Return the bytes of the files below a folder; what a link leads to is elsewhere."""
     return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())

@@ -1,0 +1,288 @@
+"""The answers of readers' models as the page and the tables show them."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from layerwise.engine.questions.answers import Answer
+from layerwise.engine.questions.beside import find_again, shared_answers
+from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, UNDECIDED, WORDS, YES
+from layerwise.engine.words import in_words
+from layerwise.folders import CONTROL, REPLICATES
+from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.across.together import PAPERS
+from layerwise.present.tables import Table, Value, significant
+from layerwise.present.values import NOTHING, rounded, with_signs
+from layerwise.reader.page.figures import display_name
+from layerwise.statistics.estimates import Estimate
+
+LISTED = 4  # models named beside a claim; more are folded
+STRIP = (200, 42)  # width and height of a claim's drawing, in pixels
+TICKS = 3  # steps on its axis at most: their numbers do not run into one another
+# The grades of the papers' page whose colours mean the same.
+GRADES = {
+    YES: "stands",
+    NO: "does-not-follow",
+    UNDECIDED: "undecided",
+    TOO_FEW: "needs-the-weights",
+    NEVER: "needs-the-weights",
+}
+
+
+def summarize(answers: Sequence[Answer]) -> str:
+    """Return how the questions are answered, in one sentence."""
+    counts = Counter(answer.word for answer in answers)
+    phrases = {
+        TOO_FEW: "too few units for {}",
+        NEVER: "{} cannot be answered",
+        UNDECIDED: "{} undecided",
+        NO: "no to {}",
+        YES: "yes to {}",
+    }
+    parts = [phrases[word].format(counts[word]) for word in WORDS if counts[word]]
+    n = f"{len(answers)} question{'s' if len(answers) != 1 else ''}"
+    return f"Of {n} that the papers' claims ask: {', '.join(parts)}." if parts else ""
+
+
+def summarize_models(models: Mapping[str, Sequence[Answer]]) -> str:
+    """Return how the questions are answered by several models, in one sentence."""
+    answers = [answer for of_model in models.values() for answer in of_model]
+    counts = Counter(answer.word for answer in answers)
+    n = len({answer.question.name for answer in answers})
+    times = ", ".join(f"{counts[word]} times {word}" for word in WORDS if counts[word])
+    questions = f"{n} question{'s' if n != 1 else ''} of the papers"
+    return f"{len(models)} models, {questions}: {times}." if times else ""
+
+
+def summarize_random_weights(beside: Mapping[str, Any]) -> str:
+    """Return what random weights answer, in one sentence; nothing where none were drawn."""
+    if not (document := beside.get(CONTROL)):
+        return ""
+    shared = shared_answers(document)
+    draws = f"{document['n']} draws" if document["n"] != 1 else "one draw"
+    return (
+        f"Random weights of this architecture ({draws}) give the same answer to "
+        f"{shared.decided[0]} of the {shared.decided[1]} questions that this model answers with "
+        f"yes or no, and leave open {shared.undecided[0]} of its {shared.undecided[1]} undecided "
+        "ones: an answer that they share is no evidence of training."
+    )
+
+
+def answers_by_question(models: Mapping[str, Sequence[Answer]]) -> list[dict[str, Any]]:
+    """Return a row per question that some model was asked: each model's answer, or None."""
+    by_name = {
+        model: {answer.question.name: answer for answer in answers}
+        for model, answers in models.items()
+    }
+    rows = []
+    for question in QUESTIONS.values():
+        answers = {model: of_model.get(question.name) for model, of_model in by_name.items()}
+        if any(answers.values()):
+            cells = [
+                answer and {**describe(answer, {}), "model": model}
+                for model, answer in answers.items()
+            ]
+            rows.append({"question": question, "answers": cells})
+    return rows
+
+
+def claims_by_model(models: Mapping[str, Sequence[Answer]]) -> Table:
+    """Return the same as a table: outcome, value and interval."""
+
+    def cell(answer: Mapping[str, Any] | None) -> str | None:
+        if answer is None:
+            return None
+        text = f"{answer['is'].word}: {' '.join(answer['number'])}"
+        return f"{text} ({where})" if (where := answer["where"]) else text
+
+    rows: list[list[Value]] = [
+        [f"{row['question'].says} ({row['question'].number})", *map(cell, row["answers"])]
+        for row in answers_by_question(models)
+    ]
+    caption = "The papers' claims on each model: outcome, number and its 95% interval."
+    headings = {"the papers' claim": None, **dict.fromkeys(models)}
+    return Table("claims-by-model", caption, headings, rows)
+
+
+def describe(answer: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer as the page shows it.
+
+    Arguments:
+        beside: the documents of replicates and of random weights.
+    """
+    name, words = answer.question.name, answer.words
+    noise = find_again(beside.get(REPLICATES, {}), name)
+    control = find_again(beside.get(CONTROL, {}), name)
+    same = sum(word == answer.word for word in words.values())
+    places = decimals(answer.estimate)
+    in_order = sorted(answer.published.items(), key=lambda item: item[1])
+    printed = [f"{display_name(model)} {written(value, places)}" for model, value in in_order]
+    drawn = () if control is None else control.drawn
+    return {
+        "is": answer,
+        "printed": printed,
+        "number": number(answer.estimate),
+        "units": units(answer),
+        "where": in_words(answer.estimate.where),
+        "grade": GRADES[answer.word],
+        "same": same_elsewhere(same, len(words)),
+        "others": [
+            (_choice_in_words(choice, estimate), words[choice], number(estimate))
+            for choice, estimate in answer.others.items()
+        ],
+        "strip": strip(answer, drawn),
+        "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
+        "random": control and describe_draws(answer.word, control.same, drawn, places),
+    }
+
+
+def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | None) -> str:
+    """Return what random weights gave: their numbers, and their answers where there are any."""
+    ends = [written(end, places) for end in (min(drawn), max(drawn))]
+    numbers = ends[0] if len(drawn) == 1 else " to ".join(ends)
+    text = f"random weights: {numbers}"
+    if word in (TOO_FEW, NEVER):
+        return text
+    return f"{text}; {same} of {len(drawn)} draws answer the same"
+
+
+def same_elsewhere(same: int, n: int) -> str:
+    """Return under how many of n other choices the answer is the same, in words."""
+    if same == n:
+        return "the same answer" if n == 1 else f"the same answer under all {n}"
+    return "another answer" if n == 1 else f"another answer under {n - same} of {n}"
+
+
+def _choice_in_words(choice: str, estimate: Estimate) -> str:
+    """Return a choice, and where the estimate under it stands."""
+    words = PAPERS.choice_in_words(choice)
+    return f"{words} ({estimate.where})" if estimate.where else words
+
+
+def units(answer: Answer) -> str:
+    """Return over how many units the number is: `1 category`, `24 pairs`."""
+    n, unit = answer.estimate.n, answer.question.unit
+    return f"{n} {singular(unit) if n == 1 else unit}"
+
+
+def singular(units: str) -> str:
+    """Return the word for one of them: `category` for `categories`, `pair` for `pairs`."""
+    return f"{units[:-3]}y" if units.endswith("ies") else units.removesuffix("s")
+
+
+def decimals(estimate: Estimate) -> int | None:
+    """Return the decimals that show two digits of the interval's width; None without interval."""
+    width = estimate.high - estimate.low
+    if not math.isfinite(width) or width <= 0:
+        return None
+    return max(0, 1 - math.floor(math.log10(width)))
+
+
+def written(value: float, places: int | None) -> str:
+    """Return a number with so many decimals, or with three digits that count."""
+    return significant(value, 3) if places is None else rounded(float(value), places)
+
+
+def number(estimate: Estimate) -> tuple[str, str]:
+    """Return the value, and [low, high] or nothing where there is no interval."""
+    ends = ends_of(estimate)
+    return written(estimate.value, decimals(estimate)), f"[{', '.join(ends)}]" if ends else ""
+
+
+def ends_of(estimate: Estimate) -> list[str]:
+    """Return low and high of the interval; nothing where there is none."""
+    ends, places = (estimate.low, estimate.high), decimals(estimate)
+    return [written(end, places) for end in ends] if all(map(math.isfinite, ends)) else []
+
+
+def strip(answer: Answer, drawn: Sequence[float] = ()) -> dict[str, Any]:
+    """Return where everything that a row draws lies on its axis, in pixels.
+
+    Arguments:
+        drawn: the same number in draws of random weights.
+    """
+    question, estimate = answer.question, answer.estimate
+    limits = [limit for limit in (question.above, question.below) if math.isfinite(limit)]
+    ends = [end for end in (estimate.low, estimate.high) if math.isfinite(end)]
+    values = [estimate.value, *ends, *limits, *answer.published.values(), *drawn]
+    low, high = min(values), max(values)
+    pad = 0.08 * (high - low) or 1.0
+    width, height = STRIP
+
+    def place(value: float) -> float:  # what lies farther out, infinity too, stands at the end
+        return round(float(np.interp(value, (low - pad, high + pad), (0, width))), 1)
+
+    start, stop = place(question.above), place(question.below)
+    places = decimals(estimate)
+    return {
+        "width": width,
+        "height": height,
+        "range": (start, round(stop - start, 1)),
+        "limits": [place(limit) for limit in limits],
+        "printed": [
+            (place(value), with_signs(f"{display_name(model)} {written(value, places)}"))
+            for model, value in answer.published.items()
+        ],
+        "drawn": [
+            (place(value), with_signs(f"random weights {written(value, places)}"))
+            for value in drawn
+        ],
+        "ends": [place(end) for end in (estimate.low, estimate.high)] if ends else [],
+        "value": place(estimate.value),
+        "ticks": ticks(low - pad, high + pad, place),
+    }
+
+
+def ticks(low: float, high: float, place: Callable[[float], float]) -> list[tuple[float, str]]:
+    """Return the round numbers on a strip's axis: where each stands, and its text."""
+    values = map(float, MaxNLocator(TICKS, steps=[1, 2, 5, 10]).tick_values(low, high))
+    return [
+        (place(value), with_signs(f"{round(value, 10):g}"))
+        for value in values
+        if low <= value <= high
+    ]
+
+
+def answers_table(answers: Sequence[Answer]) -> Table:
+    """Return a row per question: the answer, its number, and whether other choices agree."""
+    rows: list[list[Value]] = []
+    shown: list[list[str]] = []
+    for answer in answers:
+        estimate, question = answer.estimate, answer.question
+        ends = [end if math.isfinite(end) else None for end in (estimate.low, estimate.high)]
+        same = sum(word == answer.word for word in answer.words.values())
+        counts = estimate.n, same, len(answer.words)
+        rows.append([question.says, answer.word, estimate.value, *ends, *counts])
+        value, _ = number(estimate)
+        numbers = value, *(ends_of(estimate) or [NOTHING, NOTHING]), *map(str, counts)
+        shown.append([question.says, answer.word, *numbers])
+    columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
+    note = (
+        "value, low, high: the number that the question is about and its 95% interval, over n "
+        "units. same, of: other choices of method that give the same answer, of those computed."
+    )
+    return Table("answers", summarize(answers), dict.fromkeys(columns), rows, [note], shown)
+
+
+def claims_table(answers: Sequence[Answer]) -> Table:
+    """Return every claim as the papers asked it, under other choices, and on their models."""
+    rows: list[list[Value]] = []
+    for answer in answers:
+        says = answer.question.says
+        asked = [("as the papers did", answer.estimate, answer.word)]
+        asked += [
+            (PAPERS.choice_in_words(choice), estimate, answer.words[choice])
+            for choice, estimate in answer.others.items()
+        ]
+        for how, estimate, outcome in asked:
+            ends = [end if math.isfinite(end) else None for end in (estimate.low, estimate.high)]
+            rows.append([says, how, estimate.value, *ends, estimate.n, outcome])
+        for model, value in answer.published.items():
+            rows.append([says, f"papers: {display_name(model)}", value, *[None] * 4])
+    columns = ("claim", "how it was asked", "value", "low", "high", "n", "outcome")
+    caption = "The papers' claims: the number a claim is about, its 95% interval, what follows."
+    return Table("claims", caption, dict.fromkeys(columns), rows)

@@ -1,0 +1,279 @@
+"""Every question can be answered: by published numbers that say yes, and by others that say no.
+
+The numbers are of the published shape and size. Where no numbers of that size could answer, the
+question says so, with the size that could.
+"""
+
+import numpy as np
+import pytest
+from synthetic import (
+    HUNTED,
+    SWEPT,
+    ask,
+    depth,
+    entries,
+    heads_density,
+    is_eleuther,
+    jitter,
+    matching,
+    size,
+    with_curve,
+    with_gain,
+    with_gains,
+    with_rows,
+    with_ua,
+)
+
+from judged import DRAWS, changed
+from layerwise.engine.derivation import derive
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.measured import measured
+from layerwise.engine.questions.question import NEVER, NO, PUBLISHED, TOO_FEW, YES
+from layerwise.engine.questions.table import cells, document
+from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.shared.names import result_files as files
+
+NEUTRAL = (
+    "ground_truth_nonnumeric", "tech_philosophy", "lifestyle", "business", "scientific_facts",
+)  # fmt: skip
+PYTHIA, APERTUS = "pythia-6p9b", "apertus-8b"
+
+
+def neutral(value):
+    """Asymmetries of one model around a value."""
+    return lambda p: with_ua(
+        p, "gemma", {name: value + 1e-4 * n for n, name in enumerate(NEUTRAL, start=-2)}
+    )
+
+
+def one_curve(r, slug=PYTHIA):
+    return lambda p: with_curve(p, slug, r)
+
+
+def falling(sign):
+    return one_curve(lambda layer: sign * (0.5 - layer / 32))
+
+
+def categories_r(r):
+    """r over the categories at every layer of every Pythia size."""
+    return lambda p: {
+        (files.SCALING, key): r
+        for key in matching(p, files.SCALING, r"/models/[^/]+/layer_results/\d+/correlation")
+    }
+
+
+def bins_r(r):
+    def make(p):
+        keys = matching(p, files.BINS, r"/bootstrap_results/\d+/(r|ci_lower|ci_upper)")
+        ends = {"r": r, "ci_lower": r - 0.1, "ci_upper": r + 0.1}
+        return {(files.BINS, key): ends[key.rpartition("/")[2]] for key in keys}
+
+    return make
+
+
+def gains(gain, *of):
+    """Gains of models by a function of published numbers, file and place."""
+    return lambda p: with_gains(
+        p, lambda file, place: gain(p, file, place) + jitter(place), of=of or (SWEPT, HUNTED)
+    )
+
+
+def one_gain(gain):
+    (file, group) = SWEPT
+
+    def make(p):
+        place = next(iter(entries(p, file, group)))
+        return with_gain(p, file, place, gain)
+
+    return make
+
+
+def by_lab(eleuther, others):
+    return gains(lambda p, file, place: eleuther if is_eleuther(p, file, place) else others)
+
+
+def by_density(dense, sparse):
+    return gains(lambda p, file, place: dense if heads_density(p, file, place) >= 0.2 else sparse)
+
+
+def along(number, sign, *of):
+    return gains(lambda p, file, place: 5 + sign * 0.1 * number(p, file, place), *of)
+
+
+def benchmark(gain):
+    return lambda p: with_rows(p, files.BENCHMARK_ROWS, lambda row: gain[row["Model"]])
+
+
+ORDERED = dict(
+    zip(("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B"), (1.5, 2, 3, 4), strict=True)
+)
+REVERSED = dict(zip(ORDERED, (4, 3, 2, 1.5), strict=True))
+
+
+def tuned(gain):
+    return lambda p: with_rows(
+        p, files.TWIN_ROWS, lambda row: 2.0 if row["Variant"] == "base" else gain
+    )
+
+
+def profile(shares):
+    def make(p):
+        keys = matching(p, files.ANISOTROPY, r"/intrinsic_dim_ratio/\d+")
+        layers = {key: int(key.rpartition("/")[2]) for key in keys}
+        return {(files.ANISOTROPY, key): shares(layer, len(keys)) for key, layer in layers.items()}
+
+    return make
+
+
+def norms(value):
+    """Spectral norms of W_V of every block, by the model's gain; those of W_O are 1."""
+
+    def make(p):
+        gained = {}
+        for file, group in (HUNTED, SWEPT):
+            for place, name in entries(p, file, group).items():
+                last = depth(p, file, place) - 2
+                prompts = [*matching(p, file, rf"{place}/residual_gain_all/\d+").values()]
+                gained[name] = (
+                    float(np.mean(prompts)) if prompts
+                    else p.cells[file, f"{place}/all_layer_gains/{last}"]
+                )  # fmt: skip
+        cells = {}
+        for place, name in entries(p, files.SPECTRAL, "/results").items():
+            for key in matching(p, files.SPECTRAL, rf"{place}/W_[VO]_spectral_norm/\d+"):
+                wobble = 1 + 1e-3 * (int(key.rpartition("/")[2]) % 3)
+                cells[files.SPECTRAL, key] = (
+                    wobble * (value(gained.get(name, 1.0)) if "W_V" in key else 1.0)
+                )  # fmt: skip
+        return cells
+
+    return make
+
+
+def critical(shift):
+    """L* of a model: what the formula gives, or L/2, but for a little of its own."""
+
+    def make(p):
+        cells = {}
+        for place in entries(p, files.CROSS, "/results"):
+            at = {key: p.cells[files.CROSS, f"{place}/{key}"] for key in ("L", "H")}
+            formula = at["L"] * (0.11 + 0.012 * at["L"] + 4.9 / at["H"])
+            cells[files.CROSS, f"{place}/L_star_empirical"] = shift(formula, at["L"] / 2)
+        return cells
+
+    return make
+
+
+ANSWERS = {
+    "calibration": (neutral(0.0), neutral(0.1)),
+    "positive_on_neutral": (neutral(0.1), neutral(-0.1)),
+    "early": (one_curve(lambda _: 0.5), one_curve(lambda _: -0.5)),
+    "late": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
+    "sign_change": (falling(0.9), falling(-0.9)),
+    "late_inversion": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
+    "no_inversion": (one_curve(lambda _: -0.01), one_curve(lambda _: -0.5)),
+    "everywhere_negative": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
+    "positive_before": (one_curve(lambda _: 0.5), one_curve(lambda _: -0.5)),
+    "negative_after": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
+    "below_last": (
+        one_curve(lambda layer: -0.5 if layer == 28 else 0.1, APERTUS),
+        one_curve(lambda layer: 0.5 if layer == 28 else -0.1, APERTUS),
+    ),
+    "mid_bins": (bins_r(0.8), bins_r(-0.8)),
+    "category_mid": (categories_r(0.95), categories_r(-0.95)),
+    "category_inversion": (categories_r(-0.95), categories_r(0.95)),
+    "damping": (one_gain(0.5), one_gain(2.0)),
+    "bound": (one_gain(0.5), one_gain(20.0)),
+    "expansion": (benchmark(dict.fromkeys(ORDERED, 2.0)), benchmark(dict.fromkeys(ORDERED, 0.5))),
+    "gain_order": (benchmark(ORDERED), benchmark(REVERSED)),
+    "tuning": (tuned(1.5), tuned(0.5)),
+    "depth_gain": (along(depth, -1, SWEPT), along(depth, 1, SWEPT)),
+    "depth_gain_of_survey": (along(depth, -1, HUNTED), along(depth, 1, HUNTED)),
+    "heritage": (by_lab(0.5, 2.0), by_lab(2.0, 0.5)),
+    "lab_difference": (by_lab(0.5, 2.0), by_lab(2.0, 0.5)),
+    "others_expand": (by_lab(0.5, 2.0), by_lab(2.0, 0.5)),
+    "crowding": (by_density(0.5, 2.0), by_density(2.0, 0.5)),
+    "density_gain": (along(heads_density, -1, SWEPT), along(heads_density, 1, SWEPT)),
+    "heritage_over_geometry": (by_lab(0.5, 2.0), along(heads_density, 1)),
+    "geometry_over_scale": (along(heads_density, 1), along(size, 1)),
+    "bell": (
+        profile(lambda layer, n: 0.1 + 0.02 * min(layer, n - layer)),
+        profile(lambda layer, n: 0.9 if layer == 2 else 0.1 + layer * 0.01),
+    ),
+    "spectral_norms": (norms(lambda _: 10.0), norms(lambda _: 0.1)),
+    "spectral_predicts": (norms(lambda gain: 5 - gain), norms(lambda gain: 5 + gain)),
+    "lstar": (critical(lambda formula, _: formula), critical(lambda _, half: half)),
+}
+# Questions that no published numbers of that size could answer: the word, and the size that could.
+UNANSWERABLE = {
+    "calibration_effect": (NEVER, 32),
+    "numeric": (TOO_FEW, 5),
+    "facts_largest": (TOO_FEW, 5),
+    "business": (TOO_FEW, 5),
+    "peak_shift": (NEVER, 5),
+    "tuned_families": (NEVER, 6),
+    "eleuther_damps": (NEVER, 6),
+    "spectral_labs": (NEVER, 8),
+    "trace": (NEVER, 8),
+}
+NEEDS_STATES = {"critical_layer"}
+
+
+def words(work, name):
+    """The words as the papers asked, of every model."""
+    found = cells(work.documents[name])
+    return {model: answer["word"] for model, choice, answer in found if choice == PUBLISHED}
+
+
+def test_no_question_is_left_out():
+    assert {*ANSWERS, *UNANSWERABLE, *NEEDS_STATES} == set(QUESTIONS)
+    assert not {*ANSWERS} & {*UNANSWERABLE}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_question_is_answered_yes_by_some_numbers_and_no_by_others(name, published):
+    before = words(ask(published, [name]), name)
+    for make, expected in zip(ANSWERS[name], (YES, NO), strict=True):
+        after = words(ask(changed(published, make(published)), [name]), name)
+        assert set(after) == set(before)  # of the published shape
+        assert expected in after.values(), after
+
+
+@pytest.mark.parametrize("name", UNANSWERABLE)
+def test_a_question_that_no_numbers_could_answer_says_how_many_could(name, published):
+    work = ask(published, [name])
+    word, fewest = UNANSWERABLE[name]
+    answers = [answer for _, choice, answer in cells(work.documents[name]) if choice == PUBLISHED]
+    assert {answer["word"] for answer in answers} == {word}
+    assert {answer["fewest"] for answer in answers} == {fewest}
+    assert all(answer["n"] < fewest for answer in answers)
+
+
+def test_critical_layers_that_move_and_that_stay(published):
+    """Print has none; six definitions of L*, measured with both slicings."""
+    for shift, expected in ((0, YES), (4, NO)):
+        legacy = {f"L_star_{n}": 3 + n % 2 for n in range(6)}
+        correct = {name: layer + shift for name, layer in legacy.items()}
+        fragments = {"beyond/spectral": {"/gpt2": {"legacy": legacy, "correct": correct}}}
+        read = Evidence(measured(published, fragments), DRAWS)
+        work = derive({"critical_layer": document(QUESTIONS["critical_layer"], read)}, read)
+        (answer,) = [
+            answer
+            for _, choice, answer in cells(work.documents["critical_layer"])
+            if choice == "correct_slices"
+        ]
+        assert answer["word"] == expected
+
+
+def test_a_base_below_one_is_kept_below_one(published):
+    """No damping model was tuned in print."""
+
+    def rows(base, instruct):
+        return with_rows(
+            published, files.TWIN_ROWS,
+            lambda row: base if row["Variant"] == "base" else instruct,
+        )  # fmt: skip
+
+    kept = words(ask(changed(published, rows(0.5, 0.7)), ["tuning"]), "tuning")
+    turned = words(ask(changed(published, rows(0.5, 1.5)), ["tuning"]), "tuning")
+    assert (set(kept.values()), set(turned.values())) == ({YES}, {NO})

@@ -1,0 +1,214 @@
+"""Grades are continuous: a number that moves inside its interval moves a grade by one step at most.
+
+Steps lead from "stands" over all that is open or holds in part to "does not follow". Every number
+of print that has an interval of its own is moved to both ends of it, and the questions that read it
+are asked again: r at every layer of every curve, r over categories and bins, the gain of every
+model, its asymmetry on neutral statements.
+"""
+
+import functools
+import math
+import re
+
+import numpy as np
+import pytest
+from synthetic import (
+    HUNTED,
+    SWEPT,
+    ask,
+    curve_cells,
+    depth,
+    entries,
+    layers_of,
+    matching,
+    with_ua,
+)
+
+from judged import changed
+from layerwise.engine.headlines import (
+    NOT,
+    PUBLISHED,
+    STANDS,
+    answers,
+    conjunction,
+    grade,
+    read_headlines,
+    words_by_model,
+)
+from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.paper2.rules.pair_curves import CURVES
+from layerwise.papers.shared.names import result_files as files
+from layerwise.statistics.estimates import of_mean, of_moments, of_r
+
+STEP = {STANDS: 2, NOT: 0}  # all other grades are one
+NEUTRAL = (
+    "ground_truth_nonnumeric", "tech_philosophy", "lifestyle", "business", "scientific_facts",
+)  # fmt: skip
+
+
+def step(given):
+    return STEP.get(given, 1)
+
+
+def moved_r(cells, values, end):
+    """r at one end of its interval, which moves with it on Fisher's z."""
+    r, *ends = values
+    shift = math.atanh(end) - math.atanh(r)
+    moved = [math.tanh(math.atanh(min(max(one, -0.9999), 0.9999)) + shift) for one in ends]
+    return dict(zip(cells, (end, *moved), strict=True))
+
+
+def moves_of_curves(published):
+    for slug in CURVES:
+        for layer in layers_of(published, slug):
+            cells = curve_cells(slug, layer)
+            values = [published.cells[cell] for cell in cells]
+            for end in values[1:]:
+                yield f"{slug} layer {layer} to {end:+.2f}", moved_r(cells, values, end)
+
+
+def moves_over_categories(published):
+    pattern = r"/models/[^/]+/layer_results/\d+/correlation"
+    for key, r in matching(published, files.SCALING, pattern).items():
+        found = of_r(r, 6, "categories")
+        for end in (found.low, found.high):
+            yield f"{key} to {end:+.2f}", {(files.SCALING, key): end}
+    for layer in (8, 12, 32):
+        cells = [(files.BINS, f"/bootstrap_results/{layer}/{name}")
+                 for name in ("r", "ci_lower", "ci_upper")]  # fmt: skip
+        values = [published.cells[cell] for cell in cells]
+        for end in values[1:]:
+            yield f"bins layer {layer} to {end:+.2f}", moved_r(cells, values, end)
+
+
+def moves_of_asymmetry(published):
+    for model, file in files.PAPER1.items():
+        values = {
+            name: published.cells[file, f"/{name}/uniformity_a"]
+            - published.cells[file, f"/{name}/uniformity_b"]
+            for name in NEUTRAL
+        }
+        found = of_mean([*values.values()], "categories")
+        for end in (found.low, found.high):
+            shifted = {name: value + end - found.value for name, value in values.items()}
+            yield f"{model} neutral to {end:+.3f}", with_ua(published, model, shifted)
+
+
+def moves_of_gains(published):
+    for file, group in (SWEPT, HUNTED):
+        for place, name in entries(published, file, group).items():
+            block = f"{place}/all_layer_gains/{depth(published, file, place) - 2}"
+            prompts = matching(published, file, rf"{place}/residual_gain_all/\d+")
+            spread = published.cells.get((file, f"{place}/gain_no_ln_std"), 0.0)
+            found = (
+                of_mean([*prompts.values()], "prompts")
+                if prompts
+                else of_moments(published.cells[file, block], spread, 5, "prompts")
+            )
+            for end in (found.low, found.high):
+                shift = end - found.value
+                cells = {(file, key): value + shift for key, value in prompts.items()}
+                cells[file, block] = published.cells[file, block] + shift
+                yield f"{name} gain to {end:.3f}", cells
+
+
+def moves_of_benchmark(published):
+    for file, names in (
+        (files.BENCHMARK_ROWS, ("Model",)),
+        (files.TWIN_ROWS, ("Family", "Variant")),
+    ):
+        rows = {}
+        for key in matching(published, file, r"/\d+/Last_Gain"):
+            start = key.rpartition("/")[0]
+            of = tuple(published.cells[file, f"{start}/{name}"] for name in names)
+            rows.setdefault(of, []).append(key)
+        for of, keys in rows.items():
+            values = np.array([published.cells[file, key] for key in keys])
+            found = of_mean(values, "prompts")
+            for end in (found.low, found.high):
+                shifted = values + end - found.value
+                yield (
+                    f"{' '.join(of)} last gain to {end:.2f}",
+                    {(file, key): value for key, value in zip(keys, shifted, strict=True)},
+                )
+
+
+def moves_of_lstar(published):
+    """Every difference of the two errors moves as far as their mean may be off."""
+    for place, name in entries(published, files.CROSS, "/results").items():
+        for end in (-0.1, 0.1):
+            key = f"{place}/L_star_empirical"
+            blocks = published.cells[files.CROSS, f"{place}/L"]
+            moved = published.cells[files.CROSS, key] + end * blocks
+            yield f"L* of {name} by {end:+.0%}", {(files.CROSS, key): moved}
+
+
+MOVES = {
+    "curves": moves_of_curves,
+    "categories": moves_over_categories,
+    "asymmetry": moves_of_asymmetry,
+    "gains": moves_of_gains,
+    "benchmark": moves_of_benchmark,
+    "lstar": moves_of_lstar,
+}
+
+
+def grades(entries_of_list, documents):
+    found = {}
+    for entry in entries_of_list:
+        words = conjunction([answers(one, documents) for one in entry["asks"]])
+        found[entry["id"]] = grade(words, words_by_model(entry["asks"], documents))
+    return found
+
+
+@functools.cache
+def readers_of(file, work):
+    """The questions of which some answer reads a file."""
+    pattern = re.compile(rf"{re.escape(file)}#")
+    return {
+        place.partition(":")[0]
+        for place, cells in work.inputs.items()
+        if any(map(pattern.match, cells))
+    }
+
+
+class Inputs:
+    """The cells behind the answers; hashed as itself."""
+
+    def __init__(self, inputs):
+        self.inputs = inputs
+
+
+@pytest.mark.long  # 300 moves, each asked again, in 150 CPU seconds; nothing else moves them all
+@pytest.mark.parametrize("kind", MOVES)
+def test_a_number_that_moves_inside_its_interval_moves_a_grade_by_one_step(
+    kind, published, works, root
+):
+    work = works["questions"]
+    inputs = Inputs(work.derived)
+    headlines = read_headlines(root / "claims")
+    asked = {one["question"] for entry in headlines for one in entry["asks"]} & set(QUESTIONS)
+    before = grades(headlines, {"questions": work.documents})
+    jumps, largest, n = [], 0, 0
+    for move, cells in MOVES[kind](published):
+        names = asked & set().union(*(readers_of(file, inputs) for file, _ in cells))
+        again = ask(changed(published, cells), sorted(names))
+        after = grades(headlines, {"questions": work.documents | again.documents})
+        n += 1
+        for name, given in after.items():
+            largest = max(largest, abs(step(given) - step(before[name])))
+            if abs(step(given) - step(before[name])) > 1:
+                jumps.append((move, name, before[name], given))
+    assert n > 5
+    assert jumps == []
+
+
+def test_the_test_would_find_a_jump():
+    """Of one question, from an answer wholly inside its range to one wholly outside."""
+    entry = {"id": "p2.h", "asks": [{"question": "late"}]}
+
+    def documents(word):
+        return {"questions": {"late": {"models": {"m": {PUBLISHED: {"word": word}}}}}}
+
+    given = [step(grades([entry], documents(word))["p2.h"]) for word in ("yes", "no")]
+    assert abs(given[0] - given[1]) == 2
