@@ -23,7 +23,7 @@ test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and w
 attack: setup-dev  ## thousands of hostile inputs, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
 	@python tests/attack.py --table docs/robustness.md $(ARGS)
 
-real: setup-models  ## a trained model (from the package index) against its recorded numbers: a minute
+real: setup-models  ## two trained models (from the package index) against their recorded numbers: two minutes each
 	@python tests/real/check.py
 
 verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage

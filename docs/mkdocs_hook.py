@@ -20,6 +20,7 @@ OUTSIDE = {  # page of the repository: its place in the site
     "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
+    "examples/measured/README.md": "measured.md",
     "tests/README.md": "tests.md",
 }
 # How the search weighs pages: what a reader asks for before the long lists that name it too.

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""A trained model through `layerwise analyze`, every number held against what was recorded.
+"""Trained models through `layerwise analyze`, every number held against what was recorded.
 
-    python tests/real/check.py [--record]
+    python tests/real/check.py [--record] [MODEL ...]
 
 The papers' pairs and prompts (from LAYERWISE_MIRROR, or fetched), float32, on the CPU. Prints what
-differs and the page to look at; exit code 0: nothing differs; 1: something does; 2: texts or model
-cannot be had. `--record` writes what was found as what is recorded from now on.
+differs from `examples/measured`, and the pages to look at; exit code 0: nothing differs; 1:
+something does; 2: texts or models cannot be had. `--record` measures draws of random weights too,
+and writes what was found as what is recorded from now on.
 
-It is no test of the suite: it takes a package of 0.1 GB, texts that are not in this repository, and
-a minute. Random weights, which the suite uses, cannot show what it shows: real names and digits, a
-component that holds 99.9 % of the variance, an r that one category makes.
+It is no test of the suite: it takes packages of 0.4 GB, texts that are not in this repository, and
+a minute or two for each model. Random weights, which the suite uses, cannot show what it shows:
+real names and digits, a component that holds 99.9 % of the variance, an r that one category makes.
 """
 
-import json
 import os
 import shutil
 import sys
@@ -21,71 +21,92 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing here asks a hub
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # what is recorded has one date
 
-from checkpoint import trained_model
+from checkpoint import MODELS, Packed, trained_model
 from comparison import differences
 
 import layerwise
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, write_text
+from layerwise.files import read_json
+from layerwise.folders import CONTROL
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PAPERS
 from layerwise.reader.run_record import RECORD
 
-RECORDED = Path(__file__).with_name("recorded.json")
+MEASURED = Path(__file__).resolve().parents[2] / "examples" / "measured"
 OUT = Path("out/real")
-DIGITS = 9  # that are recorded of a float: two more than any band asks
+DRAWS = 3  # of random weights, that are recorded beside a model
 MOST = 40  # differences that are printed
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, compare, and say how it went."""
-    record = list(arguments) == ["--record"]
-    if arguments and not record:
-        sys.exit(f"real: the only option is --record, found {' '.join(arguments)}")
+    is_recorded = "--record" in arguments
+    names = [argument for argument in arguments if argument != "--record"] or list(MODELS)
+    if unknown := [name for name in names if name not in MODELS]:
+        sys.exit(f"real: a model is one of {', '.join(MODELS)}, found {' '.join(unknown)}")
     try:
-        found = measured(OUT)
+        read_pairs(PAPERS), read_prompts(PAPERS)  # before a model is made, which takes longer
+        if is_recorded:
+            for name in names:
+                record(MODELS[name])
+            return 0
+        n_moved = sum(compare(MODELS[name]) for name in names)
     except LayerwiseError as error:
         print(f"real: {error}", file=sys.stderr)
         return 2
-    if record:
-        write_text(RECORDED, json.dumps(rounded(found), separators=(",", ":")) + "\n")
-        print(f"real: recorded in {RECORDED}; look at the page: {OUT / 'index.html'}")
-        return 0
-    moved = differences(read_json(RECORDED), found)
+    return 1 if n_moved else 0
+
+
+def compare(packed: Packed) -> int:
+    """Print which numbers of a model moved, and return how many."""
+    measured = measure(packed, draws=0)
+    moved = differences(recorded(packed.name), measured)
     for line in moved[:MOST]:
-        print(f"real: {line}")
+        print(f"real: {packed.name}: {line}")
     if len(moved) > MOST:
         print(f"real: ... and {len(moved) - MOST} more")
     how = f"{len(moved)} numbers differ from" if moved else "every number is as in"
-    print(f"real: {how} {RECORDED.name}; look at the page: {OUT / 'index.html'}")
-    return 1 if moved else 0
+    page = OUT / packed.name / "index.html"
+    print(f"real: {packed.name}: {how} {MEASURED.name}; look at the page: {page}")
+    return len(moved)
 
 
-def measured(out: Path) -> dict[str, Any]:
-    """Every result file that `analyze` writes of the trained model.
+def record(packed: Packed) -> None:
+    """Write the result files of a model, with draws of random weights, as what is recorded."""
+    measured = measure(packed, draws=DRAWS)
+    folder = MEASURED / packed.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (*measured, CONTROL):
+        shutil.copy(OUT / packed.name / f"{name}.json", folder / f"{name}.json")
+    print(f"real: recorded in {folder}; look at the page: {OUT / packed.name / 'index.html'}")
+
+
+def measure(packed: Packed, draws: int) -> dict[str, Any]:
+    """Return every result document of a model but its control, without the record of the run.
 
     Raises:
         LayerwiseError: where the papers' texts or the model cannot be had.
     """
-    read_pairs(PAPERS), read_prompts(PAPERS)  # before the model is made, for which it takes longer
-    model = trained_model()
-    shutil.rmtree(out / "hidden_states", ignore_errors=True)  # an earlier run's would be used again
-    result = layerwise.analyze(str(model), PAPERS, PAPERS, out=out)
-    documents = {name: read_json(out / f"{name}.json") for name in result.documents}
-    return {  # the record of the run names versions, which may change
+    out = OUT / packed.name
+    layerwise.analyze(str(trained_model(packed)), PAPERS, PAPERS, out=out, control=draws)
+    return documents_of(out)
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """Return the same of what is recorded of a model."""
+    return documents_of(MEASURED / name)
+
+
+def documents_of(folder: Path) -> dict[str, Any]:
+    """Return the result documents of a folder; a record of a run names versions, which change."""
+    documents = {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
+    return {
         name: {key: part for key, part in document.items() if key != RECORD}
         for name, document in documents.items()
+        if name != CONTROL
     }
-
-
-def rounded(node: Any) -> Any:
-    """The same with floats of so many digits."""
-    if isinstance(node, dict):
-        return {key: rounded(part) for key, part in node.items()}
-    if isinstance(node, list):
-        return [rounded(part) for part in node]
-    return float(f"{node:.{DIGITS}g}") if isinstance(node, float) else node
 
 
 if __name__ == "__main__":

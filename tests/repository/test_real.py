@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import json
 import math
 import os
 import random
@@ -18,20 +17,33 @@ from matplotlib.text import Text
 
 from layerwise.engine.evidence import Evidence
 from layerwise.errors import LayerwiseError
+from layerwise.files import read_json
+from layerwise.folders import CONTROL
+from layerwise.models.registry import RANDOM
 from layerwise.papers.across.answers import answers, in_print
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
 from layerwise.present.figures import style
 from layerwise.reader.page import figures, sections
-from layerwise.reader.page.answers import summarize
+from layerwise.reader.page.answers import summarize, summarize_random_weights
 from layerwise.reader.page.cautions import of_documents
+from layerwise.reader.run_record import RECORD, read_run
 from random_states import DRAWS
 from real import checkpoint
-from real.comparison import BANDS, Leaf, band_of, differences, leaves
+from real.comparison import Leaf, band_of, differences, leaves
 
 REAL = Path(__file__).parents[1] / "real"
-RECORDED = json.loads((REAL / "recorded.json").read_text())
+MEASURED = Path(__file__).parents[2] / "examples" / "measured"
+WHOLE = {
+    name: {path.stem: read_json(path) for path in sorted((MEASURED / name).glob("*.json"))}
+    for name in checkpoint.MODELS
+}
+RECORDED = {
+    name: {key: part for key, part in document.items() if key != RECORD}
+    for name, document in WHOLE[checkpoint.SMOLLM2.name].items()
+    if name != CONTROL
+}
 
 
 def changed(place: str, value: Leaf) -> dict[str, Any]:
@@ -103,18 +115,23 @@ def test_a_count_is_no_float_and_a_flag_no_count() -> None:
     assert differences({"n": True}, {"n": 1})
 
 
-def test_the_record_is_of_the_trained_model_and_holds_no_statement(root: Path) -> None:
-    assert RECORDED["layers"]["model"] == checkpoint.NAME
-    # it answered by r = 0.98 over the categories, -0.11 without the numeric truths
-    assert RECORDED["validation"]["_global_stats"]["ua_output_correlation"] > 0.97
-    texts = [value for value in dict(leaves(RECORDED)).values() if isinstance(value, str)]
+@pytest.mark.parametrize("name", checkpoint.MODELS)
+def test_the_record_is_one_run_of_the_trained_model_and_holds_no_statement(name: str) -> None:
+    documents = read_run(MEASURED / name)
+    assert documents["layers"]["model"] == name
+    record = documents["layers"][RECORD]
+    assert (record[RANDOM], record["dtype"], record["limit"]) == (False, "float32", None)
+    assert WHOLE[name][CONTROL]["n"] == 3
+    texts = [value for value in dict(leaves(WHOLE[name])).values() if isinstance(value, str)]
     assert max(map(len, texts)) < 120
-    assert min(band.relative for band in BANDS.values()) > 0
+    assert not [text for text in texts if text.startswith("/")]
 
 
 def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
     page = (root / "docs" / "own-model.md").read_text(encoding="utf-8")
     assert f'"{summarize(answers(RECORDED, in_print(evidence)))}"' in " ".join(page.split())
+    control = WHOLE[checkpoint.SMOLLM2.name][CONTROL]
+    assert f'"{summarize_random_weights({CONTROL: control})}"' in " ".join(page.split())
     validation = RECORDED["validation"]
     r, deciding = (
         validation["_global_stats"]["ua_output_correlation"],
@@ -225,7 +242,7 @@ def drawn_title(documents: dict[str, Any], name: str) -> str:
 
 
 def test_other_bytes_are_refused(tmp_path: Path) -> None:
-    for name in checkpoint.SHA256:
+    for name in checkpoint.SMOLLM2.sha256:
         (tmp_path / name).write_text("{}")
     with pytest.raises(LayerwiseError, match=r"model\.safetensors: the numbers are recorded for"):
         checkpoint.check(tmp_path)

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from layerwise.engine.claims import FULL, Claim, Quote, statistic_parts
@@ -197,7 +198,8 @@ def judge(
     if published:
         verdict, cause = _judge_published(claim, value, statistics)
     else:
-        verdict, cause, beside = _judge_measured(claim, value, statistics, replicates, draws)
+        case = Case(claim, value, statistics, replicates, draws)
+        verdict, cause, beside = _judge_measured(case)
     readings = [_reading(claim, statistics, text, of) for text, of in claim.readings.items()]
     if verdict == "differs":  # the values say how; the cause says why, where that is known
         giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
@@ -315,48 +317,142 @@ def _passage(quote: Quote | str) -> str:
     return f'"{quote["text"]}" ({quote["file"]}{at_commit}, line {quote["line"]})'
 
 
-def _judge_measured(
-    claim: Claim,
-    value: Any,
-    statistics: Statistics,
-    replicates: Sequence[Statistics],
-    draws: Sequence[Statistics],
-) -> tuple[str, str | None, dict[str, Any]]:
-    """Verdict, cause, and what stands beside the value: its noise, and what random weights give."""
-    stated = _judge_statement(claim)
-    if stated is not None and (claim.statistic is None or claim.kind == "declared"):
-        return *stated, {}
-    if value is None:
-        none = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
-        if none is not None:
-            cause = f"{NOTHING_GIVEN}: {none}" if none else None
-            return "differs", cause, {}
-        return "not measured", claim.unmeasured or statistics.why_not(claim), {}
-    origins = statistics.origins
-    assert origins is not None  # every measured source says what measured it
-    runs = origins.of_models(statistics.inputs(claim.statistic or ""))
-    if not runs:  # counted in the texts, or a constant: no weight enters
-        same = gives(claim.printed, value, digits(claim))
-        return ("agrees", claim.why, {}) if same else ("differs", None, {})
-    noise, beside = None, {}
-    if origins.in_16_bits(runs):
-        if why := origins.why_no_noise(runs):
-            return NO_NOISE, why, {}
-        again = [select(claim, one) for one in replicates]
-        log, exact = TOLERANCES[claim.tolerance].of_log, claim.tolerance == "exact"
-        noise = noise_of(value, again, of_log=log, is_exact=exact)
-        beside["noise"] = _plain(noise)
-    if not reproduces(claim, value, noise):
+# --- a measured claim: gates, of which the first that answers wins --------------------------------
+
+
+class Verdict(NamedTuple):
+    """A word of `VERDICTS`, its cause, and what a record says beside the value."""
+
+    word: str
+    cause: str | None
+    beside: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim over measured numbers, as the gates ask about it.
+
+    Attributes:
+        value: what was measured; None where nothing was.
+        replicates: the statistics of the same models with noise of the size of rounding.
+        draws: those of random weights.
+    """
+
+    claim: Claim
+    value: Any
+    statistics: Statistics
+    replicates: Sequence[Statistics]
+    draws: Sequence[Statistics]
+
+    @property
+    def origins(self) -> Origins:
+        """Which run measured a number: every measured source says it."""
+        assert self.statistics.origins is not None
+        return self.statistics.origins
+
+    @cached_property
+    def runs(self) -> list[str]:
+        """The runs of models that the value rests on; none where it is counted in texts."""
+        return self.origins.of_models(self.statistics.inputs(self.claim.statistic or ""))
+
+    @cached_property
+    def is_rounded(self) -> bool:
+        """Whether the value rests on a run in 16 bits."""
+        return self.origins.in_16_bits(self.runs)
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """What rounding does to the value; None of a value in 32 bits."""
+        if not self.is_rounded:
+            return None
+        claim = self.claim
+        return noise_of(
+            self.value,
+            [select(claim, replicate) for replicate in self.replicates],
+            of_log=TOLERANCES[claim.tolerance].of_log,
+            is_exact=claim.tolerance == "exact",
+        )
+
+    def verdict(self, word: str, cause: str | None = None, **beside: Any) -> Verdict:
+        """Return a verdict on the value, with its noise beside it."""
+        noise = {} if self.noise is None else {"noise": _plain(self.noise)}
+        return Verdict(word, cause, noise | beside)
+
+
+Gate = Callable[[Case], Verdict | None]
+
+
+def stated_gate(case: Case) -> Verdict | None:
+    """Answer for a claim that no statistic answers, or that is a setting."""
+    stated = _judge_statement(case.claim)
+    if stated is None or (case.claim.statistic is not None and case.claim.kind != "declared"):
+        return None
+    return Verdict(*stated, {})
+
+
+def missing_gate(case: Case) -> Verdict | None:
+    """Answer where nothing was measured, or where what was measured gives no value."""
+    if case.value is not None:
+        return None
+    claim, statistics = case.claim, case.statistics
+    reason = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
+    if reason is None:
+        return Verdict("not measured", claim.unmeasured or statistics.why_not(claim), {})
+    return Verdict("differs", f"{NOTHING_GIVEN}: {reason}" if reason else None, {})
+
+
+def weight_free_gate(case: Case) -> Verdict | None:
+    """Answer where no weight enters: counted in the texts, or a constant."""
+    if case.runs:
+        return None
+    claim = case.claim
+    same = gives(claim.printed, case.value, digits(claim))
+    return Verdict("agrees", claim.why, {}) if same else Verdict("differs", None, {})
+
+
+def noise_gate(case: Case) -> Verdict | None:
+    """Answer where the effect of rounding is unknown."""
+    why = case.origins.why_no_noise(case.runs) if case.is_rounded else None
+    return Verdict(NO_NOISE, why, {}) if why else None
+
+
+def equal_gate(case: Case) -> Verdict | None:
+    """Answer where the value is not what is printed, or where rounding alone moves it as far."""
+    noise = case.noise
+    if not reproduces(case.claim, case.value, noise):
         unsettled = noise is not None and noise.same is not None and noise.same < noise.replicates
-        return (TOO_NOISY if unsettled else "differs"), None, beside
-    if noise is not None and drowns(claim, noise):
-        return TOO_NOISY, claim.why, beside
-    if why := origins.why_no_control(runs):
-        return NO_CONTROL, why, beside
-    random = [select(claim, one) for one in draws]
-    n_giving = sum(one is not None and reproduces(claim, one, noise) for one in random)
-    beside["control"] = {"draws": len(draws), "give": n_giving, "values": random}
-    return (AS_RANDOM if n_giving else "reproduced"), claim.why, beside
+        return case.verdict(TOO_NOISY if unsettled else "differs")
+    if noise is not None and drowns(case.claim, noise):
+        return case.verdict(TOO_NOISY, case.claim.why)
+    return None
+
+
+def control_gate(case: Case) -> Verdict:
+    """Answer by what random weights give: a value that they give too is no evidence."""
+    if why := case.origins.why_no_control(case.runs):
+        return case.verdict(NO_CONTROL, why)
+    values = [select(case.claim, draw) for draw in case.draws]
+    n_giving = sum(
+        value is not None and reproduces(case.claim, value, case.noise) for value in values
+    )
+    control = {"draws": len(values), "give": n_giving, "values": values}
+    return case.verdict(AS_RANDOM if n_giving else "reproduced", case.claim.why, control=control)
+
+
+GATES: Sequence[Gate] = (
+    stated_gate,
+    missing_gate,
+    weight_free_gate,
+    noise_gate,
+    equal_gate,
+    control_gate,
+)
+
+
+def _judge_measured(case: Case) -> Verdict:
+    """Return what the first gate says that answers; the last one always does."""
+    answers = (gate(case) for gate in GATES)
+    return next(verdict for verdict in answers if verdict is not None)
 
 
 def reproduces(claim: Claim, value: Any, noise: Noise | None) -> bool:

@@ -25,6 +25,7 @@ from layerwise.present.html import fill, inlined, linked, packed, policy, reveal
 from layerwise.present.pictures import Figures, Picture
 from layerwise.present.records import analysis_of, context, entries, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
+from layerwise.present.small_models import SmallModels
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
@@ -58,6 +59,7 @@ def page(
     templates: Path,
     control: Sequence[Mapping[str, Any]] = (),
     *,
+    small: SmallModels | None = None,
     methods: Mapping[str, Sequence[Mapping[str, str]]],
     names: Names,
     environment: Mapping[str, str] = ENVIRONMENT,
@@ -72,6 +74,7 @@ def page(
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
         control: the same of every draw of random weights.
+        small: the small trained models, of which it shows the answers.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
         environment: what made the page.
@@ -116,6 +119,7 @@ def page(
         "n_findings": len(told["findings"]),
         "n_claims": len(records),
         "questions": choices,
+        "small": small,
         "most_listed": LISTED,
         "curves": OF_QUESTION,
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},

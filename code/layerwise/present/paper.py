@@ -14,6 +14,7 @@ from layerwise.files import together, write_text
 from layerwise.present.latex import render
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, readings
+from layerwise.present.small_models import SmallModels
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
@@ -127,6 +128,7 @@ def write_source(
     citation: Path,
     names: Names,
     out: Path,
+    small: SmallModels | None = None,
 ) -> int:
     """Write report and supplement with copies of their figures; how many figures there are.
 
@@ -136,6 +138,7 @@ def write_source(
         figures: the folder of `drawn`, which holds each as PDF too.
         citation: CITATION.cff, for the title page.
         names: what models are called.
+        small: the small trained models, of which the report shows the answers.
     """
     refuse_typed_numbers(templates)
     places = {
@@ -159,6 +162,7 @@ def write_source(
             if told["source"] == "published" or one["headline"] is not None
         ],
         "questions": matrix(paper, questions),
+        "small": small,
         "care": {
             paper: by_cause([one for one in care if one["paper"] == paper])
             for paper in sorted({one["paper"] for one in care})

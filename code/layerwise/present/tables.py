@@ -160,10 +160,23 @@ def p_text(value: float, _: int | None = None) -> str:
 
 def significant(value: float | int, digits: int = SIGNIFICANT) -> str:
     """A number with so many digits that count, never as a power of ten; a whole one as it is."""
-    if isinstance(value, int):
-        return str(value)
+    return (
+        str(value)
+        if isinstance(value, int)
+        else rounded(value, significant_decimals(value, digits))
+    )
+
+
+def significant_decimals(value: float, digits: int) -> int:
+    """Return how many decimals show so many digits that count."""
     whole = 1 + math.floor(math.log10(abs(value))) if value else 1
-    return rounded(value, max(0, digits - whole))
+    return max(0, digits - whole)
+
+
+def interval_decimals(low: float, high: float) -> int | None:
+    """Return the decimals that show two digits of an interval's width; None where it has none."""
+    width = high - low
+    return significant_decimals(width, 2) if math.isfinite(width) and width > 0 else None
 
 
 def facts(name: str, caption: str, of: Mapping[str, Value], notes: Sequence[str] = ()) -> Table:

@@ -15,7 +15,7 @@ from layerwise.engine.words import in_words
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
-from layerwise.present.tables import Table, Value, significant
+from layerwise.present.tables import Table, Value, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
 from layerwise.reader.page.figures import display_name
 from layerwise.statistics.estimates import Estimate
@@ -176,10 +176,7 @@ def singular(units: str) -> str:
 
 def decimals(estimate: Estimate) -> int | None:
     """Return the decimals that show two digits of the interval's width; None without interval."""
-    width = estimate.high - estimate.low
-    if not math.isfinite(width) or width <= 0:
-        return None
-    return max(0, 1 - math.floor(math.log10(width)))
+    return interval_decimals(estimate.low, estimate.high)
 
 
 def written(value: float, places: int | None) -> str:

@@ -17,6 +17,7 @@ from layerwise.papers.fetching.upstream import pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.present.page import page
 from layerwise.present.pictures import read_figures
+from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.trace import methods_of
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import read_choices
@@ -34,6 +35,7 @@ def run(
     published: Place = Path("published"),
     templates: Place = Path("report/templates"),
     models: Place = Path("models.yaml"),
+    small: Place = FOLDER,
     params: Place = Path("params.yaml"),
 ) -> str:
     """Write OUT/index.html: one file that opens from disk and asks for nothing."""
@@ -49,6 +51,7 @@ def run(
     text = page(
         PAPERS, document, questions, drawn, numbers, pins, hashes, templates, control,
         methods=methods, names=names,
+        small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )  # fmt: skip
     write_text(out / "index.html", text)
     n_claims, n_figures = len(document["claims"]), len(drawn.pictures)

@@ -9,6 +9,7 @@ from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import read_figures
+from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import SECTIONS, read_choices
 
@@ -23,6 +24,7 @@ def run(
     params: Place = Path("params.yaml"),
     citation: Place = Path("CITATION.cff"),
     models: Place = Path("models.yaml"),
+    small: Place = FOLDER,
 ) -> str:
     """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
     n = write_source(
@@ -36,6 +38,7 @@ def run(
         citation,
         display_names(read_models(models)),
         out,
+        read_small_models(small, PAPERS.questions) if source == "published" else None,
     )
     return f"report, supplement and {n} figures in {out}"
 

@@ -1,0 +1,203 @@
+"""Small trained models measured on a CPU: what they answer, beside the papers' models.
+
+`examples/measured` holds a folder of result files for each, as `layerwise analyze` wrote them, with
+draws of random weights. They are no verdict on the papers' models.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layerwise.engine.questions.question import NEVER, NO, PUBLISHED, TOO_FEW, YES, Question
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json
+from layerwise.folders import CONTROL
+from layerwise.present.tables import interval_decimals, significant_decimals
+from layerwise.present.values import NOTHING, rounded
+
+FOLDER = Path("examples/measured")
+NUMERIC, INVERSION = "numeric", "category_inversion"  # the questions that the paragraph names
+WITHOUT_NUMERIC = "category_out/ground_truth_numeric"
+# What a model is called where the name of its checkpoint is too long for a column.
+SHORT = {
+    "SmolLM2-135M-Instruct-Q4_1": "SmolLM2-135M",
+    "gemma-3-270m-Q4_K_M": "Gemma 3 270M",
+}
+
+
+@dataclass(frozen=True)
+class SmallAnswer:
+    """An answer of a small model, asked as the papers asked.
+
+    Attributes:
+        low, high: the 95% interval; None where there is none.
+        drawn: the number in each draw of random weights.
+        same: how many of the draws give the same word.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    word: str
+    drawn: tuple[float, ...]
+    same: int
+
+    @property
+    def _places(self) -> int:
+        """Decimals that show two digits of the interval, or three of the number."""
+        places = None
+        if self.low is not None and self.high is not None:
+            places = interval_decimals(self.low, self.high)
+        return significant_decimals(self.value, 3) if places is None else places
+
+    @property
+    def number(self) -> str:
+        """The number with its interval."""
+        number = rounded(self.value, self._places)
+        if self.low is None or self.high is None:
+            return number
+        low, high = (rounded(end, self._places) for end in (self.low, self.high))
+        return f"{number} ({low} to {high})"
+
+    @property
+    def random(self) -> str:
+        """The range of the number in random weights."""
+        low, high = (rounded(end, self._places) for end in (min(self.drawn), max(self.drawn)))
+        return low if low == high else f"{low} to {high}"
+
+    @property
+    def text(self) -> str:
+        """Number, answer, and what random weights give."""
+        return f"{self.number}: {self.word}; random weights {self.random}"
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether some draw of random weights lies as far on the number's side of zero."""
+        sign = math.copysign(1.0, self.value)
+        return max(sign * value for value in self.drawn) >= abs(self.value)
+
+
+@dataclass(frozen=True)
+class SmallModel:
+    """What a small trained model answers.
+
+    Attributes:
+        name: of the checkpoint.
+        answers: by the name of the question.
+        r_without_numeric: r over the categories at the last layer without the numeric facts.
+    """
+
+    name: str
+    answers: Mapping[str, SmallAnswer]
+    r_without_numeric: float
+
+    @property
+    def short(self) -> str:
+        """The name as a column's heading has it."""
+        return SHORT.get(self.name, self.name)
+
+    @property
+    def n_shared(self) -> tuple[int, int]:
+        """How many answers every draw of random weights gives too, of those yes or no."""
+        decided = [answer for answer in self.answers.values() if answer.word in (YES, NO)]
+        return sum(answer.same == len(answer.drawn) for answer in decided), len(decided)
+
+
+@dataclass(frozen=True)
+class SmallRow:
+    """A question, and each small model's answer; None where a model was not asked."""
+
+    question: Question
+    answers: Sequence[SmallAnswer | None]
+
+    @property
+    def cells(self) -> list[str]:
+        """A text for each model."""
+        return [NOTHING if answer is None else answer.text for answer in self.answers]
+
+
+@dataclass(frozen=True)
+class SmallModels:
+    """The small models beside each other: `headings` over the `cells` of every row."""
+
+    models: Sequence[SmallModel]
+    rows: Sequence[SmallRow]
+
+    @property
+    def headings(self) -> list[str]:
+        """The models' names."""
+        return [model.short for model in self.models]
+
+    @property
+    def text(self) -> str:
+        """The paragraph on what they say."""
+        numeric = "; ".join(
+            f"{answer.number} in {model.short}, whose random weights give {answer.random}, "
+            f"{'as much' if answer.is_reached else 'less'}"
+            for model in self.models
+            for answer in [model.answers[NUMERIC]]
+        )
+        r = "; ".join(
+            f"{model.answers[INVERSION].value:+.3f} in {model.short}, "
+            f"{model.r_without_numeric:+.3f} without them"
+            for model in self.models
+        )
+        shared = "; ".join(
+            f"{same} of {n} in {model.short}"
+            for model in self.models
+            for same, n in [model.n_shared]
+        )
+        return (
+            f"{' and '.join(model.short for model in self.models)} were measured on a CPU, with "
+            "draws of random weights beside each. They are no verdict on the papers' models, which "
+            "are far larger; they show what the method says of trained weights. The asymmetry of "
+            f"the numeric facts is {numeric}. What random weights give comes from the statements "
+            "and not from training. The correlation over the six categories rests on these facts: "
+            f"{r}. Of the questions answered yes or no, every draw of random weights answers some "
+            "in the same way: "
+            f"{shared}."
+        )
+
+
+def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallModels:
+    """Return the small models that were measured, and a row for every question they answer.
+
+    Arguments:
+        folder: with a folder of result files for each, `FOLDER` of the repository.
+        questions: by name, in the papers' order.
+
+    Raises:
+        LayerwiseError: if no model is there.
+    """
+    models = [_read_model(path.parent) for path in sorted(folder.glob("*/layers.json"))]
+    if not models:
+        raise LayerwiseError(
+            f"{folder}: must hold a folder of result files for each small model, found none; "
+            "measure them as its README says"
+        )
+    rows = [
+        SmallRow(question, [model.answers.get(name) for model in models])
+        for name, question in questions.items()
+        if any(name in model.answers for model in models)
+    ]
+    return SmallModels(models, rows)
+
+
+def _read_model(folder: Path) -> SmallModel:
+    rows = read_json(folder / "sensitivity.json")["rows"]
+    control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")["answers"]
+    answers = {}
+    for row in rows:
+        if row["choice"] == PUBLISHED:
+            drawn = control[row["question"]]
+            same = 0 if row["word"] in (TOO_FEW, NEVER) else drawn["same"]
+            ends = row["value"], row["low"], row["high"]
+            answers[row["question"]] = SmallAnswer(*ends, row["word"], tuple(drawn["drawn"]), same)
+    (without,) = (
+        row["value"]
+        for row in rows
+        if (row["question"], row["choice"]) == (INVERSION, WITHOUT_NUMERIC)
+    )
+    return SmallModel(read_json(folder / "layers.json")["model"], answers, without)
