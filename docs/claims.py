@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from layerwise.engine.stored import Stored
-from layerwise.engine.tally import tally, tally_sentence
+from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import FALLS, VERDICTS, count_verdicts
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
@@ -162,7 +162,7 @@ def front(document: dict) -> list[Line]:
 
 def counts(document: dict) -> str:
     """How many claims there are, by what they were compared with."""
-    return tally_sentence(tally(document["claims"]))
+    return tally_sentence(document["claims"])
 
 
 def bold_answer(document: dict) -> str:

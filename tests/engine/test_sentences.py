@@ -1,6 +1,7 @@
 """The papers' sentences as data: printed tests, upstream's files; and what is claimed of us."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,9 +12,7 @@ from judged import analysed
 from layerwise.engine.claims import read_ledger
 from layerwise.engine.findings import findings
 from layerwise.engine.published import Published
-from layerwise.engine.tally import KINDS as TALLIED
-from layerwise.engine.tally import tally, tally_sentence
-from layerwise.engine.verdicts import VERDICTS
+from layerwise.engine.tally import Totals, tally_sentence, totals
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, of_rank_sum
 from layerwise.papers.shared.published import read_published
@@ -118,20 +117,14 @@ def test_a_sentence_falls_with_the_numbers_that_it_is_about(root, numbers):
 # --- what is claimed of this work ---------------------------------------------------------------
 
 
-def test_every_verdict_is_of_one_kind():
-    listed = [verdict for verdicts in TALLIED.values() for verdict in verdicts]
-    assert sorted(listed) == sorted(VERDICTS)
-
-
-def test_the_tally_counts_every_claim_once():
-    verdicts = ["agrees", "agrees", "differs", "follows", "declared", "needs weights"]
-    kinds = tally([record(f"p1.{n}", verdict=word) for n, word in enumerate(verdicts)])
-    assert [kind.n for kind in kinds] == [3, 1, 1, 1]
-    assert tally_sentence(kinds) == (
-        "Of 6 claims, 3 are recomputed from lower-level values and compared (2 agree, 1 differ); "
-        "1 are roundings or copies of a stored number; "
-        "1 need the models' weights; 1 have no value to compare."
-    )
+def test_totals_count_each_kind_of_document_apart():
+    verdicts = ["agrees", "reproduced", "differs", "follows", "contradicted", "declared"]
+    records = [record(f"p1.{n}", verdict=word) for n, word in enumerate(verdicts)]
+    records += [record("p1.n", verdict="differs", document="notebook")]
+    papers = Totals(n=6, compared=3, agree=2, differ=1, contradicted=1, copies=1)
+    assert totals(records) == {"paper": papers, "notebook": Totals(1, 1, 0, 1, 0, 0)}
+    numbers = re.findall(r"\d+", tally_sentence(records))
+    assert [*map(int, numbers)] == [6, 3, 2, 1, 1, 1, 0, 1, 0]
 
 
 # --- findings by weight -------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def test_the_stage_writes_all_figures_or_nothing(
     shutil.copy(claims, few_claims)
     note_statistics(few_claims, few)
     said = stage.run("published", few, few_claims, out, MODELS)
-    assert said.startswith(f"4 figures in {out}\n  without question_word_parity: no number")
+    assert said.startswith(f"4 figures in {out}\n  without question_calibration: no number")
     index = read_json(out / INDEX)
     found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
     assert list(found) == ["overview", "agreement", "bins", "depth_gain"]

@@ -391,18 +391,17 @@ def test_a_search_begins_with_the_abstract(results):
     """Then text and tables, figures, notebooks, files; the print first that is the very number."""
     hits = list_claims("published", results, search="-0.17")
     assert hits[0]["id"] == "p2.abstract.late_range_weak"
-    exact = [place_rank(one["where"]) for one in hits if str(one["published"]) == "-0.17"]
+    exact = [place_rank(one) for one in hits if str(one["published"]) == "-0.17"]
     assert exact == sorted(exact)
-    places = {
-        0: ["abstract"],
-        1: ["results 4.2", "table 2"],
-        2: ["figure 3, caption"],
-        3: ["Llama notebook, cell 3", "trace script"],
-        4: ["supplement, page", "consolidated table", "notebook 001, saved results"],
-    }
-    assert {rank: {place_rank(one) for one in of} for rank, of in places.items()} == {
-        rank: {rank} for rank in places
-    }
+    made = claim_records.record
+    ranked = [
+        made("p1.a", where="abstract; figure 1"),
+        made("p1.b", where="table 2; figure 1"),
+        made("p1.c", where="figure 3, caption"),
+        made("p1.d", where="abstract", document="notebook"),
+        made("p1.e", where="figure 1", document="supplement"),
+    ]
+    assert [place_rank(record) for record in ranked] == [0, 1, 2, 3, 4]
 
 
 def test_a_search_keeps_numbers_apart():

@@ -182,7 +182,7 @@ class _Member(dict[str, Any]):
 
 
 def read_ledger(folder: Path, published: Published) -> list[Claim]:
-    """Every claim of `claims/paper*/*.yaml`, in order.
+    """Return every claim of `claims/paper*/*.yaml`, in order.
 
     Raises:
         LayerwiseError: naming file and claim for an unknown field, kind or set, a template that
@@ -235,15 +235,15 @@ def _require_members(further: Iterable[str], claims: Sequence[Claim]) -> None:
 
 
 def _combinations(sets: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, _Member]]:
-    """Every choice of members; those of a later variable may hang on an earlier one's."""
-    found: list[dict[str, _Member]] = [{}]
+    """Return every choice of members; a later variable's may depend on an earlier one's."""
+    choices: list[dict[str, _Member]] = [{}]
     for variable, source in wanted.items():
-        found = [
+        choices = [
             {**chosen, variable: member}
-            for chosen in found
+            for chosen in choices
             for member in _members(variable, source, sets, chosen)
         ]
-    return found
+    return choices
 
 
 def _members(
@@ -274,7 +274,7 @@ def _members(
 
 
 def _filled(template: Any, variables: Mapping[str, _Member]) -> Any:
-    """Every text in it, keys too, with the members' names and attributes."""
+    """Fill every text of a template, keys too, with the members' names and attributes."""
     if isinstance(template, str):
         try:
             return template.format(**variables)
@@ -308,16 +308,16 @@ def _claim(
         )
     apart = ("for", "printed", "also", "quote", "against")
     given = {k: v for k, v in entry.items() if k not in apart and v is not None}
-    found = {"source_file": file, "source_key": key, **_filled(given, variables)}
-    places = found.get("where", "")
-    further = entry.get("also", {}).get(found["id"], [])
-    found["where"] = "; ".join([*([places] if isinstance(places, str) else places), *further])
-    found["quantity"] = in_words(found.get("quantity", ""))
-    if isinstance(found.get("decimals"), str):  # of a template
-        found["decimals"] = _number_or_text(found["decimals"])
+    fields = {"source_file": file, "source_key": key, **_filled(given, variables)}
+    places = fields.get("where", "")
+    further = entry.get("also", {}).get(fields["id"], [])
+    fields["where"] = "; ".join([*([places] if isinstance(places, str) else places), *further])
+    fields["quantity"] = in_words(fields.get("quantity", ""))
+    if isinstance(fields.get("decimals"), str):  # of a template
+        fields["decimals"] = _number_or_text(fields["decimals"])
     tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]
     if tolerances:
-        found["tolerance"] = tolerances[0]
+        fields["tolerance"] = tolerances[0]
     if ("against" in entry) != ("quote" in entry):
         raise LayerwiseError(
             "a denied statement has its words in `quote` and what denies them in `against`, found "
@@ -325,28 +325,28 @@ def _claim(
         )
     own = {k: v for k, v in ledger["document"].items() if k in ("file", "commit")}
     denials = _filled(entry.get("against", []), variables)
-    found["against"] = [
+    fields["against"] = [
         _said_by(denial, published) if isinstance(denial, str) else _quote(denial, own)
         for denial in denials
     ]
     if "quote" in entry:
-        found["quote"] = _quote(_filled(entry["quote"], variables), own)
-    for selected in (found.get("statistic"), *found.get("readings", {}).values()):
+        fields["quote"] = _quote(_filled(entry["quote"], variables), own)
+    for selected in (fields.get("statistic"), *fields.get("readings", {}).values()):
         if selected is not None:
             statistic_parts(selected)
     kind = ledger["document"]["kind"]
-    return Claim(**found, paper=ledger["paper"], document=kind, printed=printed)
+    return Claim(**fields, paper=ledger["paper"], document=kind, printed=printed)
 
 
 def _quote(filled: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """A quotation with its file, the document's own by default; its line, if text, as a number."""
+    """Return a quotation with its file, by default the document's own, and its line as a number."""
     place = own if "file" not in filled else {}
     line = filled.get("line")
     return {**place, **filled, "line": _number_or_text(line) if isinstance(line, str) else line}
 
 
 def _said_by(place: str, published: Published) -> str:
-    """What denies a statement, with what stands there if it is a published label."""
+    """Return what denies a statement, with what stands there if it is a published label."""
     file, at_pointer, key = place.partition("#")
     return f"{file} has {published[file, key]} at {key}" if at_pointer else place
 
@@ -354,7 +354,7 @@ def _said_by(place: str, published: Published) -> str:
 def _printed(
     printed: Any, variables: dict[str, _Member], published: Published
 ) -> tuple[Printed, str | None, str | None]:
-    """The value in print, and the published file and key it stands in."""
+    """Return the value in print, and the published file and key it stands in."""
     if isinstance(printed, dict) and "cells" in printed:
         require_shape("printed", Table, printed)
         printed = _cell(printed["by"], printed["cells"], variables)
@@ -380,7 +380,7 @@ def _printed(
 
 
 def _cell(by: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:
-    """The cell of a table: nested mappings, one level per variable."""
+    """Return the cell of a table: nested mappings, one level per variable."""
     for variable in by:
         name = variables[variable].name if variable in variables else None
         if not isinstance(cells, dict) or name not in cells:
@@ -400,7 +400,7 @@ def _number_or_text(text: str) -> Value:
 
 
 def statistic_parts(statistic: str) -> tuple[str, str, str]:
-    """Analysis, document and JSON Pointer of analysis:document:/pointer."""
+    """Return analysis, document and JSON Pointer of analysis:document:/pointer."""
     parts = statistic.split(":", 2)
     if len(parts) != 3 or not parts[2].startswith(pointer("")):
         raise LayerwiseError(

@@ -1,6 +1,8 @@
-"""What does not follow, as facts: `claims/findings.yaml` says which claims are one fact, what gives
-what is printed (and among how many alternatives that was found), and what it means for the
-argument; the numbers come from the records.
+"""Findings: the facts that do not stand.
+
+`claims/findings.yaml` says which claims are one fact, what gives the printed value (and among how
+many alternatives that was found), and what it means for the argument; the numbers come from the
+records.
 """
 
 import math
@@ -99,7 +101,7 @@ def findings(
     *,
     argued: bool = True,
 ) -> list[Finding]:
-    """One per fact; by weight, then by the headline that they touch, then as the entries stand.
+    """Return a finding per fact, by weight, then by the headline touched, then as entries stand.
 
     An entry none of whose claims falls is no finding, unless it is a caveat. What falls and has no
     entry is a finding of weight 2, one for every quantity of a paper.
@@ -110,14 +112,14 @@ def findings(
         argued: the numbers are those in print, so that what follows from them can be said.
     """
     known = {record["id"]: record for record in records}
-    found, listed = [], set()
+    facts, listed = [], set()
     for entry in entries:
         with of_entry("finding", entry):
             touched = named_and_matching(entry, known)
             listed |= {record["id"] for record in touched}
             falling = [record for record in touched if record["verdict"] in FALLS]
             if falling or entry.get("caveat"):
-                found.append(_finding(entry, touched, (falling or touched)[0], known, argued))
+                facts.append(_finding(entry, touched, (falling or touched)[0], known, argued))
     rest: dict[tuple[int, str], list[Record]] = {}
     for record in records:
         if record["verdict"] in FALLS and record["id"] not in listed:
@@ -126,23 +128,23 @@ def findings(
         first = {"id": group[0]["id"], "claims": {"claim": group[0]["id"]}, "weight": 2}
         title = f"{group[0]['quantity']}: {{claim}}, not {{claim.printed}}."
         try:
-            found.append(_finding({**first, "title": title}, group, group[0], known, argued))
+            facts.append(_finding({**first, "title": title}, group, group[0], known, argued))
         except LayerwiseError as error:
             raise LayerwiseError(f"claim {first['id']}: {error}; analyse again") from None
     places = {headline: place for place, headline in enumerate(order)}
     return sorted(
-        found,
-        key=lambda one: (ORDER.index(one.weight), places.get(one.headline or "", len(places))),
+        facts,
+        key=lambda fact: (ORDER.index(fact.weight), places.get(fact.headline or "", len(places))),
     )
 
 
 def read_findings(folder: Path) -> list[dict[str, Any]]:
-    """The entries of `findings.yaml` of the ledger's folder."""
+    """Return the entries of `findings.yaml` of the ledger's folder."""
     return read_entries(folder / "findings.yaml", Asked, optional=True)
 
 
 def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:
-    """What gives the printed value, with the alternatives that it was found among."""
+    """Say what gives the printed value, and among which alternatives it was found."""
     given = [name for name in ("gives", "among", "tried") if entry.get(name)]
     if not given:
         return ""

@@ -1,4 +1,4 @@
-"""What is claimed of this work itself: how many claims were compared, and with what."""
+"""Totals: how many claims were compared, and how they fare."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,6 @@ from layerwise.engine.verdicts import (
     NO_NOISE,
     STANDING,
     TOO_NOISY,
-    VERDICTS,
     count_verdicts,
 )
 
@@ -22,23 +21,6 @@ Record = Mapping[str, Any]
 ABSTRACT = "abstract"
 PLACES = (ABSTRACT, *DOCUMENT_KINDS)  # the abstract apart from the rest of the paper
 FAR = 0.1  # relative difference, from which on a number is another one and no rounding
-
-# Every verdict is of one kind. Only a recomputed number confirms a method; a rounding or a copy of
-# what is stored does not.
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "are recomputed from lower-level values and compared": (
-        "agrees",
-        "reproduced",
-        AS_RANDOM,
-        "differs",
-    ),
-    "are measured, but not distinguishable from noise or chance": (TOO_NOISY, NO_NOISE, NO_CONTROL),
-    "are roundings or copies of a stored number": ("follows", "same number"),
-    "need the models' weights": ("needs weights", "not measured"),
-    "have no value to compare": ("contradicted", "not checkable", "declared"),
-}
-
-
 # Verdicts that say the same of a printed value, for who counts them by place.
 ALIKE: Mapping[str, tuple[str, ...]] = {
     "agrees": ("agrees", "reproduced"),
@@ -50,38 +32,6 @@ ALIKE: Mapping[str, tuple[str, ...]] = {
     "needs the weights": ("needs weights", "not measured"),
     "nothing to compare": ("not checkable", "declared"),
 }
-# How a sentence says that claims have a verdict, where the verdict's own word does not fit.
-SAID = {
-    "agrees": "agree",
-    "reproduced": "are reproduced",
-    AS_RANDOM: "are reproduced by random weights as well",
-    "differs": "differ",
-    "follows": "roundings",
-    "same number": "copies",
-    "contradicted": "contradicted by what is published",
-    "declared": "settings",
-}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Claims of one kind: what they are, how many, and how many of each verdict."""
-
-    says: str
-    n: int
-    verdicts: dict[str, int]
-
-
-def tally(records: Iterable[Record]) -> list[Kind]:
-    """The judged claims by kind, in the order of `KINDS`; what has no claims is left out."""
-    counts = Counter(record["verdict"] for record in records)
-    kinds = []
-    for says, verdicts in KINDS.items():
-        found = {verdict: counts[verdict] for verdict in VERDICTS if verdict in verdicts}
-        found = {verdict: n for verdict, n in found.items() if n}
-        if found:
-            kinds.append(Kind(says, sum(found.values()), found))
-    return kinds
 
 
 @dataclass(frozen=True)
@@ -104,7 +54,7 @@ class Totals:
 
 
 def totals(records: Iterable[Record]) -> dict[DocumentKind, Totals]:
-    """The totals of the papers, then those of the supplements and of the notebooks."""
+    """Return the totals of the papers, then of the supplements and of the notebooks."""
     counts = count_verdicts(records, lambda record: record["document"])
     return {kind: _totals(counts[kind]) for kind in DOCUMENT_KINDS if kind in counts}
 
@@ -117,40 +67,53 @@ def _totals(verdicts: Counter[str]) -> Totals:
 
 
 def count_by(records: Iterable[Record], key: Callable[[Record], str | None]) -> Counter[str | None]:
-    """How many claims each group has."""
+    """Count the claims of each group."""
     return Counter(map(key, records))
 
 
 def graded(headlines: Iterable[Record]) -> Counter[str]:
-    """How many central claims were given each grade."""
+    """Count the central claims of each grade."""
     return Counter(headline["grade"] for headline in headlines)
 
 
 def in_short(records: Sequence[Record], headlines: Iterable[Record]) -> dict[str, int]:
-    """The few counts that DVC's tables of metrics have room for.
+    """Return the few counts of the papers' claims that DVC's tables of metrics have room for.
 
     None is called like a dependency of a stage, `claims` for one: `dvc exp show` has a column for
     each of both, and of two with one name it loses both.
     """
-    verdicts = Counter(record["verdict"] for record in records)
+    papers = totals(records).get("paper", Totals(0, 0, 0, 0, 0, 0))
     grades = graded(headlines)
     return {
-        "all claims": len(records),
-        "agree": verdicts["agrees"] + verdicts["reproduced"],
-        "differ": verdicts["differs"],
+        "claims of the papers": papers.n,
+        "agree": papers.agree,
+        "differ": papers.differ,
+        "contradicted": papers.contradicted,
         "central stand": grades[STANDS],
         "central fall": grades[NOT],
     }
 
 
-def tally_sentence(kinds: Sequence[Kind]) -> str:
-    """All kinds in one sentence, as README, report and page say it."""
-    parts = []
-    for kind in kinds:
-        found = [f"{n:,} {SAID.get(verdict, verdict)}" for verdict, n in kind.verdicts.items()]
-        beside = f" ({', '.join(found)})" if len(found) > 1 else ""
-        parts.append(f"{kind.n:,} {kind.says}{beside}")
-    return f"Of {sum(kind.n for kind in kinds):,} claims, {'; '.join(parts)}."
+def tally_sentence(records: Iterable[Record]) -> str:
+    """Say the totals as README, report and page do: the papers', then what stands beside them."""
+    counts = totals(records)
+    sentences = []
+    if papers := counts.pop("paper", None):
+        sentences.append(
+            f"Of {papers.n:,} claims of the papers, {papers.compared:,} are recomputed and "
+            f"compared: {papers.agree:,} agree, {papers.differ:,} differ. "
+            f"{papers.contradicted:,} more are contradicted by what is published; the others are "
+            "roundings or copies of a stored number, need the models' weights, or have no value "
+            "to compare."
+        )
+    beside = [
+        f"{kind}s, {total.n:,} claims ({total.agree:,} agree, {total.differ:,} differ, "
+        f"{total.contradicted:,} contradicted)"
+        for kind, total in counts.items()
+    ]
+    if beside:
+        sentences.append(f"Counted apart: {'; '.join(beside)}.")
+    return " ".join(sentences)
 
 
 # --- by place -------------------------------------------------------------------------------------

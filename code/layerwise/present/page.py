@@ -148,7 +148,7 @@ def page(
 def shown(record: Record, source: str) -> View:
     """A record as the page shows it."""
     compared = {"compared": tolerance_used(record, source)}
-    return view(record) | compared | {"rank": place_rank(record["where"])}
+    return view(record) | compared | {"rank": place_rank(record)}
 
 
 def claims_of(headline: Mapping[str, Any]) -> list[str]:

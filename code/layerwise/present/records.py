@@ -7,7 +7,7 @@ from typing import Any
 from layerwise.engine.findings import relative_difference
 from layerwise.engine.headlines import GRADES
 from layerwise.engine.sentences import NOTHING
-from layerwise.engine.tally import tally, tally_sentence
+from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, named
 from layerwise.present.strip import FAILS, HOLDS, IN_PART, MARKS, OPEN
@@ -39,7 +39,7 @@ def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[
         "random": random,
         "again": AGAIN[document["source"]],
         "answer": answer(document["headlines"]),
-        "tally": tally_sentence(tally(document["claims"])),
+        "tally": tally_sentence(document["claims"]),
         "grades": grades(document["headlines"]),
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
         "no_value": NOTHING,

@@ -27,12 +27,6 @@ PLAIN = (
     (r"\b(table|figure|section|appendix|equation) ([a-z]?\d+(?:\.\d+)*)", "$1~$2~"),
 )
 FIRST = ("place", "published")
-# What a place is of, by a word in it; all else is the paper's text, or one of its tables.
-FILES = (
-    r"\b(files?|saved|supplement|pages?|csv|consolidated|phase summary|map of artifacts|draft)\b"
-)
-NOTEBOOKS = r"\b(notebooks?|scripts?|investigation)\b"
-FIGURES = r"\bfigures?\b"
 REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "cause", "file")
 
 
@@ -44,17 +38,16 @@ def found(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
         for record, one in zip(records, map(view, records), strict=True)
         if all(word in searchable_text(one, FIRST + REST) for word in words)
     ]
-    ranked = sorted(hits, key=lambda hit: (not hit[0], place_rank(hit[1]["where"])))
+    ranked = sorted(hits, key=lambda hit: (not hit[0], place_rank(hit[1])))
     return [record for _, record in ranked]
 
 
-def place_rank(where: str) -> int:
-    """Where a reader expects a number: abstract, text and tables, figures, notebooks, files."""
-    text = where.lower()
-    if text.startswith("abstract"):
-        return 0
-    kinds = (FILES, NOTEBOOKS, FIGURES)
-    return next((4 - n for n, kind in enumerate(kinds) if re.search(kind, text)), 1)
+def place_rank(record: Mapping[str, Any]) -> int:
+    """Where a reader expects a number: abstract, text and tables, figures, notebooks, the rest."""
+    first = record["where"].partition(";")[0].lower()
+    if record["document"] != "paper":
+        return 3 if record["document"] == "notebook" else 4
+    return 0 if first.startswith("abstract") else 2 if "figure" in first else 1
 
 
 def searchable_text(one: Mapping[str, Any], fields: Sequence[str]) -> str:

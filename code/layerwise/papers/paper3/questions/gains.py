@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -386,27 +387,59 @@ Models = Mapping[str, Model]
 Number = Callable[[Model], float]
 
 
-def without_each(found: Models, of: Callable[[Models], Estimate]) -> dict[str, Function]:
+Select = Callable[[Evidence], Models]
+LEAVE_OUT: Mapping[str, Any] = {"leave_out": True}
+
+
+def rules_over(
+    estimate: Callable[..., Estimate], models: Select, choices: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Function]:
+    """A rule per choice, from one estimate over models.
+
+    Arguments:
+        estimate: of models by name, with options.
+        models: which models, where a choice names no others.
+        choices: {choice: options of the estimate}; the option `models` selects other models, and
+            `LEAVE_OUT` leaves each of them out in turn.
+    """
+
+    def rule(options: Mapping[str, Any], evidence: Evidence) -> Any:
+        given = {name: value for name, value in options.items() if name != "models"}
+        chosen = options.get("models", models)(evidence)
+        if given.pop("leave_out", False):
+            return without_each(chosen, partial(estimate, **given))
+        return estimate(chosen, **given)
+
+    return {choice: partial(rule, options) for choice, options in choices.items()}
+
+
+def without_each(models: Models, estimate: Callable[[Models], Estimate]) -> dict[str, Function]:
     """An estimate without each model in turn."""
 
     def without(left_out: str) -> Estimate:
-        return of({name: m for name, m in found.items() if name != left_out})
+        return estimate({name: model for name, model in models.items() if name != left_out})
 
-    return {name: partial(without, name) for name in found}
+    return {name: partial(without, name) for name in models}
 
 
 def mean_gain(m: Model) -> float:
     return gain(m.entry)
 
 
-def r_of_depth(found: Models, of: Number = mean_gain, n_tests: int = 1) -> Estimate:
-    x, y = depths_and(found, of)
-    return of_series(x, y, "models", family_level(n_tests))
+def mean_final_gain(model: Model) -> float:
+    """The mean gain after the final norm."""
+    return final_gain(model.entry)
 
 
-def depths_and(found: Models, of: Number) -> tuple[np.ndarray, np.ndarray]:
-    depths = np.array([float(m.depth) for m in found.values()])
-    return depths, np.array([of(m) for m in found.values()])
+def r_of_depth(
+    models: Models, *, gain_of: Number = mean_gain, n_tests: int = 1, ranks: bool = False
+) -> Estimate:
+    """r of depth and gain over models, or Spearman's."""
+    depths = np.array([float(model.depth) for model in models.values()])
+    gains = np.array([gain_of(model) for model in models.values()])
+    if ranks:
+        return of_rank_series(depths, gains, "models")
+    return of_series(depths, gains, "models", family_level(n_tests))
 
 
 DEPTH_GAIN = Question(
@@ -416,14 +449,18 @@ DEPTH_GAIN = Question(
     "r of depth and mean gain",
     "models",
     over_models,
-    {
-        PUBLISHED: lambda e: r_of_depth(swept(e)),
-        "model_out": lambda e: without_each(swept(e), r_of_depth),
-        "spearman": lambda e: of_rank_series(*depths_and(swept(e), mean_gain), "models"),
-        "laws_at_once": lambda e: r_of_depth(swept(e), n_tests=N_LAWS),
-        "final_norm": lambda e: r_of_depth(swept(e), lambda m: final_gain(m.entry)),
-        "inner_blocks": lambda e: r_of_depth(swept(e), inner_mean),
-    },
+    rules_over(
+        r_of_depth,
+        swept,
+        {
+            PUBLISHED: {},
+            "model_out": LEAVE_OUT,
+            "spearman": {"ranks": True},
+            "laws_at_once": {"n_tests": N_LAWS},
+            "final_norm": {"gain_of": mean_final_gain},
+            "inner_blocks": {"gain_of": inner_mean},
+        },
+    ),
     Range(below=0.0),
     OF_R,
 )
@@ -434,10 +471,7 @@ DEPTH_GAIN_OF_SURVEY = Question(
     "r of depth and mean gain",
     "models",
     over_models,
-    {
-        PUBLISHED: lambda e: r_of_depth(hunted(e)),
-        "pooled": lambda e: r_of_depth(pooled(e)),
-    },
+    rules_over(r_of_depth, hunted, {PUBLISHED: {}, "pooled": {"models": pooled}}),
     Range(below=0.0),
     OF_R,
 )
@@ -539,6 +573,16 @@ def share(found: Iterable[Model], *, damping: bool, reading: str = "penultimate"
     return of_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
 
 
+def share_that_damps(models: Models, reading: str = "penultimate") -> Estimate:
+    """Share of EleutherAI's models that damp."""
+    return share(split(models)[0], damping=True, reading=reading)
+
+
+def share_that_expands(models: Models, reading: str = "penultimate") -> Estimate:
+    """Share of the other labs' models that expand."""
+    return share(split(models)[1], damping=False, reading=reading)
+
+
 HERITAGE = (
     Question(
         "heritage",
@@ -548,12 +592,17 @@ HERITAGE = (
         "models",
         over_models,
         {
-            PUBLISHED: lambda e: fisher(hunted(e)),
-            "pooled": lambda e: fisher(pooled(e)),
+            **rules_over(fisher, hunted, {PUBLISHED: {}, "pooled": {"models": pooled}}),
             "with_gpt2": with_gpt2,
-            "final_norm": lambda e: fisher(hunted(e), "final_norm"),
-            "laws_at_once": lambda e: fisher(hunted(e), n_tests=N_LAWS),
-            "model_out": lambda e: without_each(hunted(e), fisher),
+            **rules_over(
+                fisher,
+                hunted,
+                {
+                    "final_norm": {"reading": "final_norm"},
+                    "laws_at_once": {"n_tests": N_LAWS},
+                    "model_out": LEAVE_OUT,
+                },
+            ),
         },
         Range(below=ALPHA),
         against=Range(above=2 - ALPHA),
@@ -565,12 +614,16 @@ HERITAGE = (
         "difference of the mean gains",
         "models",
         over_models,
-        {
-            PUBLISHED: lambda e: difference(hunted(e)),
-            "pooled": lambda e: difference(pooled(e)),
-            "laws_at_once": lambda e: difference(hunted(e), N_LAWS),
-            "model_out": lambda e: without_each(hunted(e), difference),
-        },
+        rules_over(
+            difference,
+            hunted,
+            {
+                PUBLISHED: {},
+                "pooled": {"models": pooled},
+                "laws_at_once": {"n_tests": N_LAWS},
+                "model_out": LEAVE_OUT,
+            },
+        ),
         Range(below=0.0),
         OF_MEAN,
     ),
@@ -581,12 +634,16 @@ HERITAGE = (
         "share of EleutherAI's models that damp",
         "models",
         over_models,
-        {
-            PUBLISHED: lambda e: share(split(hunted(e))[0], damping=True),
-            "family": lambda e: share(swept(e).values(), damping=True),
-            "pooled": lambda e: share(split(pooled(e))[0], damping=True),
-            "final_norm": lambda e: share(split(hunted(e))[0], damping=True, reading="final_norm"),
-        },
+        rules_over(
+            share_that_damps,
+            hunted,
+            {
+                PUBLISHED: {},
+                "family": {"models": swept},
+                "pooled": {"models": pooled},
+                "final_norm": {"reading": "final_norm"},
+            },
+        ),
         Range(above=MAJORITY),
         fewest=FOR_MAJORITY,
     ),
@@ -597,10 +654,11 @@ HERITAGE = (
         "share of the others that expand",
         "models",
         over_models,
-        {
-            PUBLISHED: lambda e: share(split(hunted(e))[1], damping=False),
-            "final_norm": lambda e: share(split(hunted(e))[1], damping=False, reading="final_norm"),
-        },
+        rules_over(
+            share_that_expands,
+            hunted,
+            {PUBLISHED: {}, "final_norm": {"reading": "final_norm"}},
+        ),
         Range(above=MAJORITY),
         fewest=FOR_MAJORITY,
     ),
@@ -630,13 +688,17 @@ CROWDING = (
         "Fisher's p (2 less p, where it leans the other way)",
         "models",
         over_models,
-        {
-            PUBLISHED: lambda e: by_density(hunted(e)),
-            "family": lambda e: by_density(swept(e)),
-            "pooled": lambda e: by_density(pooled(e)),
-            "final_norm": lambda e: by_density(hunted(e), "final_norm"),
-            "model_out": lambda e: without_each(hunted(e), by_density),
-        },
+        rules_over(
+            by_density,
+            hunted,
+            {
+                PUBLISHED: {},
+                "family": {"models": swept},
+                "pooled": {"models": pooled},
+                "final_norm": {"reading": "final_norm"},
+                "model_out": LEAVE_OUT,
+            },
+        ),
         Range(below=ALPHA),
         against=Range(above=2 - ALPHA),
     ),
@@ -647,12 +709,16 @@ CROWDING = (
         "r of head density and mean gain",
         "models",
         over_models,
-        {
-            PUBLISHED: lambda e: r_of_density(swept(e)),
-            "hunt": lambda e: r_of_density(hunted(e)),
-            "pooled": lambda e: r_of_density(pooled(e)),
-            "model_out": lambda e: without_each(swept(e), r_of_density),
-        },
+        rules_over(
+            r_of_density,
+            swept,
+            {
+                PUBLISHED: {},
+                "hunt": {"models": hunted},
+                "pooled": {"models": pooled},
+                "model_out": LEAVE_OUT,
+            },
+        ),
         Range(below=0.0),
         OF_R,
     ),
@@ -685,7 +751,6 @@ def dense(m: Model) -> float:
 
 
 def hierarchy(name: str, says: str, number: str, first: Number, second: Number) -> Question:
-    of = partial(stronger, first=first, second=second)
     return Question(
         name,
         3,
@@ -693,11 +758,11 @@ def hierarchy(name: str, says: str, number: str, first: Number, second: Number) 
         number,
         "models",
         over_models,
-        {
-            PUBLISHED: lambda e: of(hunted(e)),
-            "pooled": lambda e: of(pooled(e)),
-            "model_out": lambda e: without_each(hunted(e), of),
-        },
+        rules_over(
+            partial(stronger, first=first, second=second),
+            hunted,
+            {PUBLISHED: {}, "pooled": {"models": pooled}, "model_out": LEAVE_OUT},
+        ),
         Range(above=0.0),
     )
 
