@@ -65,8 +65,10 @@ def require_exact(device: str) -> None:
 def _float32_parts() -> dict[str, Any]:
     """What has a precision of float32 of its own, by the name of its part of `torch.backends`."""
     backends: Any = torch.backends
-    names = ("cuda.matmul", *("cudnn", "cudnn.conv", "cudnn.rnn"))
-    names += ("mkldnn", "mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn")
+    names = (
+        *("cuda.matmul", "cudnn", "cudnn.conv", "cudnn.rnn"),
+        *("mkldnn", "mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn"),
+    )
     return {"all": backends} | {name: operator.attrgetter(name)(backends) for name in names}
 
 
