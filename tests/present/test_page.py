@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from claim_records import SVG, folders, headline, hostile_claims, judged, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise.engine.findings import relative_difference
-from layerwise.engine.records import hashes_judged_from, read_judged
+from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
 from layerwise.engine.sentences import Said
 from layerwise.engine.verdicts import AS_RANDOM, VERDICTS
@@ -315,7 +315,7 @@ def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Pat
     failed = {"gpt2": {"reasons": {"sweep": "out of memory", "h4": "out of memory"}, "claims": 7}}
     document |= {"runs": {"pythia-70m/sweep": how}, "inputs": {"measured.json": "c" * 64}}
     document |= {"failed": failed, "left_out": {}}
-    made.claims.write_text(json.dumps(document))
+    write_json(made.claims, sealed(document))
     page = Page(built(made, "measured"))
     assert page.data["claims"][0]["runs"] == ["pythia-70m/sweep"]
     assert page.data["runs"]["pythia-70m/sweep"].startswith("dtype float16, device H100, driver 58")
