@@ -1,6 +1,5 @@
 """Judged claims made up for tests, and the folders that a page is made of."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from layerwise.engine.published import HEADER, TYPED
-from layerwise.engine.records import hashes_of
+from layerwise.engine.records import hashes_of, sealed
 from layerwise.files import read_json, write_json
 from layerwise.papers.fetching.upstream import DATA_FILES
 from layerwise.papers.shared.names.result_files import LAYERS, TABLES
@@ -71,12 +70,12 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "judged_from": {},
     }
     lists = ("headlines", "findings", "story", "strip", "stored")
-    return document | {name: [] for name in lists} | {"claims": records} | fields
+    return sealed(document | {name: [] for name in lists} | {"claims": records} | fields)
 
 
 def note_statistics(claims: Path, folder: Path) -> None:
     """Say that the claims were judged by what the folder holds now."""
-    write_json(claims, read_json(claims) | {"statistics": hashes_of(folder)})
+    write_json(claims, sealed(read_json(claims) | {"statistics": hashes_of(folder)}))
 
 
 SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
@@ -133,6 +132,6 @@ def folders(
     for analysis in ("layers", "pairs"):
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "questions.json", {"documents": {}})
-    document = judged(records, source, inputs={LAYERS: "a" * 64}, headlines=list(headlines))
-    made.claims.write_text(json.dumps(document | {"statistics": hashes_of(made.statistics)}))
+    behind = {"inputs": {LAYERS: "a" * 64}, "statistics": hashes_of(made.statistics)}
+    write_json(made.claims, judged(records, source, headlines=list(headlines), **behind))
     return made

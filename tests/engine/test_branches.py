@@ -1,5 +1,7 @@
 """Every sentence on a central claim, said and unsaid: also what today's numbers do not say.
 
+Of the headlines, the story and the strip.
+
 Each condition is met by moving the values that it names, one part after the other; then each part
 is broken again. So no sentence fails when its turn comes, and none outlives a number it speaks of.
 """
@@ -12,16 +14,19 @@ from layerwise.engine import conditions
 from layerwise.engine.headlines import GRADES, headlines, read_headlines
 from layerwise.engine.sentences import Said, Value, values_of
 from layerwise.engine.story import read_story
+from layerwise.engine.strip import read_strip
 
 WORDS = ("yes", "no", "undecided", "too few", "cannot be answered")
 
 
 def entries(root):
-    """(name, sentences, entry) of every headline and every paragraph."""
+    """(name, sentences, entry) of every headline, every paragraph and every row of the strip."""
     for entry in read_headlines(root / "claims"):
         yield entry["id"], entry["reason"], entry
     for entry in read_story(root / "claims"):
         yield f"story: {entry['id']}", entry["sentences"], entry
+    for entry in read_strip(root / "claims"):
+        yield f"strip: {entry['id']}", entry.get("sentences", []), entry
 
 
 @pytest.fixture(scope="module")

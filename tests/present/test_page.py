@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -188,59 +189,31 @@ def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(r
     }
 
 
-READING = {"text": "cut off", "value": None, "gives": False, "inputs": []}
-ORIGIN = record("p2.a")["provenance"]
-PART = {"claim": "p2.b", "verdict": "agrees"}
-FACT = {"id": "p2.fact", "paper": 2, "title": "It falls.", "weight": 1, "headline": None}
-FACT |= {"caveat": False, "claims": [], "places": ["abstract"], "printed": "1", "recomputed": "2"}
-FACT |= {"gives": "", "follows": ""}
-
-
 @pytest.mark.parametrize(
-    ("document", "message"),
+    ("change", "message"),
     [
-        (judged([record("p2.a", verdict="maybe")]),
-         r"claims\.0\.verdict: must be .*, found 'maybe'; judge the l"),
-        (judged([record("p2.a") | {"provenance": {}}]),
-         r"claims\.0\.provenance\.file: missing; judge the ledger again"),
-        (judged([], headlines=[headline("p2.h", parts=[PART | {"claim": ["p2.a"]}])]),
-         r"headlines: 0\.parts\.0\.\w+\.claim: must be a valid string, found \['p2"),
-        (judged([], "measured"), r"of source 'published' .* for 'measured'; give"),
-        (judged([record("p2.a")] * 2), r"claim 'p2\.a' is there 2 times"),
-        (judged([record("p2.b")], headlines=[headline("p2.h", parts=[{"claim": "p2.b"}])]),
-         r"headlines: 0\.parts\.0\.\w+\.\w+: missing; judge the ledger again"),
-        (judged([], headlines=[headline("p2.h", parts=[PART])]),
-         r"headlines\.0\.parts\.0\.claim: must be in the list of claims, found 'p2\.b'; judge"),
-        (judged([], findings=[FACT | {"claims": ["p2.b"]}]),
-         r"findings\.0\.claims: must be in the list of claims, found 'p2\.b'; judge"),
-        (judged([], findings=[FACT | {"headline": "p2.h"}]),
-         r"findings\.0\.headline: must be in the list of headlines, found 'p2\.h'; judge"),
-        (judged([record("p2.a", inputs=["f.json#/a"])]),
-         r"claims\.0: inputs: must be in the list of files, found 'f\.json'; judge"),
-        (judged([record("p2.a", readings=[READING | {"inputs": ["f.json#/a"]}])]),
-         r"claims\.0: inputs: must be in the list of files, found 'f\.json'; judge"),
-        (judged([record("p2.a") | {"provenance": ORIGIN | {"runs": ["gpt2/sweep"]}}]),
-         r"claims\.0\.provenance\.runs: must be in the list of runs, found 'gpt2/sweep'; judge"),
-        (judged([]) | {"statistics": {"x" * 9999: ""}},
-         r"statistics\.x{50,100}: must match pattern .*; judge the ledger again"),
-        (judged([record("p2.a")]) | {"counts": {"paper2": {"differs": 1}}},
-         r"counts: must be those of its claims, they are not; judge the ledger again"),
-        (judged([record("p2.a", decimals=-400)]), r"decimals.*: must be greater than or equal to"),
-        (judged([record("p2.a", noise={"replicates": 0})]), r"noise\.replicates: must be greater"),
-        (judged([record("p2.a", control={"draws": 1})]), r"control\.give: missing; judge"),
-        (judged([], headlines=[headline("p2.h", "fine")]), r"0\.grade: must be .*, found 'fine'"),
-        (judged([], headlines=[headline("p2.h", paper=4)]), r"0\.paper: must be 1, .*, found 4"),
-        (judged([], headlines=[headline("p2.h", choices={"published": "no"})]),
-         r"headline p2\.h: .* the grade is 'does not follow', found 'stands'; judge"),
-        (judged([], headlines=[headline("p2.h", as_random="no")]),
-         r"0\.as_random: must be a valid boolean, found 'no'"),
-        (judged([], headlines=[headline("p2.h", choices={"published": "maybe"})]),
-         r"0\.choices\.published: must be 'yes', .*, found 'maybe'"),
+        (lambda document: document["claims"][0].update(verdict="agrees"), "changed since; judge"),
+        (lambda document: document["claims"].pop(), "changed since; judge"),
+        (lambda document: document.pop("seal"), "changed since; judge"),
+        (lambda document: document.update(format=0), "another version wrote these; judge"),
+        (lambda document: document.clear(), "another version wrote these; judge"),
     ],
-)  # fmt: skip
-def test_judged_refused(tmp_path: Path, document: dict[str, Any], message: str) -> None:
+)
+def test_an_edited_or_older_file_of_claims_is_refused(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    document = judged([record("p2.a", verdict="differs"), record("p2.b")])
+    write_json(tmp_path / "claims.json", document)
+    assert read_judged(tmp_path / "claims.json", "published") == document
+    change(document)
     write_json(tmp_path / "claims.json", document)
     with pytest.raises(LayerwiseError, match=rf"claims\.json: .*{message}"):
+        read_judged(tmp_path / "claims.json", "published")
+
+
+def test_claims_of_another_source_are_refused(tmp_path: Path) -> None:
+    write_json(tmp_path / "claims.json", judged([], "measured"))
+    with pytest.raises(LayerwiseError, match=r"of source 'published' .* for 'measured'; give"):
         read_judged(tmp_path / "claims.json", "published")
 
 

@@ -92,13 +92,15 @@ def test_stand_in_texts_are_fetched_as_upstreams_are(copy, tmp_path):
         upstream.fetch(tmp_path / "real", copy / scratch.MIRROR)
 
 
-def test_all_models_are_measured(root, copy):
+def test_all_models_are_measured_and_one_of_a_family_with_noise_and_control(root, copy):
     real, twins = read_models(root / "models.yaml"), read_models(copy / "models.yaml")
     assert real.keys() == twins.keys()
     for slug, model in real.items():
-        assert twins[slug].skipped is None
-        assert twins[slug].revision == model.revision or model.revision is None
+        assert twins[slug].skipped == model.skipped
+        assert twins[slug].revision == model.revision
         assert twins[slug].shape == twin_of(model).shape
+    families = {model.family for model in real.values() if not model.skipped}
+    assert sorted(model.family for model in twins.values() if not model.alone) == sorted(families)
 
 
 def test_twins_are_loaded_from_the_cache_like_the_papers_models(copy, tmp_path, monkeypatch):
@@ -107,7 +109,7 @@ def test_twins_are_loaded_from_the_cache_like_the_papers_models(copy, tmp_path, 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
     models = read_models(copy / "models.yaml")
-    for slug in ("gemma-2b", "bloom-1b1"):  # gated; without a recorded commit
+    for slug in ("gemma-2b", "bloom-560m"):  # gated; not
         snapshot = scratch.place(models[slug], TEXTS, hub)
         loaded = load_registered(models[slug], "float16", device="cpu")
         assert (loaded.revision, loaded.folder) == (models[slug].revision, snapshot)

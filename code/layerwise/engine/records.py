@@ -1,120 +1,39 @@
-"""Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them."""
+"""Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them.
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+A version and a seal, one SHA-256 over the content, stand for every check of a field: what this
+version wrote and nobody changed is right; all else is judged again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Any
 
-from pydantic import Field
-
-from layerwise.engine.claims import Decimals, DocumentKind, Printed
-from layerwise.engine.findings import Finding
-from layerwise.engine.headlines import Headline, grade
-from layerwise.engine.published import Number
-from layerwise.engine.stored import Stored
-from layerwise.engine.story import Paragraph
-from layerwise.engine.strip import Row
-from layerwise.engine.verdicts import TOLERANCES, VERDICTS, count_verdicts
+from layerwise.engine.verdicts import count_verdicts
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_there, read_json, sha256_of
 from layerwise.home import is_repository, judged_claims
 from layerwise.progress import say
-from layerwise.shapes import Loose, Paper, Whole, require_shape
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
-SHAPES = {
-    "headlines": Headline,
-    "findings": Finding,
-    "story": Paragraph,
-    "strip": Row,
-    "stored": Stored,
-}
+FORMAT = 1  # of claims.json: one more where a field changes its name, its place or its meaning
+SEAL = "seal"
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
 
 
-class Provenance(Loose):
-    """What a recomputed number rests on."""
-
-    file: str | None
-    key: str | None
-    statistic: str | None
-    inputs: list[str]
-    runs: NotRequired[list[str]]
+def seal_of(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a document's content, without its seal, whatever the order of keys."""
+    content = {name: part for name, part in document.items() if name != SEAL}
+    text = json.dumps(json.loads(json.dumps(content)), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Reading(Loose):
-    """What another reading of a claim's words gives, and the cells that it was computed from."""
-
-    text: str
-    value: Printed
-    gives: bool
-    inputs: list[str]
-
-
-class Noise(Loose):
-    """What replicates with rounding noise did to a measured value."""
-
-    replicates: Whole
-    band: NotRequired[Number | list[Number | None] | None]
-    same: NotRequired[Annotated[int, Field(ge=0)]]
-
-
-class Control(Loose):
-    """How many draws of random weights give a claim too, and what they give."""
-
-    draws: Annotated[int, Field(ge=0)]
-    give: Annotated[int, Field(ge=0)]
-    values: list[Printed]
-
-
-class Record(Loose):
-    """One judged claim."""
-
-    id: str
-    paper: Paper
-    document: DocumentKind
-    where: str
-    quantity: str
-    model: str | None
-    unit: str | None
-    kind: str
-    decimals: Decimals | None
-    published: Printed
-    recomputed: Printed
-    noise: NotRequired[Noise]
-    control: NotRequired[Control]
-    verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
-    tolerance: Literal[tuple(TOLERANCES)]  # type: ignore[valid-type]
-    cause: str | None
-    readings: list[Reading]
-    provenance: Provenance
-
-
-class Absent(Loose):
-    """Why a model gave nothing, or not all."""
-
-    claims: int
-    reasons: dict[str, str]
-
-
-class Judged(Loose):
-    """All of them, of one source."""
-
-    source: Literal["published", "measured"]
-    counts: dict[str, dict[str, int]]
-    statistics: dict[Annotated[str, Field(pattern=r"^[a-z0-9_/]{1,100}\.json$")], str]
-    judged_from: dict[str, str]
-    inputs: dict[str, str]
-    headlines: list[dict[str, Any]]
-    findings: list[dict[str, Any]]
-    story: list[dict[str, Any]]
-    strip: list[dict[str, Any]]
-    stored: list[dict[str, Any]]
-    claims: list[Record]
-    runs: NotRequired[dict[str, dict[str, Any]]]
-    failed: NotRequired[dict[str, Absent]]
-    left_out: NotRequired[dict[str, Absent]]
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return judged claims with the version of their format and a seal, as `read_judged` asks."""
+    versioned = {"format": FORMAT, **document}
+    return {**versioned, SEAL: seal_of(versioned)}
 
 
 def judged(source: str, results: Path) -> dict[str, Any]:
@@ -134,33 +53,27 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
 
     Raises:
         LayerwiseError: if the ledger was not judged yet, or for another source, or by other
-            statistics; naming the place of a missing field, of an unknown verdict, tolerance class,
-            claim, headline, file or run, an id that is there twice, or counts of other claims.
+            statistics; if another version wrote the file, or it was changed since.
     """
     if not is_there(path):
         raise LayerwiseError(
             f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
             "(or `make reproduce-full` for source measured) first"
         )
-    document: dict[str, Any] = require_shape(path, Judged, read_json(path), AGAIN)
-    for name, shape in SHAPES.items():
-        require_shape(f"{path}: {name}", list[shape], document[name], AGAIN)  # type: ignore[valid-type]
+    document: dict[str, Any] = read_json(path)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise LayerwiseError(
+            f"{path}: judged claims must have format {FORMAT}, another version wrote these; {AGAIN}"
+        )
+    if document.get(SEAL) != seal_of(document):
+        raise LayerwiseError(
+            f"{path}: the file must be as it was written, it was changed since; {AGAIN}"
+        )
     if document["source"] != source:
         raise LayerwiseError(
             f"{path}: claims of source {source!r} are wanted, these were judged for "
             f"{document['source']!r}; give that source's claims.json"
         )
-    for claim, n in Counter(record["id"] for record in document["claims"]).most_common(1):
-        if n > 1:
-            raise LayerwiseError(f"{path}: claim {claim!r:.80} is there {n} times; {AGAIN}")
-    for place, kind, named, known in _references(document):
-        if named not in known:
-            raise LayerwiseError(
-                f"{path}: {place}: must be in the list of {kind}, found {named!r:.80}; {AGAIN}"
-            )
-    if document["counts"] != by_paper(document["claims"]):
-        raise LayerwiseError(f"{path}: counts: must be those of its claims, they are not; {AGAIN}")
-    _require_own_grades(path, document)
     if statistics:
         gone = dict.fromkeys(document["statistics"], "")
         require_judged(document, gone | hashes_of(statistics), statistics)
@@ -172,44 +85,10 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
     return document
 
 
-def _require_own_grades(path: Path, document: dict[str, Any]) -> None:
-    """Grade every headline again from its answers, and refuse another grade."""
-    for headline in document["headlines"]:
-        own = grade(headline["choices"], headline["models"], as_random=headline["as_random"])
-        if headline["grade"] != own:
-            raise LayerwiseError(
-                f"{path}: headline {headline['id']}: by its answers the grade is "
-                f"{own!r}, found {headline['grade']!r}; {AGAIN}"
-            )
-
-
 def by_paper(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """How often each verdict was given, by paper."""
     counts: dict[str, dict[str, int]] = count_verdicts(records, lambda one: f"paper{one['paper']}")
     return counts
-
-
-def _references(document: dict[str, Any]) -> Iterator[tuple[str, str, str, Collection[str]]]:
-    """Where the document names a claim, a headline, a file or a run: place, kind, name, and all."""
-    claims = {record["id"] for record in document["claims"]}
-    headlines = {one["id"] for one in document["headlines"]}
-    for number, record in enumerate(document["claims"]):
-        at, origin = f"claims.{number}", record["provenance"]
-        for run in origin.get("runs", ()):
-            yield f"{at}.provenance.runs", "runs", run, document.get("runs", {})
-        if document["source"] == "published":  # a measured cell stands in what its run wrote
-            for cell in [cell for of in (origin, *record["readings"]) for cell in of["inputs"]]:
-                yield f"{at}: inputs", "files", cell.partition("#")[0], document["inputs"]
-    for number, one in enumerate(document["headlines"]):
-        for part_number, part in enumerate(one["parts"]):
-            if "claim" in part:
-                place = f"headlines.{number}.parts.{part_number}.claim"
-                yield place, "claims", part["claim"], claims
-    for number, one in enumerate(document["findings"]):
-        for claim in one["claims"]:
-            yield f"findings.{number}.claims", "claims", claim, claims
-        if one["headline"] is not None:
-            yield f"findings.{number}.headline", "headlines", one["headline"], headlines
 
 
 def hashes_of(folder: Path, pattern: str = "*.json") -> dict[str, str]:

@@ -108,6 +108,7 @@ class Model(_Entry):
     gated: bool = False
     chat: bool = False  # the tokenizer brings a chat template
     skip: str | None = Field(None, min_length=1)  # why it is not to be measured
+    alone: bool = False  # without the replicates and the random-weight draws of params.yaml
     extractions: Mapping[str, Extraction] = {}  # by the name of the values
     experiments: Mapping[str, RunDtype] = {}
 

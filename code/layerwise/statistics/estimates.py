@@ -202,35 +202,35 @@ def share_below(z: float, n: int, true_z: float) -> float:
     return math.fsum(weighted) * (z - start) / STEPS / 3
 
 
-def at_level(of_r: Estimate, level: float) -> tuple[float, float]:
-    """The ends of a correlation's 95% interval at another level.
+def ends_at_level(estimate: Estimate, level: float) -> tuple[float, float]:
+    """Return the ends of a correlation's 95% interval at another level.
 
     On Fisher's z each end keeps its own distance from r, by the ratio of the normal quantiles: so
     an interval of resamples stays as wide, and as skewed, as they make it.
     """
-    if not of_r.has_interval:
-        return of_r.low, of_r.high
+    if not estimate.has_interval:
+        return estimate.low, estimate.high
     tails = ((1 - wanted) / 2 for wanted in (level, LEVEL))
     ours, usual = (float(scipy.stats.norm.isf(tail)) for tail in tails)
-    z = curves.fishers_z(of_r.value)
+    z = curves.fishers_z(estimate.value)
 
     def moved(end: float) -> float:
         if abs(end) >= 1:  # of resamples that all lie on a line
             return end
         return math.tanh(z + (curves.fishers_z(end) - z) * ours / usual)
 
-    return moved(of_r.low), moved(of_r.high)
+    return moved(estimate.low), moved(estimate.high)
 
 
-def widened_r(of_r: Estimate, n_tests: int) -> Estimate:
+def widened_r(estimate: Estimate, n_tests: int) -> Estimate:
     """A correlation at the level of a family of tests."""
-    low, high = at_level(of_r, family_level(n_tests))
-    return replace(of_r, low=low, high=high)
+    low, high = ends_at_level(estimate, family_level(n_tests))
+    return replace(estimate, low=low, high=high)
 
 
-def with_narrow_r(of_r: Estimate) -> Estimate:
+def with_narrow_r(estimate: Estimate) -> Estimate:
     """A correlation, and beside its interval the ends for two one-sided tests."""
-    return replace(of_r, narrow=at_level(of_r, ONE_SIDED))
+    return replace(estimate, narrow=ends_at_level(estimate, ONE_SIDED))
 
 
 def of_series(

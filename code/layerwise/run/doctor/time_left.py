@@ -52,7 +52,9 @@ def seconds_of_model(model: Model, choices: Mapping[str, Any]) -> float:
     """Return the seconds that a model takes with all that `measure` of params.yaml asks of it."""
     from layerwise.models import needs  # NumPy, of which the doctor says whether it is whole
 
-    repeated = {name: int(choices[name]) for name in ("replicates", "control")}
+    repeated = {
+        name: 0 if model.alone else int(choices[name]) for name in ("replicates", "control")
+    }
     return needs.seconds_on(choices["device"], model, **repeated)
 
 

@@ -142,13 +142,21 @@ def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def declare_twins(registry: Path) -> dict[str, Model]:
-    """Give every model the shape of its twin, and a revision where none is known; skip none."""
+    """Give every model the shape of its twin; one that is left out stays so.
+
+    Noise and random weights are measured beside one model of each family, the smallest: the code
+    that does it is the same for all of them.
+    """
     document = yaml.safe_load(registry.read_text(encoding="utf-8"))
-    for slug, model in read_models(registry).items():
+    models = read_models(registry)
+    smallest: dict[str, str] = {}
+    for slug, model in sorted(models.items(), key=lambda item: item[1].parameters):
+        if not model.skipped:
+            smallest.setdefault(model.family, slug)
+    for slug, model in models.items():
         entry = document["models"][slug]
         entry["shape"] = twin_of(model).shape.model_dump()
-        entry["revision"] = model.revision or hashlib.sha1(slug.encode()).hexdigest()
-        entry.pop("skip", None)
+        entry["alone"] = slug != smallest.get(model.family)
     write_text(registry, yaml.safe_dump(document, sort_keys=False))
     return read_models(registry)
 

@@ -7,7 +7,7 @@ from layerwise.engine.judging import input_hashes, judge_ledger, read_sides, tab
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import TYPED
-from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of
+from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of, sealed
 from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json
 from layerwise.models.registry import read_models
@@ -56,7 +56,7 @@ def run(
     }
     grades = Counter(headline["grade"] for headline in judged["headlines"])
     with together(out.parent) as part:
-        write_json(part / out.name, document)
+        write_json(part / out.name, sealed(document))
         write_json(part / "verdicts.json", {**counts, "headlines": grades})
         write_json(part / "tally.json", in_short(records, judged["headlines"]))
     return f"{len(records)} claims judged in {out}"

@@ -49,6 +49,8 @@ def run(
     from layerwise.measuring.of_model import measure_registered, read_texts
     from layerwise.models.load import require_accelerator
 
+    if model.alone:
+        choices = {**choices, "replicates": 0, "control": 0}
     quiet_downloads()
     require_accelerator(choices["device"])
     upstream.verify_data(data)

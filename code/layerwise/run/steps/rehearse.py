@@ -31,7 +31,8 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
     with locked(folder):
         models = scratch.prepare(Path(), folder)
         texts = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
-        for model in track(models.values(), "twins", "models", len(models)):
+        measured = [model for model in models.values() if not model.skipped]
+        for model in track(measured, "twins", "models", len(measured)):
             scratch.place(model, texts, folder / scratch.CACHE)
         sizes = {slug: -of.shape.n_layers * of.shape.hidden_size for slug, of in models.items()}
         run_stages(folder, sorted(sizes, key=sizes.__getitem__))
