@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup setup-models doctor reproduce test rehearse reproduce-small reproduce-full
+.PHONY: help setup setup-models setup-test doctor reproduce test rehearse reproduce-small reproduce-full
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
@@ -34,8 +34,10 @@ reproduce: setup  ## recompute what follows from the published numbers: offline,
 test test-models test-docs test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-models: export OMP_NUM_THREADS := 1
 
-test:  ## the tests of statistics, published numbers, claims and grades: no torch, two minutes
+setup-test:
 	@requirements/setup.sh dev
+
+test: setup-test  ## the tests of statistics, published numbers, claims and grades: no torch, two minutes
 	@python -m pytest -m "not models and not long and not docs"
 
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU

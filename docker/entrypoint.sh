@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What `docker run IMAGE [COMMAND ...]` does. Without a command: the full reproduction where a GPU is
-# visible, else the source that needs none. Else a target of the Makefile (test, reproduce, ...), a verb
+# visible, else the source that needs none. Else a target of make (test, reproduce, ...), a verb
 # of layerwise (analyze, doctor, ...), or any program (bash).
 set -euo pipefail
 image=${LAYERWISE_IMAGE:-/opt/layerwise}
@@ -74,7 +74,7 @@ copy() {
 }
 
 umask 022
-set_up=(--old-file=setup --old-file=setup-models --old-file=setup-dev) # the image has all layers
+set_up=(--old-file=setup --old-file=setup-models --old-file=setup-test --old-file=setup-dev) # the image has all layers
 prepare
 export PYTHONPATH=$tree/code # the code that DVC hashes is the code that runs
 command=${1:-default}
@@ -86,7 +86,7 @@ case $command in
         ! gpu || target=reproduce-full
         exec make "${set_up[@]}" "$target"
         ;;
-    test | reproduce | rehearse | reproduce-full | bench | bench-gpu | help)
+    test | test-models | test-all | reproduce | rehearse | reproduce-full | bench | bench-gpu | help)
         cd "$tree"
         [ "$command" = help ] || gpu || true
         exec make "${set_up[@]}" "$command" "$@"

@@ -261,6 +261,30 @@ def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_run_closes_the_folder_of_pickles_to_others(small, monkeypatch):
+    """Made by DVC, it would be open; an empty variable is as none."""
+    monkeypatch.setenv("DVC_SITE_CACHE_DIR", "")
+    (small / run.SITE).mkdir(0o777)
+    with run.alone():
+        assert (small / run.SITE).stat().st_mode & 0o077 == 0
+
+
+def test_another_run_in_the_same_folder_is_refused(small):
+    hold = (
+        "from layerwise.run.steps import run\n"
+        "with run.alone():\n"
+        "    print('held', flush=True)\n"
+        "    input()"
+    )
+    command = [sys.executable, "-c", hold]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with program(command, small, **pipes) as other:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(LayerwiseError, match="another run is under way"):
+            run.run("published")
+        other.communicate("\n")
+
+
 def measured(small):
     """What was written of each model, and the page."""
     return [small / "report" / name / "index.html" for name in ("one", "two", "measured")]

@@ -10,7 +10,7 @@ and no grade hangs on one value.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
@@ -36,7 +36,8 @@ UNDECIDED, NOT = "undecided", "does not follow"
 NEEDS_WEIGHTS, CANNOT = "needs the weights", "cannot be answered"
 # A claim has the first of these that applies.
 GRADES = {
-    NOT: "its questions are answered no, as the papers asked them",
+    NOT: "its questions are answered no, as the papers asked them; of several models that it "
+    "names, none answers yes",
     STANDS: "its questions are answered yes, as the papers asked them and under every other choice "
     "that could be computed",
     DEPENDS: "they are answered yes under one analysis choice, and not under another",
@@ -300,7 +301,7 @@ def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
     }
 
 
-def _weakest(words: Any) -> str:
+def _weakest(words: Iterable[str]) -> str:
     """The word of a conjunction."""
     given = set(words)
     return next(word for word in (NO, OPEN, TOO_FEW, YES, NEVER) if word in given)

@@ -5,6 +5,7 @@ go to the terminal as they come.
 """
 
 import logging
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -29,6 +30,7 @@ from layerwise.run.doctor.time_left import TimeLeft, estimated
 from layerwise.run.steps import Source, program
 
 LOCK = Path(".dvc/tmp/layerwise")  # held while a run is under way
+SITE = ".dvc-site"  # where DVC keeps pickles that it reads again, as .dvc/config says
 MODEL = "measure@"  # begins the name of a model's stage
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
 PATIENCE = 20  # seconds in which a stage that is told to end does so
@@ -67,6 +69,7 @@ def run(
 def alone() -> Iterator[None]:
     """Hold the checkout for this run; DVC is quiet inside the block, and its errors are ours."""
     logging.getLogger("dvc").setLevel(logging.CRITICAL)
+    close_to_others(Path(os.environ.get("DVC_SITE_CACHE_DIR") or SITE))
     try:
         with locked(LOCK):
             yield
@@ -76,6 +79,13 @@ def alone() -> Iterator[None]:
         ) from None
     except DvcException as error:
         raise LayerwiseError(f"DVC: {error}; {MEND}") from None
+
+
+def close_to_others(folder: Path) -> None:
+    """Have a folder that only its owner may enter: DVC would let everybody write there."""
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid == os.getuid():
+        folder.chmod(0o700)
 
 
 def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
