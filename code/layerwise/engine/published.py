@@ -65,7 +65,7 @@ class Published:
         return value
 
     def value(self, file: str, key: str) -> Any:
-        """Return what stands at `key`: a number, boolean or label, or a list of them or of objects."""
+        """Return what stands at `key`: a number, a boolean, a label, or a list of them."""
         below = [pointer for pointer in self.keys(file) if pointer.startswith(key + "/")]
         if not below:
             value = self[file, key]
