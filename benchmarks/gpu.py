@@ -28,7 +28,7 @@ from extraction import SHAPES, loops, needed_flop, random_weights, read_texts, s
 from layerwise.files import write_json
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 from layerwise.models.hidden_states import extract
-from layerwise.models.load import Checkpoint, load_model
+from layerwise.models.load import Checkpoint, load_folder, require_accelerator
 from layerwise.models.provenance import describe_environment
 from layerwise.models.store import BEFORE_NORM
 
@@ -102,7 +102,7 @@ def with_load(checkpoint: Checkpoint, texts: list[str], out: Path) -> float:
             os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def whole() -> None:
-        loaded = load_model(folder, "float16", device)
+        loaded = load_folder(folder, "checkpoint", "", "float16", device)  # as from the hub's cache
         extract(loaded, texts, (), out / "loaded")
 
     seconds = timed(whole)
@@ -204,6 +204,7 @@ def main() -> int:
         parser.error("large shapes need a GPU; --device cpu goes with --quick")
     if arguments.device != "cpu" and not torch.cuda.is_available():
         parser.error("no CUDA device was found; try the program with --device cpu --quick")
+    require_accelerator(arguments.device)  # exact arithmetic from the first product on
     pairs = Path("data") / "dataset.json"
     given = pairs if pairs.is_file() and not arguments.quick else None
     texts = synthetic(6, SHAPES["tiny"][3]) if arguments.quick else read_texts(given)

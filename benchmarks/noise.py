@@ -1,15 +1,25 @@
-"""Do replicates with rounding noise foretell what 16 bits do to every statistic?
+"""Do replicates with rounding noise foretell what 16 bits, and another kernel, do to a statistic?
 
-python benchmarks/noise.py CHECKPOINT [--replicates 5] [--dtypes float16,bfloat16]
+python benchmarks/noise.py CHECKPOINT [--replicates 5] [--dtypes float16,bfloat16] [--limit N]
 
-The papers' analyses of one checkpoint (weights in float32, the papers' pairs and prompts), in
-float32, in 16 bits, and in replicates of 16 bits with noise. Of every number of every result file:
-d is what 16 bits moved it by, s the root mean square of the replicates about the 16-bit run.
-Printed are the share of numbers with d below t(0.975, k) s, and the median of that over d. Nothing
-is fitted. Two runs in 16 bits differ by sqrt(2) times as much as one from float32, which is the
-band of the ledger.
+The papers' analyses of one checkpoint (weights in float32, the papers' pairs and prompts): in
+float32; in 16 bits; in replicates of 16 bits with noise; and in 16 bits once more with another
+matrix kernel. Products are added in float32 and rounded once, as a GPU does it (and a CPU without
+units for 16 bits does in a tenth of the time); the other kernel splits every sum in two, each
+rounded. With s the root mean square of the replicates about the 16-bit run, two differences are
+held against a width:
+
+    rounding   16 bits from float32                 t(0.975, k) s
+    pair       two runs in 16 bits from each other  t(0.975, k) sqrt(2) s, the ledger's band
+
+Printed are, for every kind of number, the share of differences inside the width, inside a half and
+a quarter of it, and the median of the width over the difference; of numbers that are normal this is
+3.8. Nothing is fitted. Numbers that are equal in all runs, as columns that stand in several places
+are, count once; those that nothing moves are left out.
 """
 
+import contextlib
+import functools
 import math
 import tempfile
 from collections.abc import Iterator
@@ -17,11 +27,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import torch
 import typer
 from scipy.special import stdtrit
 
 from layerwise.measuring.of_own_model import Measured, Measuring
-from layerwise.models.load import load_model
+from layerwise.models.load import Checkpoint, load_model
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PUBLISHED
@@ -30,73 +41,115 @@ from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.noise import COVERED
 
 LEFT_OUT = ("sensitivity", "spectral")  # choices of the others; matrices carry no noise
+# The kind of a number, by words in the last name of its place; the first that fits.
+KINDS = {
+    "p": ("p_value", "p_mean", "p_holm"),
+    "interval": ("ci_", "95ci", "low", "high", "includes"),
+    "preference": ("pref",),
+    "asymmetry": ("asymmetry", "category_uas", "uniformity"),
+    "correlation": ("correlation", "r", "r_mean", "r_std", "r_without_first", "phase2_r"),
+    "eigenvalue": ("spectra",),
+}
+Run = dict[str, float]  # the numbers of one run, by their place
 
 
-def numbers(node: Any, key: str = "") -> Iterator[tuple[str, float]]:
+def kind_of(place: str) -> str:
+    """The kind of a number by its place; what has no kind of its own goes by its file."""
+    file, *names = place.strip("/").split("/")
+    name = next((name for name in reversed(names) if not name.isdecimal()), file)
+    for kind, words in KINDS.items():
+        if any(word == name or (len(word) > 1 and word in name) for word in words):
+            return kind
+    return f"other of {file}"
+
+
+def numbers(node: Any, place: str = "") -> Iterator[tuple[str, float]]:
     """Every number of a document, p-values as their logarithm."""
     if isinstance(node, dict):
-        for name, one in node.items():
-            yield from numbers(one, f"{key}/{name}")
+        for name, part in node.items():
+            yield from numbers(part, f"{place}/{name}")
     elif isinstance(node, list):
-        for place, one in enumerate(node):
-            yield from numbers(one, f"{key}/{place}")
+        for row, part in enumerate(node):
+            yield from numbers(part, f"{place}/{row}")
     elif isinstance(node, int | float) and not isinstance(node, bool):
-        is_p = "p_value" in key or key.endswith("/p")
-        yield key, math.log(node) if is_p and node > 0 else float(node)
+        is_p = kind_of(place) == "p" and node > 0
+        yield place, math.log(node) if is_p else float(node)
 
 
-def of_files(documents: dict[str, Any]) -> dict[str, float]:
-    kept = {name: one for name, one in documents.items() if name not in LEFT_OUT}
-    return dict(numbers(kept))
+@contextlib.contextmanager
+def with_products(checkpoint: Checkpoint, parts: int) -> Iterator[None]:
+    """Inside the block every linear map adds each of so many parts of its sums in float32."""
+
+    def multiply(module: torch.nn.Linear, states: torch.Tensor) -> torch.Tensor:
+        cuts = zip(states.chunk(parts, dim=-1), module.weight.chunk(parts, dim=-1), strict=True)
+        sums = [torch.nn.functional.linear(x.float(), w.float()).to(states.dtype) for x, w in cuts]
+        total = sum(part.float() for part in sums)
+        return (total if module.bias is None else total + module.bias.float()).to(states.dtype)
+
+    linear = [part for part in checkpoint.model.modules() if isinstance(part, torch.nn.Linear)]
+    for part in linear:
+        part.forward = functools.partial(multiply, part)
+    try:
+        yield
+    finally:
+        for part in linear:
+            del part.forward
 
 
 def main(
     checkpoint: Path,
     replicates: Annotated[int, typer.Option()] = 5,
     dtypes: Annotated[str, typer.Option()] = "float16,bfloat16",
+    limit: Annotated[int | None, typer.Option(help="pairs of each category")] = None,
 ) -> None:
-    """Print a table: a row per dtype and result file."""
+    """Print a table: a row per dtype, comparison and kind of number."""
     draws = Draws(N_RESAMPLES, LEVEL, SEED)
-    texts = read_pairs("papers"), read_prompts("papers")
+    pairs, prompts = read_pairs("papers"), read_prompts("papers")
+    pairs = pairs if limit is None else pairs.first(limit)
     published = read_published(PUBLISHED)
-    measuring = Measuring(*texts, "papers", None, draws, published, ["spectral"])
+    measuring = Measuring(pairs, prompts, "papers", None, draws, published, ["spectral"])
 
-    def of_model(found: Measured) -> dict[str, float]:
-        return of_files(of_reader(found.numbers, draws))
+    def run_of(measured: Measured) -> Run:
+        documents = of_reader(measured.numbers, draws)
+        return dict(numbers({k: v for k, v in documents.items() if k not in LEFT_OUT}))
 
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-
-        def measured(dtype: str) -> tuple[Any, dict[str, float]]:
-            loaded = load_model(checkpoint, dtype, "cpu")
-            return loaded, of_model(measuring.of(loaded, base / dtype / "hidden_states"))
-
-        _, exact = measured("float32")
-        print("dtype     file                numbers  covered  by sqrt(2)  width / d")
+        exact = run_of(measuring.of(load_model(checkpoint, "float32", "cpu"), base / "exact/x"))
+        print(
+            "dtype     comparison kind                numbers   inside     half  quarter   width/d"
+        )
         for dtype in dtypes.split(","):
-            loaded, rounded = measured(dtype)
-            folder_of_states = base / dtype / "hidden_states"
-            noisy = measuring.replicates(loaded, replicates, folder_of_states)
-            tell(dtype, exact, rounded, list(map(of_model, noisy)))
+            loaded = load_model(checkpoint, dtype, "cpu")
+            place = base / dtype / "x"
+            with with_products(loaded, 1):
+                rounded = run_of(measuring.of(loaded, place))
+                again = list(map(run_of, measuring.replicates(loaded, replicates, place)))
+            with with_products(loaded, 2):
+                other = run_of(measuring.of(loaded, base / dtype / "pair"))
+            tell(f"{dtype:9} rounding  ", exact, rounded, again, 1)
+            tell(f"{dtype:9} pair      ", other, rounded, again, math.sqrt(2))
 
 
-def tell(
-    dtype: str, exact: dict[str, float], rounded: dict[str, float], again: list[dict[str, float]]
-) -> None:
-    """The rows of one dtype; numbers that neither rounding nor noise moves are left out."""
-    rows = []
-    for key in exact.keys() & rounded.keys():
-        moved = abs(exact[key] - rounded[key])
-        spread = math.sqrt(np.mean([(one.get(key, math.nan) - rounded[key]) ** 2 for one in again]))
-        if moved or spread:
-            rows.append((key.split("/")[1], moved, spread))
-    width = stdtrit(len(again), (1 + COVERED) / 2)
-    for file in ("all", *sorted({name for name, _, _ in rows})):
-        found = np.array([of[1:] for of in rows if file in ("all", of[0])])
-        d, band = found[:, 0], width * found[:, 1]
-        ratio = np.median(band / np.maximum(d, 1e-300))
-        shares = (np.mean(d <= band), np.mean(d <= band * math.sqrt(2)))
-        print(f"{dtype:9} {file:20}{len(d):7}  {shares[0]:7.1%}  {shares[1]:10.1%}  {ratio:9.2f}")
+def tell(label: str, reference: Run, run: Run, again: list[Run], factor: float) -> None:
+    """Print how a run differs from another, against the width that its replicates give."""
+    differences: dict[tuple[float, ...], tuple[str, float, float]] = {}
+    width = float(stdtrit(len(again), (1 + COVERED) / 2)) * factor
+    for place in sorted(reference.keys() & run.keys()):
+        noisy = [replicate.get(place, math.nan) for replicate in again]
+        spread = math.sqrt(np.mean([(value - run[place]) ** 2 for value in noisy]))
+        distance = abs(reference[place] - run[place])
+        if distance or spread:
+            column = (reference[place], run[place], *noisy)
+            differences.setdefault(column, (kind_of(place), distance, width * spread))
+    rows = list(differences.values())
+    for kind in ("all", *sorted({kind for kind, _, _ in rows})):
+        chosen = [row[1:] for row in rows if kind in ("all", row[0])]
+        distance, widths = np.array(chosen).T
+        inside = [np.mean(distance <= widths / parts) for parts in (1, 2, 4)]
+        ratio = np.median(widths / np.maximum(distance, 1e-300))
+        shares = "".join(f"{share:9.1%}" for share in inside)
+        print(f"{label}{kind:20}{len(chosen):7}{shares}  {ratio:8.2f}", flush=True)
 
 
 if __name__ == "__main__":

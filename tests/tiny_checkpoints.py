@@ -22,8 +22,13 @@ VARIANTS = {
 }
 EVERY_KIND = (*TWIN_FAMILIES, *VARIANTS)
 # two query heads to a head of keys
-SHARED_KV = ("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm")
-WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "apertus")
+SHARED_KV = (
+    *("llama", "mistral", "gemma2", "apertus", "phi3", "stablelm"),
+    *("gemma3_text", "qwen2", "qwen3"),
+)
+WITH_BOS = ("opt", "llama", "mistral", "gemma", "gemma2", "gemma3_text", "apertus")
+# heads whose widths do not add up to that of the residual stream
+APART = ("gemma", "gemma2", "gemma3_text", "qwen3")
 REPOSITORY = Path(__file__).parents[1]
 PROMPTS = read_json(REPOSITORY / "code/layerwise/models/rehearsal/prompts.json")
 EXAMPLE = {name: REPOSITORY / f"examples/{name}.json" for name in ("pairs", "prompts")}
@@ -56,7 +61,7 @@ def twinned_model(family: str = "gpt_neox", n_layers: int = 3) -> Model:
     family = family.partition("-")[0]
     shape = Shape(
         n_layers=n_layers,
-        hidden_size=48 if family.startswith("gemma") else 32,
+        hidden_size=48 if family in APART else 32,
         n_heads=4,
         kv_heads={"falcon": 1, **dict.fromkeys(SHARED_KV, 2)}.get(family, 4),
         head_size=8,

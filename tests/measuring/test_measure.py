@@ -27,6 +27,7 @@ from layerwise.files import read_json
 from layerwise.measuring import of_model
 from layerwise.measuring.of_model import Texts, measure_model
 from layerwise.models import load
+from layerwise.models import replicates as replicates_module
 from layerwise.models.load import load_model
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model, read_models
@@ -204,6 +205,7 @@ def measured_with(
         loading: Any = None,
         experiment: Any = fragments,
         fresh: bool = True,
+        replicates: int = 0,
     ) -> Runs:
         def load(dtype: str) -> Any:
             if dtype in refusal:
@@ -213,9 +215,24 @@ def measured_with(
         monkeypatch.setattr(of_model, "measure_experiment", experiment)
         scratch = tmp_path / str(len([*tmp_path.iterdir()])) if fresh else tmp_path / "0"
         given = (model, loading or load, texts, published, scratch)
-        return measure_model(*given, choices=CHOICES, draws=DRAWS)
+        return measure_model(*given, choices=CHOICES, draws=DRAWS, replicates=replicates)
 
     return run
+
+
+def test_memory_that_runs_out_while_weights_move_is_a_reason(
+    measured_with: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB")
+
+    monkeypatch.setattr(replicates_module, "moved", run_out)
+    found = measured_with({}, experiment=lambda name, subject, **_: {"file": {}}, replicates=2)
+    assert list(found["runs"]) == ["sweep", "scaling", "bench", "clean", "hunt"]
+    for replicate in found["noise"]:
+        assert replicate["runs"] == {}
+        assert set(replicate["absent"]) == {"sweep", "scaling", "bench", "clean"}
+        assert all("out of memory" in reason for reason in replicate["absent"].values())
 
 
 def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
@@ -342,7 +359,7 @@ def test_there_are_never_two_models_at_once(
 
     monkeypatch.setattr(load, "free_bytes", free_bytes)
     monkeypatch.setattr(Weights, "of", of)
-    loading = partial(load._load, twin, SLUG, "", device="cpu", weights=weights)
+    loading = partial(load.load_folder, twin, SLUG, "", device="cpu", weights=weights)
     found = measured_with({}, loading, fragments)
     assert len(there) > 20
     assert {*found["runs"], *found["absent"]} == {"sweep", "scaling", "bench", "clean", "hunt"}

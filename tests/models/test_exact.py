@@ -9,29 +9,51 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.kernels import FORCED, WORKSPACE, one_attention, require_exact, settings
+from layerwise.models import kernels
+from layerwise.models.kernels import (
+    FORCED,
+    LATE,
+    WORKSPACE,
+    drawn_from,
+    one_attention,
+    require_exact,
+    settings,
+)
 from layerwise.models.load import require_accelerator
 
-EXACT = {"float32": "highest", "tf32": False, "reduced_sums": False}
+EXACT = {"float32": "ieee", "tf32": False, "reduced_sums": False}
 CUDA = torch.device("cuda")
 
 
-def test_what_a_program_or_an_image_turned_on_is_off_again() -> None:
+@pytest.mark.parametrize(
+    "turned_on",
+    [
+        "torch.backends.cudnn.allow_tf32 = True",
+        "torch.set_float32_matmul_precision('medium')",
+        "torch.backends.fp32_precision = 'tf32'",
+        "torch.backends.cudnn.conv.fp32_precision = 'tf32'",
+    ],
+)
+def test_what_a_program_or_an_image_turned_on_is_off_again(turned_on: str) -> None:
     """In a process of its own: the variable is read when torch is imported."""
-    code = """if True:
+    code = f"""if True:
         import torch
         from layerwise.models.kernels import require_exact, settings
         before = settings(torch.device("cpu"))
-        torch.backends.cudnn.allow_tf32 = True
+        {turned_on}
         torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
         require_exact("cpu")
         print(before, settings(torch.device("cpu")), sep="\\n")
+        # older names can be read again
+        assert torch.get_float32_matmul_precision() == "highest"
+        assert not torch.backends.cuda.matmul.allow_tf32
+        assert not torch.backends.cudnn.allow_tf32
     """
     environment = os.environ | {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     before, after = map(eval, done.stdout.splitlines())
-    assert (before["float32"], before["tf32"]) == ("high", True)
+    assert (before["float32"], before["tf32"]) == ("tf32", True)
     assert after == EXACT | {"sdpa": ["flash", "math"]}
 
 
@@ -55,6 +77,28 @@ def test_variables_that_cannot_be_undone_are_refused_on_a_gpu(
     monkeypatch.delenv(WORKSPACE)
     require_accelerator("auto")
     assert settings(CUDA) == EXACT | {"sdpa": ["math"], WORKSPACE: ":4096:8"}
+
+
+def test_a_variable_that_is_set_late_is_recorded_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuBLAS reads it once; on a GPU that is in use already nobody knows what is in force."""
+    monkeypatch.setattr(kernels, "_set_late", [])
+    monkeypatch.delenv(WORKSPACE, raising=False)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    require_exact("cuda")
+    assert settings(CUDA)[WORKSPACE] == f":4096:8, {LATE}"
+
+
+def test_drawing_from_a_seed_leaves_the_generators_of_the_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And touches no GPU where the draw is not on one: a seed set before CUDA is in use counts."""
+    monkeypatch.setattr(torch.cuda, "manual_seed", None)
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", None)
+    state = torch.random.get_rng_state()
+    with drawn_from(3, torch.device("cpu")):
+        first = torch.rand(4)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert torch.equal(first, torch.rand(4, generator=torch.Generator().manual_seed(3)))
 
 
 def test_a_gpu_has_one_attention_kernel_and_the_caller_his_own_again() -> None:

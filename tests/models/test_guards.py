@@ -93,6 +93,7 @@ def test_sizes_are_those_that_an_architecture_reads(family: str) -> None:
     large = {key for key, value in document.items() if type(value) is int and value > 2}
     apart = {"bos_token_id", "eos_token_id", "pad_token_id", "rotary_dim", "window_size"}
     apart |= {"original_max_position_embeddings", "sliding_window", "query_pre_attn_scalar"}
+    apart |= {"max_window_layers", "_sliding_window_pattern"}  # which blocks have a window
     assert large - apart <= {key for size in SIZES for key in size.keys}
 
 
@@ -243,20 +244,21 @@ def test_a_declared_padding_token_stops_no_dry_run(family: str, tmp_path: Path) 
 # --- texts --------------------------------------------------------------------------------------
 
 
-def declaration(n_positions: int | None, tokenizer: Callable[[list[str]], Any]) -> Declaration:
-    config = SimpleNamespace(max_position_embeddings=n_positions)
-    return Declaration("name", "folder", config, tokenizer, n_embeddings=10)
+class Letters:
+    """A tokenizer of letters, which comes from no file."""
 
+    name_or_path = ""
 
-def letters(texts: list[str]) -> Any:
-    assert sum(map(len, texts)) <= MOST_CHARACTERS
-    return SimpleNamespace(input_ids=[[1] * min(len(text), 20) for text in texts])
+    def __call__(self, texts: list[str]) -> Any:
+        assert sum(map(len, texts)) <= MOST_CHARACTERS
+        return SimpleNamespace(input_ids=[[1] * min(len(text), 20) for text in texts])
 
 
 @pytest.mark.parametrize(("positions", "most"), [(64, 64 * TOKEN_CHARACTERS), (None, 10**6)])
 def test_a_long_text_is_refused_by_its_characters(positions: int | None, most: int) -> None:
     """It is not given to the tokenizer, of which it would take 300 bytes a character."""
-    asked = declaration(positions, letters)
+    config = SimpleNamespace(max_position_embeddings=positions)
+    asked = Declaration("name", "folder", config, Letters(), n_embeddings=10)
     texts = ["ab", "a" * most, "ab", "a" * most, *["abc"] * 600]
     ids = tokenize(asked, "statements", texts)
     assert [len(one) for one in ids[:5]] == [2, 20, 2, 20, 3]

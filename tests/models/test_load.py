@@ -140,7 +140,7 @@ SPOILT: list[tuple[Spoil, str]] = [
         changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
         "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
     ),
-    (says(model_type="mamba"), "no known layout for the architecture 'mamba'; supported: apertus"),
+    (says(model_type="mamba"), "no known layout for the architecture 'mamba'; known are apertus"),
     (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
     (says(attn_implementation="sdpa"), "kernel of attention is chosen here"),
     (says(transformers_weights="a.bin"), r"weights come from model\.safetensors or the shards"),

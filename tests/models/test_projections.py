@@ -16,7 +16,7 @@ from layerwise.models import projections
 from layerwise.models.families import FAMILIES, heads_of
 from layerwise.models.projections import Weights
 from layerwise.papers.shared.names.matrices import MATRICES, SLICINGS
-from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
+from tiny_checkpoints import APART, TWIN_FAMILIES, twin_checkpoint, twin_folder
 
 SCALED_QUERIES = ("opt", "opt-350m")  # before, not after, they meet the keys
 
@@ -102,7 +102,7 @@ def test_correct_slices_are_what_the_module_multiplies(family, weights):
             name: (x @ weights.matrix(block, name, "correct").T).reshape(len(x), -1, size)
             for name in ("W_Q", "W_K", "W_V")
         }
-        if family == "apertus":  # normed head by head before they meet
+        if family in ("apertus", "gemma3_text", "qwen3"):  # normed head by head before they meet
             for name, norm in (("W_Q", "q_norm"), ("W_K", "k_norm")):
                 normed = getattr(layer.self_attn, norm)(torch.tensor(made[name]).float())
                 made[name] = normed.detach().numpy()
@@ -148,8 +148,11 @@ def test_describes_the_model(family, weights):
     checkpoint = twin_checkpoint(family)
     network = checkpoint.model
     assert (weights.n_layers, weights.n_heads, weights.hidden_size) == (3, 4, 16)
-    assert weights.head_size == (6 if family.startswith("gemma") else 4)
-    untied = ("gpt_neox", "gptj", "llama", "mistral", "apertus", "phi3", "stablelm")
+    assert weights.head_size == (6 if family in APART else 4)
+    untied = (
+        *("gpt_neox", "gptj", "llama", "mistral", "apertus", "phi3", "stablelm"),
+        *("qwen2", "qwen3"),
+    )
     assert weights.tied == (family not in untied)
     outer, inner = network.get_output_embeddings(), network.get_input_embeddings()
     np.testing.assert_array_equal(weights.unembedding(), outer.weight.detach().numpy())

@@ -1,12 +1,16 @@
 """Noise of the size of rounding: its law, where it is put, and that nothing of it stays."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from scipy.special import stdtrit
 
+from layerwise.models import replicates as module
 from layerwise.models.forward import forward
 from layerwise.models.load import Checkpoint, load_model
-from layerwise.models.replicates import disturbed
+from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import Rounding, moved, rounds
 from tiny_checkpoints import TWIN_FAMILIES, twin_folder
 
@@ -19,10 +23,10 @@ def in_16_bits(family: str = "gpt_neox", dtype: str = "float16") -> Checkpoint:
     return load_model(twin_folder(family), dtype, "cpu")
 
 
-def states(checkpoint: Checkpoint) -> dict[object, torch.Tensor]:
+def states(checkpoint: Checkpoint, tokens: torch.Tensor = TOKENS) -> dict[object, torch.Tensor]:
     found: dict[object, torch.Tensor] = {}
     with torch.inference_mode():
-        forward(checkpoint, TOKENS, lambda layer, hidden: found.update({layer: hidden.clone()}))
+        forward(checkpoint, tokens, lambda layer, hidden: found.update({layer: hidden.clone()}))
     return found
 
 
@@ -71,7 +75,7 @@ def test_every_layer_moves_by_what_16_bits_do_to_it(family: str) -> None:
     exact = states(load_model(twin_folder(family), "float32", "cpu"))
     checkpoint = in_16_bits(family)
     as_it_is = states(checkpoint)
-    with disturbed(checkpoint, 0) as replicate:
+    with Replicates(checkpoint).disturbed(0) as replicate:
         noisy = states(replicate)
     for layer, hidden in as_it_is.items():
         off = float((hidden.float() - exact[layer]).norm())
@@ -82,12 +86,12 @@ def test_every_layer_moves_by_what_16_bits_do_to_it(family: str) -> None:
 def test_a_replicate_depends_on_its_seed_and_text_alone() -> None:
     """Not on the passes before it: a killed run goes on with the same noise."""
     checkpoint = in_16_bits()
-    with disturbed(checkpoint, 3) as replicate:
+    with Replicates(checkpoint).disturbed(3) as replicate:
         first = states(replicate)
         with torch.inference_mode():
             forward(replicate, TOKENS[:, :3], lambda layer, hidden: None)
         again = states(replicate)
-    with disturbed(checkpoint, 4) as other:
+    with Replicates(checkpoint).disturbed(4) as other:
         another = states(other)
     for layer, hidden in first.items():
         assert torch.equal(hidden, again[layer])
@@ -108,6 +112,59 @@ def test_two_passes_of_a_replicate_carry_different_noise() -> None:
         assert 0 < moved_together < 2 * (1 / 12) ** 2  # as often as chance has it, half of them
 
 
+def test_two_passes_of_a_model_carry_different_noise() -> None:
+    """Texts that differ in their last token alone have one state before it, but not one noise."""
+    checkpoint = in_16_bits()
+    other = TOKENS.clone()
+    other[0, -1] += 1
+    as_it_is = states(checkpoint)[2][0, :-1]
+    with Replicates(checkpoint).disturbed(0) as replicate:
+        first, second = (states(replicate, tokens)[2][0, :-1] for tokens in (TOKENS, other))
+    assert torch.equal(as_it_is, states(checkpoint, other)[2][0, :-1])
+    moved_together = ((first != as_it_is) & (first == second)).float().mean()
+    assert moved_together < ((first != as_it_is) & (second != as_it_is)).float().mean() / 2
+
+
+@pytest.mark.parametrize("family", ["gemma", "gemma2", "gemma3_text"])
+def test_scaled_embeddings_are_rounded_and_so_is_their_scale(family: str, tmp_path: Path) -> None:
+    """Of files in bfloat16 nothing else moves layer 0; five replicates hold the scale's error."""
+    saved = in_16_bits(family, "bfloat16")
+    saved.model.save_pretrained(tmp_path / "half")
+    saved.tokenizer.save_pretrained(tmp_path / "half")
+    checkpoint = load_model(tmp_path / "half", "bfloat16", "cpu")
+    embedding = checkpoint.model.get_input_embeddings()
+    embedding.scalar_embed_scale = 640**0.5
+    embedding.embed_scale.fill_(640**0.5)
+    replicates, as_it_is = Replicates(checkpoint), states(checkpoint)[0].double()
+    factors = []
+    for seed in range(5):
+        with replicates.disturbed(seed) as replicate:
+            noisy = states(replicate)[0].double()
+        assert not torch.equal(noisy, as_it_is)
+        factors.append(float((noisy * as_it_is).sum() / (as_it_is**2).sum()))
+    spread = float(np.sqrt(np.mean(np.square(np.array(factors) - 1))))
+    assert abs(640**0.5 / 25.25 - 1) < stdtrit(5, 0.975) * spread
+    assert spread < 2**-8  # half a step at most, and what single numbers add
+
+
+def test_memory_that_runs_out_while_weights_move_leaves_them_as_they_were(monkeypatch) -> None:
+    checkpoint = in_16_bits("llama")
+    weights = {name: weight.clone() for name, weight in checkpoint.model.state_dict().items()}
+    calls = iter(range(4))
+
+    def run_out(numbers: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+        if next(calls) == 3:
+            raise torch.OutOfMemoryError
+        return moved(numbers, drawn)
+
+    monkeypatch.setattr(module, "moved", run_out)
+    with pytest.raises(torch.OutOfMemoryError), Replicates(checkpoint).disturbed(0):
+        raise AssertionError
+    for name, weight in checkpoint.model.state_dict().items():
+        assert torch.equal(weight, weights[name]), name
+    assert not any(part._forward_hooks for part in checkpoint.model.modules())
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_afterwards_the_model_is_as_it_was(fails: bool) -> None:
     """Its weights were stored in float32 and rounded by loading, so they move too: and go back."""
@@ -115,7 +172,7 @@ def test_afterwards_the_model_is_as_it_was(fails: bool) -> None:
     weights = {name: one.clone() for name, one in checkpoint.model.state_dict().items()}
     before = states(checkpoint)
     try:
-        with disturbed(checkpoint, 0) as replicate:
+        with Replicates(checkpoint).disturbed(0) as replicate:
             inside = replicate.model.state_dict()
             changed = [name for name in weights if not torch.equal(weights[name], inside[name])]
             assert len(changed) > len(weights) / 2
@@ -136,7 +193,7 @@ def test_weights_that_the_file_holds_exactly_do_not_move(tmp_path) -> None:
     saved.tokenizer.save_pretrained(tmp_path / "half")
     checkpoint = load_model(tmp_path / "half", "float16", "cpu")
     weights = {name: one.clone() for name, one in checkpoint.model.state_dict().items()}
-    with disturbed(checkpoint, 0) as replicate:
+    with Replicates(checkpoint).disturbed(0) as replicate:
         inside = replicate.model.state_dict()
         assert all(torch.equal(weights[name], inside[name]) for name in weights)
         assert np.isfinite(states(replicate)[1].float().numpy()).all()

@@ -53,7 +53,7 @@ def _reassembled(block: Any, checkpoint: Checkpoint, x: torch.Tensor, m: Any) ->
     if family == "opt" and not config.do_layer_norm_before:
         middle = block.self_attn_layer_norm(x + attention)
         return {"in": x, "mid": middle, "out": block.final_layer_norm(middle + mlp)}
-    if family == "gemma2":
+    if family in ("gemma2", "gemma3_text"):
         middle = x + block.post_attention_layernorm(attention)
         out = middle + block.post_feedforward_layernorm(mlp)
         normed = block.pre_feedforward_layernorm(middle)

@@ -28,7 +28,7 @@ def test_twin_every_norm_and_bias_counts(family: str) -> None:
     norms = {key for key in stored if ("norm" in key or "ln_" in key) and key.endswith("weight")}
     biases = {key for key in stored if key.endswith("bias")}
     assert norms
-    rms = ("apertus", "gemma", "gemma2", "llama", "mistral", "phi3")
+    rms = ("apertus", "gemma", "gemma2", "gemma3_text", "llama", "mistral", "phi3", "qwen3")
     assert bool(biases) == (family not in rms)
     for key in norms | biases:
         neutral = 1.0 if key in norms and not family.startswith("gemma") else 0.0

@@ -8,6 +8,7 @@ import numpy as np
 from judged import DRAWS
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.derivation import evidence_of as evidence_of_tables
+from layerwise.engine.questions.question import PUBLISHED
 from layerwise.engine.questions.table import document
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
@@ -25,6 +26,17 @@ def ask(numbers, names):
     read = evidence(numbers)
     tables: dict[str, Document] = {name: document(QUESTIONS[name], read) for name in names}
     return derive(tables, read)
+
+
+def ask_as_published(numbers, name):
+    """{model: answer} of one question, as the papers asked it and under no other choice."""
+    read, question = evidence(numbers), QUESTIONS[name]
+    rules = {
+        f"models/{model}/{PUBLISHED}": question.rules(entry)[PUBLISHED]
+        for model, entry in question.models(read).items()
+    }
+    found = derive({name: Document(None, {"": rules})}, read).documents[name]
+    return {model: answers[PUBLISHED] for model, answers in found["models"].items()}
 
 
 def matching(published, file, pattern):

@@ -9,7 +9,7 @@ import pytest
 from synthetic import (
     HUNTED,
     SWEPT,
-    ask,
+    ask_as_published,
     depth,
     entries,
     heads_density,
@@ -28,7 +28,7 @@ from judged import DRAWS, changed
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
-from layerwise.engine.questions.question import NEVER, NO, PUBLISHED, TOO_FEW, YES
+from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, YES
 from layerwise.engine.questions.table import cells, document
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.names import result_files as files
@@ -219,10 +219,9 @@ UNANSWERABLE = {
 NEEDS_STATES = {"critical_layer"}
 
 
-def words(work, name):
+def words(numbers, name):
     """The words as the papers asked, of every model."""
-    found = cells(work.documents[name])
-    return {model: answer["word"] for model, choice, answer in found if choice == PUBLISHED}
+    return {model: answer["word"] for model, answer in ask_as_published(numbers, name).items()}
 
 
 def test_no_question_is_left_out():
@@ -232,18 +231,17 @@ def test_no_question_is_left_out():
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_question_is_answered_yes_by_some_numbers_and_no_by_others(name, published):
-    before = words(ask(published, [name]), name)
+    before = words(published, name)
     for make, expected in zip(ANSWERS[name], (YES, NO), strict=True):
-        after = words(ask(changed(published, make(published)), [name]), name)
+        after = words(changed(published, make(published)), name)
         assert set(after) == set(before)  # of the published shape
         assert expected in after.values(), after
 
 
 @pytest.mark.parametrize("name", UNANSWERABLE)
 def test_a_question_that_no_numbers_could_answer_says_how_many_could(name, published):
-    work = ask(published, [name])
+    answers = ask_as_published(published, name).values()
     word, fewest = UNANSWERABLE[name]
-    answers = [answer for _, choice, answer in cells(work.documents[name]) if choice == PUBLISHED]
     assert {answer["word"] for answer in answers} == {word}
     assert {answer["fewest"] for answer in answers} == {fewest}
     assert all(answer["n"] < fewest for answer in answers)
@@ -274,6 +272,6 @@ def test_a_base_below_one_is_kept_below_one(published):
             lambda row: base if row["Variant"] == "base" else instruct,
         )  # fmt: skip
 
-    kept = words(ask(changed(published, rows(0.5, 0.7)), ["tuning"]), "tuning")
-    turned = words(ask(changed(published, rows(0.5, 1.5)), ["tuning"]), "tuning")
+    kept = words(changed(published, rows(0.5, 0.7)), "tuning")
+    turned = words(changed(published, rows(0.5, 1.5)), "tuning")
     assert (set(kept.values()), set(turned.values())) == ({YES}, {NO})

@@ -8,9 +8,9 @@ from layerwise.run.doctor.time_left import TRUST, TimeLeft
 @pytest.fixture
 def clock(monkeypatch):
     """Two stages of an hour, and one that is up to date."""
-    seconds = iter([0.0, 0.0, 1.0, 7200.0])
+    seconds = iter([0.0, 1.0, 7200.0])
     monkeypatch.setattr("time.monotonic", lambda: next(seconds))
-    return TimeLeft({"first": 3600.0, "idle": 3600.0, "second": 3600.0})
+    return TimeLeft({"first": 3600.0, "idle": 3600.0, "second": 3600.0}, begun=0.0)
 
 
 def test_the_time_left_begins_with_the_estimate_and_follows_the_pace(clock):

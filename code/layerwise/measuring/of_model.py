@@ -8,7 +8,7 @@ import gc
 import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from layerwise.models.load import Checkpoint, load_registered
 from layerwise.models.projections import Weights
 from layerwise.models.provenance import commit_of_code, describe, describe_environment, smi
 from layerwise.models.registry import PACKED, Model
-from layerwise.models.replicates import disturbed
+from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.fetching import upstream
@@ -161,13 +161,18 @@ def measure_model(
             checkpoint = load(dtype)
         except Exception as error:
             reason = reason_of(error)
-            for one, wanted in zip(passes, todo, strict=True):
-                one.absent.update(dict.fromkeys(wanted, reason))
-                advance(len(wanted), reason)
+            for a_pass, wanted in zip(passes, todo, strict=True):
+                a_pass.give_up(wanted, reason, advance)
             return
-        for one, wanted in zip(passes, todo, strict=True):
-            with one.of(checkpoint) as of:
-                measuring(of, wanted, one, advance)
+        replicates = Replicates(checkpoint)
+        for a_pass, wanted in zip(passes, todo, strict=True):
+            with ExitStack() as stack:
+                try:
+                    watched = stack.enter_context(a_pass.of(replicates))
+                except Exception as error:  # no memory for weights that are to be moved
+                    a_pass.give_up(wanted, reason_of(error), advance)
+                    continue
+                measuring(watched, wanted, a_pass, advance)
 
     total = sum(
         len(_wanted(model, dtype)) * (1 + replicates * rounds(dtype)) for dtype in model.dtypes
@@ -204,9 +209,16 @@ class _Pass:
                 left.append(name)
         return left
 
-    def of(self, checkpoint: Checkpoint) -> AbstractContextManager[Checkpoint]:
+    def give_up(self, names: Sequence[str], reason: str, advance: Advance) -> None:
+        """Note why none of these runs is there."""
+        self.absent.update(dict.fromkeys(names, reason))
+        advance(len(names), reason)
+
+    def of(self, replicates: Replicates) -> AbstractContextManager[Checkpoint]:
         """The model that these runs look at."""
-        return nullcontext(checkpoint) if self.seed is None else disturbed(checkpoint, self.seed)
+        if self.seed is None:
+            return nullcontext(replicates.checkpoint)
+        return replicates.disturbed(self.seed)
 
     def document(self, order: Sequence[str]) -> Runs:
         """The same bytes, whatever of it was kept."""

@@ -18,7 +18,7 @@ from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, with_random_weights
-from layerwise.models.replicates import disturbed
+from layerwise.models.replicates import Replicates
 from layerwise.models.texts import StatementPairs
 from layerwise.models.token_ids import Wrapping
 from layerwise.papers.paper3.experiments import own_weights
@@ -61,8 +61,9 @@ class Measuring:
 
     def replicates(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
         """The same with rounding noise, n times; the matrices carry no noise of a pass."""
+        replicates = Replicates(checkpoint)
         for number in range(n):
-            with disturbed(checkpoint, number) as replicate:
+            with replicates.disturbed(number) as replicate:
                 place = folder.parent / AGAIN / f"noise_{number}"
                 found = self._of(replicate, place, ["spectral"])
             yield found

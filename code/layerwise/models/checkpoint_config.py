@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_json
-from layerwise.models.families import FAMILIES, heads_of
+from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
 from layerwise.models.registry import Model
 
 QUANTISED = (
@@ -96,12 +96,11 @@ def _check_family(path: Path, config: Mapping[str, Any]) -> None:
     if "auto_map" in config:
         raise LayerwiseError(
             f"{path}: the checkpoint asks for code of its own ({config['auto_map']!r:.200}), "
-            "which is never run; use one whose architecture transformers brings along, such as "
-            f"{', '.join(FAMILIES)}"
+            f"which is never run; known architectures are {', '.join(FAMILIES)}; {ANY_OTHER}"
         )
     raise LayerwiseError(
         f"{path}: no known layout for the architecture {family!r:.80}; "
-        f"supported: {', '.join(FAMILIES)}"
+        f"known are {', '.join(FAMILIES)}; {ANY_OTHER}"
     )
 
 

@@ -17,6 +17,15 @@ STORED = ("W_Q", "W_K", "W_V", "W_O")  # the order of rows that share a tensor
 VOCABULARY = 512  # of a twin
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
 POSITIONS = 256  # of a twin, where nothing else is said
+WINDOW = 4  # tokens that a twin's block with a window sees: fewer than most texts have
+# The way on for every other architecture, in the words of an error.
+ANY_OTHER = (
+    "any other model is measured from its hidden states: run each statement alone with "
+    "`out = model(ids, labels=ids, output_hidden_states=True)`, "
+    "`states.append(torch.stack([layer[0, 1:].mean(dim=0) for layer in out.hidden_states]))`, "
+    "`nll.append(out.loss.item())`, then call "
+    "`layerwise.measure(torch.stack(states, dim=1).float().numpy(), nll, pairs)`"
+)
 Config = dict[str, Any]
 Rows = list[tuple[int, int]]  # runs: first row, and the row after the last
 
@@ -116,6 +125,7 @@ FAMILIES: Mapping[str, Family] = {
     "falcon": Family("h", "self_attention", _FUSED, "word_embeddings"),
     "gemma": _LLAMA,
     "gemma2": _LLAMA,
+    "gemma3_text": _LLAMA,
     "gpt2": Family("h", "attn", ("c_attn", "c_proj"), "wte", transposed=True),
     "gpt_neo": Family("h", "attn.attention", _OUT, "wte"),
     "gpt_neox": Family(
@@ -126,6 +136,8 @@ FAMILIES: Mapping[str, Family] = {
     "mistral": _LLAMA,
     "opt": Family("decoder.layers", "self_attn", _OUT, "decoder.embed_tokens", ("fc1", "fc2")),
     "phi3": Family("layers", "self_attn", ("qkv_proj", "o_proj"), "embed_tokens"),
+    "qwen2": _LLAMA,
+    "qwen3": _LLAMA,
     "stablelm": _LLAMA,
 }
 # Llama 3.1's and Apertus' stretching of the rotary angles
@@ -171,6 +183,8 @@ def twin_config(family: str, shape: Shape) -> Config:
     gemma = grouped | {"head_dim": shape.head_size}
     pairs, odd = divmod(shape.n_layers, 2)  # GPT-Neo's blocks see all and a window, by turns
     windows = [[["global", "local"], pairs], [["global"], odd]][: 1 + odd]
+    # Gemma 3 has five blocks with a window to one without; a twin has too few blocks for that
+    by_turns = ["sliding_attention", "full_attention"] * (pairs + odd)
     own: Mapping[str, Config] = {
         "apertus": grouped
         | {
@@ -182,6 +196,12 @@ def twin_config(family: str, shape: Shape) -> Config:
         "gemma": gemma,
         # the 9B model scales its scores by the size of a head
         "gemma2": gemma | {"query_pre_attn_scalar": shape.head_size},
+        "gemma3_text": gemma
+        | {
+            "query_pre_attn_scalar": shape.head_size,
+            "sliding_window": WINDOW,
+            "layer_types": by_turns[: shape.n_layers],
+        },
         "gpt2": narrow,
         "gpt_neo": wide | {"attention_types": windows},
         "gpt_neox": wide | {"rotary_pct": 0.5},
@@ -195,6 +215,8 @@ def twin_config(family: str, shape: Shape) -> Config:
         },
         "opt": {"ffn_dim": width, "max_position_embeddings": POSITIONS},
         "phi3": grouped,
+        "qwen2": grouped,
+        "qwen3": grouped | {"head_dim": shape.head_size},
         "stablelm": grouped | {"partial_rotary_factor": 0.5},
     }
     return {

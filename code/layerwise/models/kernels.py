@@ -5,6 +5,7 @@ and choose an attention kernel by shape. Here it may not; `settings` is what is 
 """
 
 import contextlib
+import operator
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,9 @@ from layerwise.errors import LayerwiseError
 # cuBLAS reads it when it is first used: with it, its sums are added in the same order every time.
 WORKSPACE, WORKSPACES = "CUBLAS_WORKSPACE_CONFIG", (":4096:8", ":16:8")
 FORCED = "NVIDIA_TF32_OVERRIDE"  # of NVIDIA's libraries: 1 stands above what a program asks for
+LATE = "set after CUDA was in use, where it may have no effect"
+_set_late: list[str] = []  # the variable, once this process set it too late
+EXACT = "ieee"  # float32 products as they are written, in torch's words
 MATH = "math"  # scores and weights of half precision in float32, the same for every shape
 
 
@@ -24,18 +28,20 @@ def require_exact(device: str) -> None:
     """Have torch compute exactly in this process; refuse what it cannot undo on a GPU.
 
     TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1, which NVIDIA's images set, is undone; so is TF32 that the
-    caller's program chose.
+    caller's program chose, by torch's older names or by `fp32_precision`.
 
     Raises:
         LayerwiseError: on a GPU, for NVIDIA_TF32_OVERRIDE other than 0, or for a
             CUBLAS_WORKSPACE_CONFIG with which sums may be added in any order.
     """
+    for part in _float32_parts().values():
+        part.fp32_precision = EXACT
+    # torch refuses to read its older names, as other programs do, while they disagree with these
     torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
     matmul: Any = torch.backends.cuda.matmul
-    matmul.allow_tf32 = False
     matmul.allow_fp16_reduced_precision_reduction = False
     matmul.allow_bf16_reduced_precision_reduction = False
-    torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
     if device == "cpu":
         return
@@ -47,11 +53,38 @@ def require_exact(device: str) -> None:
             f"{FORCED} must be unset or 0, found {forced!r:.20}: it makes NVIDIA's libraries "
             "compute float32 in TF32, with errors of 1e-3; unset it"
         )
+    if WORKSPACE not in os.environ and torch.cuda.is_initialized():
+        _set_late.append(WORKSPACE)
     if (found := os.environ.setdefault(WORKSPACE, WORKSPACES[0])) not in WORKSPACES:
         raise LayerwiseError(
             f"{WORKSPACE} must be {' or '.join(WORKSPACES)}, with which a sum is the same every "
             f"time, found {found!r:.40}; unset it"
         )
+
+
+def _float32_parts() -> dict[str, Any]:
+    """What has a precision of float32 of its own, by the name of its part of `torch.backends`."""
+    backends: Any = torch.backends
+    names = (
+        *("cuda.matmul", "cudnn", "cudnn.conv", "cudnn.rnn"),
+        *("mkldnn", "mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn"),
+    )
+    return {"all": backends} | {name: operator.attrgetter(name)(backends) for name in names}
+
+
+@contextlib.contextmanager
+def drawn_from(seed: int, device: torch.device) -> Iterator[None]:
+    """Inside the block torch draws from a seed, on the CPU and one device.
+
+    Afterwards the caller's generators are as they were; those of other GPUs are not touched.
+    """
+    gpus = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus), device:
+        torch.default_generator.manual_seed(seed)
+        for gpu in gpus:
+            with torch.cuda.device(gpu):
+                torch.cuda.manual_seed(seed)
+        yield
 
 
 @contextlib.contextmanager
@@ -91,10 +124,13 @@ def settings(device: torch.device) -> dict[str, Any]:
             MATH: torch.backends.cuda.math_sdp_enabled(),
         }
     there = ("flash", MATH) if device.type == "cpu" else tuple(enabled)  # a CPU has two
-    on_gpu = {WORKSPACE: os.environ.get(WORKSPACE)} if device.type == "cuda" else {}
+    on_gpu = {}
+    if device.type == "cuda":
+        on_gpu = {WORKSPACE: ", ".join([str(os.environ.get(WORKSPACE)), *[LATE][: len(_set_late)]])}
+    precisions = {name: part.fp32_precision for name, part in _float32_parts().items()}
     return {
-        "float32": torch.get_float32_matmul_precision(),
-        "tf32": matmul.allow_tf32 or torch.backends.cudnn.allow_tf32,
+        "float32": precisions["cuda.matmul"],
+        "tf32": any(precision == "tf32" for precision in precisions.values()),
         "reduced_sums": (
             matmul.allow_fp16_reduced_precision_reduction
             or matmul.allow_bf16_reduced_precision_reduction

@@ -33,10 +33,10 @@ from layerwise.models.checkpoint_folder import (
 )
 from layerwise.models.checkpoint_tokenizer import Declaration, declare
 from layerwise.models.checkpoint_weights import ONE_MODEL, check_tensors, is_leftover
-from layerwise.models.families import FAMILIES
+from layerwise.models.families import ANY_OTHER, FAMILIES
 from layerwise.models.hub import ahead, fetch, whole
 from layerwise.models.hub_answers import explained
-from layerwise.models.kernels import one_attention, own_arithmetic, require_exact
+from layerwise.models.kernels import drawn_from, one_attention, own_arithmetic, require_exact
 from layerwise.models.needs import spelled
 from layerwise.models.registry import DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
@@ -208,11 +208,13 @@ def load_model(
     path = Path(name)
     if not is_there(path):
         snapshot = fetch(str(name), revision or "main", texts=texts, template=template)
-        return _load(
+        return load_folder(
             snapshot, str(name), snapshot.name, dtype, device, texts=texts, template=template
         )
     _refuse_revision(name, revision)
-    loaded = _load(path, path.resolve().name, "", dtype, device, texts=texts, template=template)
+    loaded = load_folder(
+        path, path.resolve().name, "", dtype, device, texts=texts, template=template
+    )
     digest = hashlib.sha256()
     for file in (path / "config.json", *weight_files(path)):
         digest.update(sha256_of(file).encode())
@@ -264,7 +266,7 @@ def load_shapes(
             commit, download, weights = path.name, sum(files.values()), "to come"
         else:
             path, commit = cached, cached.name
-    loaded = _load(
+    loaded = load_folder(
         path, said, commit, dtype, device, texts=texts, template=template, weights=weights
     )
     return loaded, download
@@ -293,7 +295,7 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         raise LayerwiseError(
             f"a model must be a folder, a hub id, or a causal language model of transformers of "
             f"one of the architectures {', '.join(FAMILIES)}, found {type(model).__name__} "
-            f"({family!s:.80}); load it with transformers.AutoModelForCausalLM"
+            f"({family!s:.80}); load it with transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
         )
     dtypes = {str(one.dtype).removeprefix("torch.") for one in model.parameters()}
     dtype = ", ".join(sorted(dtypes))
@@ -402,7 +404,7 @@ def load_registered(
         )
     folder = fetch(model.hub, model.revision, model)
     weights: Source | int = "stored" if draw is None else draw
-    loaded = _load(folder, model.hub, folder.name, dtype, device, weights=weights)
+    loaded = load_folder(folder, model.hub, folder.name, dtype, device, weights=weights)
     check_declared(model, loaded.model.config, adds_bos=loaded.declaration.adds_bos)
     return replace(loaded, display=model.display)
 
@@ -425,7 +427,7 @@ def require_accelerator(device: str | None = None) -> None:
         require_exact("cuda")
 
 
-def _load(
+def load_folder(
     path: Path,
     name: str,
     revision: str,
@@ -554,8 +556,7 @@ def _draw_weights(name: str, draw: int, config: Any, dtype: str, device: str) ->
     """
     setattr(config, RANDOM, True)
     place = "cpu" if device == "auto" else device
-    with torch.random.fork_rng(devices=[]), torch.device(place):
-        torch.manual_seed(zlib.crc32(f"control {draw} {name}".encode()))
+    with drawn_from(zlib.crc32(f"control {draw} {name}".encode()), torch.device(place)):
         model = _from_config(config, dtype)
     if device == "auto":
         whole = list(model._no_split_modules)  # a block stays on one device

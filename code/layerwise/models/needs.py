@@ -11,6 +11,9 @@ Memory of a dtype, in bytes (b: bytes per number of it, P: parameters, h: hidden
 float16, 32.2 + 1.6 GB for Apertus-8B in float32, and 141.1 + 1.8 GB for Llama-3.1-70B in float16,
 which this exceeds by no more than 3 %.
 
+Replicates with rounding noise keep a copy of 16-bit weights on the host (P b, beside a GPU's), if
+the files hold them wider. Moving them takes 84 MB on the device, less than a pass does.
+
 Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
 
     2 P tokens / r + bytes of weights / 1e9

@@ -17,6 +17,7 @@ import typer
 from layerwise.errors import LayerwiseError
 from layerwise.home import here
 from layerwise.models.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config, twin_of
+from layerwise.models.kernels import drawn_from
 from layerwise.models.load import quiet
 from layerwise.models.registry import RANDOM, Model, find_model, read_models
 from layerwise.models.texts import read_pairs, read_prompts
@@ -66,9 +67,9 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
     twin = twin_of(model)
     declared = config_of(twin) | {RANDOM: True}
     config = transformers.AutoConfig.for_model(twin.family, **declared)
-    with torch.random.fork_rng(devices=[]), quiet():
-        # twins of one shape must differ, or statistics over models see ties
-        torch.manual_seed(zlib.crc32(f"{seed} {model.slug}".encode()))
+    # twins of one shape must differ, or statistics over models see ties
+    seed_of_twin = zlib.crc32(f"{seed} {model.slug}".encode())
+    with drawn_from(seed_of_twin, torch.device("cpu")), quiet():
         network = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
         _perturb(network)
     network.save_pretrained(folder)
