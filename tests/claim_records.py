@@ -70,7 +70,9 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "judged_from": {},
     }
     lists = ("headlines", "findings", "story", "strip", "stored")
-    return sealed(document | {name: [] for name in lists} | {"claims": records} | fields)
+    strip = {"strip": [*map(strip_row, fields.get("headlines", ()))]}
+    made = document | {name: [] for name in lists} | strip | {"claims": records} | fields
+    return sealed(made)
 
 
 def note_statistics(claims: Path, folder: Path) -> None:
@@ -86,6 +88,8 @@ ANSWERED = {
     "depends on a choice": {"published": "yes", "other": "no"},
     "undecided": {"published": "undecided"},
     "does not follow": {"published": "no"},
+    "holds for some of its models": {"published": "undecided"},
+    "cannot be answered": {"published": "cannot be answered"},
 }
 
 
@@ -93,9 +97,21 @@ def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2; its answers are such that they give the grade."""
     texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
     rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}, "asked": []}
+    if grade == "holds for some of its models":
+        rests["models"] = {"a": "yes", "b": "undecided"}
     rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
     texts["numbers"] = "1 of 1 as printed"
     return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
+
+
+def strip_row(headline: dict[str, Any]) -> dict[str, Any]:
+    """Its row on the strip, with one estimate."""
+    names = ("id", "paper", "source", "grade")
+    numbers = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 9, "above": 0.0, "below": None}
+    point = {"model": headline["short"], **numbers, "unit": "pairs", "word": "yes"}
+    told = {"claim": headline["short"], "number": "r", "text": headline["reason"], "figure": ""}
+    row = {name: headline[name] for name in names} | told
+    return row | {"decimals": 2, "points": [point], "front": False}
 
 
 def folders(

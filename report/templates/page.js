@@ -88,7 +88,8 @@
     }
     const files = [...new Set(claims.map((claim) => claim.file).filter(Boolean))].sort(collator.compare);
     fields.origin.append(make("optgroup", { label: "file" }, ...files.map((file) => make("option", { value: `file:${file}` }, file))));
-    fields.order.append(make("option", { value: "" }, "the papers' order"));
+    fields.order.append(make("option", { value: "" }, "what differs and is central first"));
+    fields.order.append(make("option", { value: "papers" }, "the papers' order"));
     for (const head of heads) {
       for (const [suffix, arrow] of [["", "↑"], [" down", "↓"]]) {
         fields.order.append(make("option", { value: head.dataset.key + suffix }, `${head.dataset.label} ${arrow}`));
@@ -121,16 +122,22 @@
     for (const head of heads) {
       head.setAttribute("aria-sort", head.dataset.key === key ? (falling ? "descending" : "ascending") : "none");
     }
-    if (key) matching.sort(comparison(key, Boolean(falling)));
+    if (key && key !== "papers") matching.sort(comparison(key, Boolean(falling)));
     else if (asked.length) {
       const order = new Map(matching.map((claim) => [claim, here(claim) ? claim.rank : claim.rank + LAST]));
       matching.sort((one, other) => order.get(one) - order.get(other));
-    }
+    } else if (!key) matching.sort((one, other) => weight(one) - weight(other));
     body.replaceChildren();
     drawn = 0;
     draw(CHUNK);
-    status.textContent =
+    status.textContent = matching.length === 0 ? "No claim fits. Take words out of the search, or clear the filters." :
       matching.length === claims.length ? `${claims.length} claims` : `${matching.length} of ${claims.length} claims`;
+  }
+
+  // What differs and is part of a central claim comes first, then what differs, then what is central
+  function weight(claim) {
+    const falls = claim.verdict === "differs" || claim.verdict === "contradicted";
+    return (falls ? 0 : 2) + (claim.central ? 0 : 1);
   }
 
   function sortValue(claim, key) {

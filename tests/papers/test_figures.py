@@ -19,8 +19,6 @@ from claim_records import judged, note_statistics, record
 from judged import analysed
 from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
-from layerwise.engine.tally import ALIKE
-from layerwise.engine.verdicts import VERDICTS
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.papers.across.analyses import TABLES
@@ -33,9 +31,6 @@ from layerwise.present.figures.printed import inlined
 from layerwise.run.steps import draw as stage
 
 MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
-ALL_BUT_TWO = [
-    name for name in FIGURES if name not in ("anisotropy_spectra", "question_critical_layer")
-]
 REPORTED = [  # verdicts on two papers, one of them of a list
     record(f"p{paper}.{number}", paper=paper, where=where, verdict=verdict, published=printed,
            recomputed=again, file=None)
@@ -101,24 +96,18 @@ def by_model(published: Published, file: str, place: str) -> dict[str, dict[str,
 # --- all of them --------------------------------------------------------------------------------
 
 
-def test_published_numbers_give_every_figure_but_two(drawn: dict[str, Drawn]) -> None:
-    assert [name for name, one in drawn.items() if one.figure] == ALL_BUT_TWO
-    unanswered = drawn["question_critical_layer"]
-    assert unanswered.reason == "no number that answers it was published"
-    left_out = drawn["anisotropy_spectra"]
-    assert left_out.reason == "anisotropy of Pythia-6.9B, Gemma-2B: spectra not published"
+def test_published_numbers_give_every_figure(drawn: dict[str, Drawn]) -> None:
+    assert [name for name, one in drawn.items() if one.figure] == FIGURES
     assert {analysis for reads in READS.values() for analysis in reads} <= {*TABLES, "claims"}
-    assert left_out.caption.endswith("The notebook plotted but did not save them.")
 
 
-@pytest.mark.parametrize("name", ALL_BUT_TWO)
+@pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], name: str) -> None:
     figure, text = drawn[name].figure, words(drawn[name].figure)
     assert drawn[name].title == figure.get_suptitle().replace("\n", " ")
     assert re.search(r"\d", drawn[name].title)  # computed from the numbers
     assert style.SOURCES["published"] in text
     assert style.RANDOM not in text
-    assert "n = " in text or "of 16 prompts" in text
     assert not re.search(r"Results/|\.json|\.csv", text)
     assert (figure.get_figwidth(), figure.get_figheight() <= style.TALLEST) == (style.WIDTH, True)
     texts = [t for t in figure.findobj(match=Text) if t.get_text() and t.get_visible()]
@@ -148,13 +137,9 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
     drawn = {d.name: d for d in draw_all(Numbers("measured", {"depth_gain": found.documents}, {}))}
     assert [name for name, one in drawn.items() if one.figure] == ["depth_gain"]
     text = words(drawn["depth_gain"].figure)
-    for said in ("n = 3 sizes", "n = 3 prompts each", "Not measured: 1B, 1.4B"):
+    for said in ("n = 3 sizes", "Not measured: 1B, 1.4B"):
         assert said in text
-    assert drawn["overview"].reason == "the papers' claims: not judged here"
-    assert drawn["bins"].reason == (
-        "bins of any model: bootstrap results, original results, comparison new sig layers, k bins "
-        "not measured"
-    )
+    assert drawn["validation"].reason.endswith("not measured")
 
 
 def test_numbers_refused(tmp_path: Path, numbers: Numbers) -> None:
@@ -170,24 +155,24 @@ def test_the_stage_writes_all_figures_or_nothing(
     statistics: Path, claims: Path, tmp_path: Path
 ) -> None:
     few, out = tmp_path / "few", tmp_path / "figures"
-    bins, gains = (read_json(statistics / f"{n}.json") for n in ("bins", "depth_gain"))
-    write_json(few / "bins.json", bins)
+    gains, validation = (read_json(statistics / f"{n}.json") for n in ("depth_gain", "validation"))
     write_json(few / "depth_gain.json", gains)
+    write_json(few / "validation.json", validation)
     few_claims = tmp_path / "few.json"
     shutil.copy(claims, few_claims)
     note_statistics(few_claims, few)
     said = stage.run("published", few, few_claims, out, MODELS)
-    assert said.startswith(f"4 figures in {out}\n  without question_calibration: no number")
+    assert said.startswith(f"2 figures in {out}\n  without asymmetry_by_category: ")
     index = read_json(out / INDEX)
     found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
-    assert list(found) == ["overview", "agreement", "bins", "depth_gain"]
-    assert found["bins"]["title"].startswith("Over 20 random bins the interval of r excludes zero")
+    assert list(found) == ["validation", "depth_gain"]
+    assert found["validation"]["title"].startswith("r over the categories is")
     assert index["random_weights"] is False
-    del bins["documents"]["pythia-6p9b"]["bootstrap_results"]["0"]["r"]
-    write_json(few / "bins.json", bins)
+    del gains["documents"]["family"]["models"][0]["model"]
+    write_json(few / "depth_gain.json", gains)
     write_json(tmp_path / "claims.json", judged(REPORTED))
     note_statistics(tmp_path / "claims.json", few)
-    with pytest.raises(KeyError, match="r"):
+    with pytest.raises(KeyError, match="model"):
         stage.run("published", few, tmp_path / "claims.json", out, MODELS)
     for kind in ("svg", "pdf"):
         assert {path.stem for path in out.glob(f"*.{kind}")} == set(found)
@@ -245,8 +230,6 @@ def test_the_points_are_those_of_the_tables(
     keys = ("n_layers", "residual_gain_mean")
     gains = {name: [size[key] for key in keys] for name, size in sizes.items()}
     intervals = numbers.statistics["depth_gain"]["family"]["drawn"]["interval"]
-    norms = by_model(published, files.SPECTRAL, "results").values()
-    profiles = [row["W_V_spectral_norm"] for row in norms]
     found = by_model(published, files.CROSS, "results").values()
     late = np.mean([centroid[0][n]["r"] for n in ("24", "28", "32")])
     shown: list[tuple[str, int, Any]] = [
@@ -259,9 +242,6 @@ def test_the_points_are_those_of_the_tables(
         ("depth_gain", 0, gains.values()),
         ("depth_gain", 0, [(gains[name][0], end) for name, ends in intervals.items()
                            for end in ends]),
-        ("spectral_norms", 0, [(r["W_V_mean_spectral"], r["W_O_mean_spectral"]) for r in norms]),
-        ("spectral_norms", 1,
-         [((n + 1) / len(of_one), norm) for of_one in profiles for n, norm in enumerate(of_one)]),
         *(("critical_layer", 0,
            [(100 * row[key] / row["L"], place) for place, row in enumerate(found)])
           for key in ("L_star_empirical", "L_star_predicted")),
@@ -290,23 +270,30 @@ def test_asymmetries_are_those_of_the_table(drawn: dict[str, Drawn], published: 
     assert drawn["asymmetry_by_category"].title.startswith("On lifestyle 2 of 4 models lie")
 
 
-def test_the_size_over_the_bound_is_marked(drawn: dict[str, Drawn], published: Published) -> None:
-    left, right = drawn["depth_gain"].figure.axes
-    sizes = by_model(published, files.SWEEP, "models")
-    assert {depth for depth, _ in points(left, style.RED.lower())} == {16}
-    assert drawn["depth_gain"].title.endswith("10^(1/L): 1B")
-    # the printed -0.81 is the correlation with the density of heads, not with depth
-    text = words(drawn["depth_gain"].figure)
-    assert "r(depth, mean gain) = −0.878, p = 0.004, 95% interval −0.98 to −0.46." in text
-    assert "Over the 16 models of the survey r = −0.277" in text
-    assert "r(head density, mean gain) = −0.812, p = 0.014." in text
-    outside = [one for of in sizes.values() for one in of["residual_gain_all"]
-               if not 0.82 <= one <= 1.38]  # fmt: skip
-    assert right.get_title() == f"single prompts: {len(outside)} outside the paper's axis"
-    labels = [label.get_text() for label in right.get_xticklabels()]
-    for place, (label, column) in enumerate(zip(labels, right.lines, strict=False)):
-        assert list(column.get_ydata()) == sizes[f"pythia-{label.lower()}"]["residual_gain_all"]
-        assert np.abs(column.get_xdata() - place).max() <= 0.2
+def test_the_size_over_the_bound_is_marked(drawn: dict[str, Drawn], numbers: Numbers) -> None:
+    (axes,) = drawn["depth_gain"].figure.axes
+    assert {depth for depth, _ in points(axes, style.RED.lower())} == {16}
+    for question in ("depth_gain", "depth_gain_of_survey"):
+        asked = numbers.statistics["questions"][question]["models"]["all models"]["published"]
+        told = " to ".join(style.signed(asked[end], 2) for end in ("low", "high"))
+        assert f"({told})" in words(drawn["depth_gain"].figure)
+
+
+def test_ratio_and_gain_are_drawn_with_the_interval_that_decides(
+    drawn: dict[str, Drawn], numbers: Numbers
+) -> None:
+    asked = numbers.statistics["questions"]
+    ratios, gains = (
+        {name: of["published"] for name, of in asked[question]["models"].items()}
+        for question in ("spectral_norms", "damping")
+    )
+    (axes,) = drawn["spectral_norms"].figure.axes
+    there = {name for name in ratios if name in gains}
+    want = {(ratios[name]["value"], gains[name]["value"]) for name in there}
+    assert rounded(want) <= points(axes)
+    decides = asked["spectral_predicts"]["models"]["all models"]["published"]
+    assert decides["n"] == len(there)
+    assert style.signed(decides["high"], 2) in drawn["spectral_norms"].title
 
 
 def test_lab_heritage_draws_every_model_and_the_shares_in_print(
@@ -336,73 +323,16 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
     r = np.corrcoef(*[[of[key] for of in kept] for key in ("asymmetry", "output_preference")])[0, 1]
     _, right, *_ = drawn["validation"].figure.axes
     assert round(r, 9) in {x for x, _ in points(right, style.RED.lower())}
+    whole = document["_global_stats"]["ua_output_correlation"]
+    ends = document["_interval"], document["_without_one"]["ground_truth_numeric"]["interval"]
+    first, left_out = (", ".join(style.signed(end, 2) for end in both) for both in ends)
     assert drawn["validation"].title == (
-        "r over the categories is −0.87 [−0.99, −0.21] in Pythia-6.9B, and "
-        f"{style.signed(r, 2)} [−0.97, +0.60] without numeric facts"
+        f"r over the categories is {style.signed(whole, 2)} [{first}] in Pythia-6.9B, and "
+        f"{style.signed(r, 2)} [{left_out}] without numeric facts"
     )
 
 
 # --- the claims ---------------------------------------------------------------------------------
-
-
-def test_overview_counts_every_claim_once(drawn: dict[str, Drawn]) -> None:
-    abstract, rest = drawn["overview"].figure.axes
-    assert (abstract.get_title(), rest.get_title()) == ("abstract", "rest of the paper")
-    labels = [label.get_text() for label in rest.get_yticklabels()]
-    assert labels == ["Paper 1, n = 1", "Paper 2, n = 2"]
-    widths = {group.get_label(): [bar.get_width() for bar in group] for group in rest.containers}
-    assert widths == {"agrees": [1, 0], "differs": [0, 1], "needs the weights": [0, 1]}
-    assert [text.get_text() for text in abstract.texts] == ["1 differs", ""]
-    assert drawn["overview"].title == (
-        "Of 5 claims 4 can be compared: 2 of these differ or are contradicted, 1 in the abstracts"
-    )
-
-
-def test_every_verdict_of_the_ledger_has_a_colour(numbers: Numbers) -> None:
-    told = [word for words in ALIKE.values() for word in words]
-    assert sorted(told) == sorted(VERDICTS)
-    records = [{**REPORTED[0], "verdict": word} for word in VERDICTS]
-    figure = draw("overview", replace(numbers, claims=records)).figure
-    (legend,) = [legend for sub in figure.subfigs for legend in sub.legends]
-    assert {text.get_text() for text in legend.get_texts()} == set(ALIKE)
-    colours = {to_hex(patch.get_facecolor()) for patch in legend.get_patches()}
-    assert len(colours) == len(ALIKE)
-
-
-def test_agreement_draws_what_is_not_equal(numbers: Numbers) -> None:
-    tiny = record("p2.tiny", paper=2, where="section 4", published=1.0, recomputed=1 + 1e-14)
-    one = draw("agreement", replace(numbers, claims=[*REPORTED, tiny]))
-    (axes,) = one.figure.axes
-    drawn = sorted(float(f"{x:.3g}") for line in axes.lines[:-1] for x, _ in line.get_xydata())
-    assert drawn == [1e-6, 0.001, 0.501]  # the rounding of the arithmetic at the edge
-    assert set(axes.lines[-1].get_xdata()) == {0.1}
-    assert axes.get_yticklabels()[1].get_text() == "Paper 1, rest of the paper (n = 2, 1 equal)"
-    assert one.title == (
-        "4 of 5 numbers agree with the printed ones; 1 do not, 1 of them by more than 10%"
-    )
-
-
-def test_a_specification_curve_holds_every_estimate_and_how_it_was_asked() -> None:
-    def answer(value: float, word: str) -> dict[str, Any]:
-        return {"value": value, "low": value - 0.2, "high": value + 0.2, "n": 9, "word": word}
-
-    open_ended = answer(0.4, "too few") | {"low": None, "high": None}
-    models = {
-        "a": {"published": answer(-0.5, "yes"), "without_last": answer(0.1, "undecided")},
-        "b": {"published": answer(0.3, "no"), "category_out": {"x": open_ended}},
-    }
-    statistics = {"questions": {"late_inversion": {"models": models}}}
-    one = draw("question_late_inversion", Numbers(OWN, statistics, {}))
-    above, below = one.figure.axes
-    assert points(above) >= {(0.0, -0.5), (1.0, 0.1), (2.0, 0.3), (3.0, 0.4)}
-    assert points(above) >= {(0.0, -0.7), (0.0, -0.3), (2.0, 0.5)}  # ends of intervals
-    assert points(below) == {(0.0, 0.0), (1.0, 2.0), (2.0, 0.0), (3.0, 1.0)}
-    rows = [label.get_text() for label in below.get_yticklabels()]
-    assert rows[:2] == ["as the papers did", "without one category"]
-    assert one.title.endswith(
-        "As the papers asked: 1 yes, 1 no; under other choices: 1 undecided, 1 too few"
-    )
-    assert "95% interval" in one.caption
 
 
 def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numbers) -> None:

@@ -13,11 +13,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import SVG, folders, headline, hostile_claims, judged, note_statistics, record
+from claim_records import SVG, folders, headline, hostile_claims, judged, record
 from hostile import BIDI, TEXTS, UNSEEN, is_unseen
 from layerwise.engine.findings import relative_difference
-from layerwise.engine.headlines import read_headlines
-from layerwise.engine.records import hashes_judged_from, read_judged
+from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
 from layerwise.engine.sentences import Said
 from layerwise.engine.verdicts import AS_RANDOM, VERDICTS
@@ -26,14 +25,13 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, write_json
 from layerwise.home import REPOSITORY
 from layerwise.models.registry import read_models
-from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.result_files import LAYERS
-from layerwise.present.choices import claimed_under, rows
+from layerwise.present.choices import claimed_under
 from layerwise.present.html import packed, prose
-from layerwise.present.page import beside, by_weight
+from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Picture
-from layerwise.present.records import entries, readable, view
+from layerwise.present.records import readable, view
 from layerwise.present.values import short_text, value_text, with_signs
 from layerwise.run import cli
 from layerwise.run.steps import page as stage
@@ -102,34 +100,6 @@ def test_a_claim_that_print_rounds_to_hundreds_is_shown():
     assert (one["published"], one["recomputed"], one["recomputed_full"]) == ("300", "300", "337.74")
     assert view(record("p3.a", verdict="differs", **hundreds))["recomputed"] == "337.74"
     assert f"{Said(record('p3.a', published=300.0, decimals=-2)).printed}" == "300"
-
-
-def test_beside_a_figure_stand_the_claims_that_central_claims_rest_on() -> None:
-    views = {
-        name: {"id": name, "analysis": analysis}
-        for name, analysis in (("p2.a", "layers"), ("p2.b", "layers"), ("p2.c", "pairs"))
-    }
-    views["p2.no.rule"] = {"id": "p2.no.rule"}
-    parts = [
-        *({"claim": name} for name in ("p2.a", "p2.b", "p2.no.rule")),
-        {"question": "late", "word": "yes"},
-    ]
-    found = beside({"headlines": [headline("p2.h", parts=parts)] * 2}, views)
-    assert found == {"layers": [views["p2.b"], views["p2.a"]]}  # what states it first, each once
-
-
-def test_a_list_is_shown_entry_by_entry() -> None:
-    printed, found = [[0.25, 0.5]] * 5, [[0.123456, -0.5]] * 5
-    assert entries(printed, found) == [("0.25 to 0.5", "0.1235 to -0.5")] * 5
-    assert entries([1, 2], [1, 3]) == entries(1.0, 2.0) == entries([1] * 5, [1] * 6) == []
-    one = {"weight": 1, "claims": ["p2.a", "p2.b"], "printed": "", "recomputed": ""}
-    agrees, differs = (
-        record(name, verdict=verdict, published=printed, recomputed=found)
-        for name, verdict in (("p2.a", "agrees"), ("p2.b", "differs"))
-    )
-    both = {"p2.a": {}, "p2.b": {}}
-    assert by_weight([one], [agrees, differs], both)[1][0]["listed"] == entries(printed, found)
-    assert by_weight([one], [agrees, agrees | {"id": "p2.b"}], both)[1][0]["listed"] == []
 
 
 @pytest.mark.parametrize(
@@ -268,20 +238,15 @@ def test_svg_refused() -> None:
             _ = Picture("a", "a", "", broken).inline
 
 
-def test_a_question_says_what_other_choices_answer_and_who_asks_it(root: Path) -> None:
-    late = headline("p2.late", asked=["late_inversion"])
-    both = [late, late | {"id": "p2.gemma"}, headline("p2.other", asked=["early"])]
-    answers = {"published": {"word": "yes"}, "category_out": {"gt_numeric": {"word": "no"}}}
-    answers |= {"by_depth": {"word": "yes"}}
-    documents = {"late_inversion": {"models": {"pythia-6p9b": answers}}, "early": {}}
-    (row,) = rows(PAPERS, documents, both, display_names(read_models(root / "models.yaml")), [])
-    assert [one["id"] for one in row["headlines"]] == ["p2.late", "p2.gemma"]
-    assert row["asked"]["words"] == [{"word": "yes", "n": 1, "models": "Pythia-6.9B"}]
-    without = {"word": "no", "n": 1, "models": "Pythia-6.9B without numeric facts"}
-    assert row["others"]["without one category"]["words"] == [without]
-    assert (len(row["others"]), row["unlike"]) == (2, 1)
-    asked = {ask["question"] for one in read_headlines(root / "claims") for ask in one["asks"]}
-    assert asked <= set(QUESTIONS)
+@given(
+    st.lists(st.sampled_from(["It is 0.5.", "Two (n = 3) do.", "A and B do not."])),
+    st.integers(1, 9),
+)
+def test_a_reason_is_parted_between_sentences(sentences: list[str], most: int) -> None:
+    first, more = first_sentences(" ".join(sentences), most)
+    assert " ".join(filter(None, [first, more])) == " ".join(sentences)
+    assert len(first.split()) <= most or first in sentences
+    assert not first or first.endswith(".")
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -322,7 +287,6 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     assert page.data["claims"][1]["inputs"] == [1]
     assert page.data["files"] == {LAYERS: "a" * 64}
     assert re.fullmatch("[0-9a-f]{64}", page.data["statistics"]["layers.json"])
-    assert "bins (none published)" in "".join(page.words)  # the figure that is not there
     labels = {value for name, value in page.values if name == "aria-label"}
     assert {"Paper 2, differs: 1 claims", "Paper 3, not checkable: 1 claims"} <= labels
     assert built(made) == text
@@ -351,7 +315,7 @@ def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Pat
     failed = {"gpt2": {"reasons": {"sweep": "out of memory", "h4": "out of memory"}, "claims": 7}}
     document |= {"runs": {"pythia-70m/sweep": how}, "inputs": {"measured.json": "c" * 64}}
     document |= {"failed": failed, "left_out": {}}
-    made.claims.write_text(json.dumps(document))
+    write_json(made.claims, sealed(document))
     page = Page(built(made, "measured"))
     assert page.data["claims"][0]["runs"] == ["pythia-70m/sweep"]
     assert page.data["runs"]["pythia-70m/sweep"].startswith("dtype float16, device H100, driver 58")
@@ -374,19 +338,6 @@ def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: P
     assert first["noise"] == "4 of 5 replicates give the same"
     assert "control" not in second
     assert second["noise"].startswith("0.0123 either way")
-
-
-def test_page_counts_the_draws_that_answer_a_question(tmp_path: Path, root: Path) -> None:
-    """In at least as many models as the papers' own."""
-    made = folders(tmp_path, root, [record("p2.a")], "measured")
-    path = made.statistics / "questions.json"
-    draws = (made.statistics / "control" / str(number) / path.name for number in range(3))
-    for place, models in zip((path, *draws), (2, 2, 1, 3), strict=True):
-        answers = {f"gpt{n}": {"all_tokens": {"word": "yes"}} for n in range(models)}
-        write_json(place, {"documents": {"sign_change": {"models": answers}}})
-    note_statistics(made.claims, made.statistics)
-    said = "".join(Page(built(made, "measured")).words)
-    assert "(in 2 of 3 draws of random weights as many models answer yes)" in said
 
 
 def test_the_published_page_weighs_less_than_two_megabytes(root: Path) -> None:

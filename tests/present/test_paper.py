@@ -1,6 +1,7 @@
 """The paper, from templates to PDF: every number a claim's, and no text that commands LaTeX."""
 
 import contextlib
+import csv
 import re
 import shutil
 import subprocess
@@ -13,21 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import folders, headline, judged, note_statistics, record
+from claim_records import folders, headline, judged, record
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.engine.headlines import GRADES
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, write_json
-from layerwise.papers.across.together import PAPERS
+from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
 from layerwise.present.paper import (
-    by_cause,
     cited,
     smaller,
-    weighty,
     write_source,
 )
 from layerwise.present.pictures import Figures
+from layerwise.present.strip import strip_lines
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
 from layerwise.present.typeset import DOCUMENTS, REPORT, NoLatexError, build_pdf
 from layerwise.run.steps import paper as stage
@@ -135,8 +134,7 @@ def test_unbacked_digits_are_those_of_the_prose_alone() -> None:
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "paper"
 PARAMS = {name: read_choices(ROOT / "params.yaml", name) for name in SECTIONS}
-ANSWERS = {"published": {"word": "yes"}, "all_tokens": {"word": "no"}}
-QUESTIONS = {"late_inversion": {"models": {"a": ANSWERS, "b": {"published": {"word": "no"}}}}}
+UPSTREAM = {"address": "https://example.org/papers_x", "commit": "c" * 40}
 ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the prose quotes
 
 
@@ -158,33 +156,43 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
     drawn = Figures([], {"bins": "none_published"}, random_weights)
     filled = reported(source=source, **changes)
     about: Any = ROOT / "CITATION.cff", {}
-    write_source(PAPERS, filled, QUESTIONS, out, drawn, TEMPLATES, PARAMS, *about, out / "tex")
+    tex = out / "tex"
+    write_source(filled, out, drawn, TEMPLATES, PARAMS, *about, UPSTREAM, tex)
     return {name: (out / "tex" / f"{name}.tex").read_text() for name in DOCUMENTS.values()}
 
 
-def test_every_headline_stands_with_its_grade_and_reason(tmp_path: Path) -> None:
+def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> None:
     report = written(tmp_path)["report"]
     assert "cannot draw: bins (none published)." in report
-    assert r"Of 5 central claims 1 stands, 1 depends on a choice," in report
-    assert " & 1 yes, 1 no & 1 no " in report
-    for word in GRADES:
-        assert report.count(rf"50 \% \& more {word}!") == 2  # in the table, and with its reason
-        said = "is undecided" if word == "undecided" else word
-        assert f"}}{{{said}}} (1 of 1 as printed). because 50" in report
+    lines = strip_lines(reported()["strip"], {})
+    assert {line.grade for line in lines} == set(GRADES)
+    for line in lines:
+        said = rf"{{{line.mark}}}.}} {prose(line.decides)}. because 50 \% \& more"
+        assert said in report
 
 
-def test_what_differs_is_in_the_supplement_with_both_values(tmp_path: Path) -> None:
-    supplement = written(tmp_path)["supplement"]
-    (row,) = [line for line in supplement.split("\n") if "differs}" in line]
-    assert r"& \ensuremath{-0.17} & 0.0041 & " in row
-    assert r"50 \% \& more" in row
-    assert "p1.setup" not in supplement
+def test_what_differs_is_in_the_table_with_both_values(tmp_path: Path) -> None:
+    written(tmp_path)
+    rows = list(csv.DictReader((tmp_path / "tex" / "claims.csv").read_text().splitlines()))
+    assert [row["id"] for row in rows] == [ASKED[1]]
+    assert (rows[0]["printed"], rows[0]["recomputed"]) == ("-0.17", "0.0041")
+
+
+def test_smaller_findings_stand_by_weight() -> None:
+    told = [
+        {"id": n, "weight": weight, "paper": paper}
+        for n, (weight, paper) in enumerate([(1, 2), ("none", 1), (2, 1), (1, 3), (2, 3)])
+    ]
+    assert {key: [one["id"] for one in some] for key, some in smaller(told).items()} == {
+        1: [2, 1], 3: [4],
+    }  # fmt: skip
 
 
 def test_the_title_page_has_authors_version_and_address(tmp_path: Path) -> None:
     text = written(tmp_path)["report"]
     about = read_yaml(ROOT / "CITATION.cff")
     assert about["authors"][0]["name"] in text
+    assert UPSTREAM["commit"] in text
     assert f"Version {about['version']}, \\today" in text
     citation = tmp_path / "CITATION.cff"
     citation.write_text(
@@ -196,28 +204,6 @@ def test_the_title_page_has_authors_version_and_address(tmp_path: Path) -> None:
     citation.write_text(citation.read_text().replace("9.9", "'9.9'"))
     address = "https://example.org/x_y"
     assert cited(citation) == {"authors": "A. Bee, C", "version": "9.9", "address": address}
-
-
-def test_claims_of_one_cause_stand_together() -> None:
-    causes = {"p1.a": "x", "p1.b": None, "p1.c": "y", "p1.d": "x", "p1.e": "z", "p1.f": "z"}
-    groups = by_cause([record(name, cause=cause) for name, cause in causes.items()])
-    found = [(group["cause"], [one["id"] for one in group["records"]]) for group in groups]
-    assert found == [("x", ["p1.a", "p1.d"]), ("z", ["p1.e", "p1.f"]), ("", ["p1.b", "p1.c"])]
-
-
-def test_findings_stand_by_weight() -> None:
-    told = [
-        {"id": n, "weight": weight, "paper": paper, "headline": headline}
-        for n, (weight, paper, headline) in enumerate(
-            [(1, 2, "p2.late"), ("none", 1, None), (2, 1, None), (1, 3, None), (2, 3, "p3.x")]
-        )
-    ]
-    assert {key: [one["id"] for one in some] for key, some in weighty(told).items()} == {
-        "p2.late": [0], 3: [3],
-    }  # fmt: skip
-    assert {key: [one["id"] for one in some] for key, some in smaller(told).items()} == {
-        1: [2, 1], 3: [4],
-    }  # fmt: skip
 
 
 def test_only_random_weights_are_watermarked(tmp_path: Path) -> None:
@@ -264,8 +250,8 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     drawn = Figures([], {}, random_weights=False)
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
         write_source(
-            PAPERS, reported(), QUESTIONS, tmp_path, drawn, tmp_path / "paper", PARAMS,
-            ROOT / "CITATION.cff", {}, tmp_path / "t",
+            reported(), tmp_path, drawn, tmp_path / "paper", PARAMS,
+            ROOT / "CITATION.cff", {}, UPSTREAM, tmp_path / "t",
         )  # fmt: skip
     assert not (tmp_path / "t").exists()
 
@@ -274,13 +260,16 @@ def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
     made = folders(tmp_path, root, reported()["claims"], headlines=reported()["headlines"])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
-    write_json(made.statistics / "questions.json", {"documents": QUESTIONS})
-    note_statistics(made.claims, made.statistics)
     out = tmp_path / "tex"
     said = stage.run("published", made.claims, made.statistics, made.figures, out, TEMPLATES)
-    assert said == f"report, supplement and 2 figures in {out}"
+    assert said == f"report, supplement, table and 2 figures in {out}"
     found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
-    assert found == ["figures/layers.pdf", "figures/pairs.pdf", "report.tex", "supplement.tex"]
+    assert found == [
+        "claims.csv",
+        *(f"figures/{name}.pdf" for name in ("layers", "pairs")),
+        "report.tex",
+        "supplement.tex",
+    ]
     assert read_json(made.claims)["headlines"]
 
 

@@ -65,15 +65,16 @@ class Published:
         return value
 
     def value(self, file: str, key: str) -> Any:
-        """What stands at `key`: a number, boolean or label, or a list of them (or of objects)."""
-        below = [one for one in self.keys(file) if one.startswith(key + "/")]
+        """Return what stands at `key`: a number, a boolean, a label, or a list of them."""
+        below = [pointer for pointer in self.keys(file) if pointer.startswith(key + "/")]
         if not below:
             value = self[file, key]
             return [] if value == EMPTY_LIST else value
-        return _nest(file, {one[len(key) :]: self[file, one] for one in below})
+        cells = {pointer[len(key) :]: self[file, pointer] for pointer in below}
+        return _nest(file, cells)
 
     def document(self, file: str) -> Any:
-        """The file's numbers again as nested objects and lists."""
+        """Return the file's numbers as the nested objects and lists that they were."""
         if file in self.documents:
             return self.documents[file]
         return _nest(file, {key: self.cells[file, key] for key in self.keys(file)})
@@ -86,19 +87,19 @@ class Published:
 
     @cached_property
     def _keys(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        keys: dict[str, list[str]] = {}
         for file, key in self.cells:
-            found.setdefault(file, []).append(key)
-        return found
+            keys.setdefault(file, []).append(key)
+        return keys
 
 
 def pointer(*names: str | int) -> str:
-    """JSON Pointer of nested names: ("a/b", 0) -> "/a~1b/0"."""
+    """Return the JSON Pointer of nested names: ("a/b", 0) -> "/a~1b/0"."""
     return "".join("/" + str(name).replace("~", "~0").replace("/", "~1") for name in names)
 
 
 def split_pointer(key: str) -> list[str]:
-    """The names of a JSON Pointer; the inverse of `pointer`."""
+    """Return the names of a JSON Pointer; the inverse of `pointer`."""
     return [name.replace("~1", "/").replace("~0", "~") for name in key.split("/")[1:]]
 
 
@@ -127,7 +128,7 @@ def read_tables(folder: Path, names: Iterable[str]) -> Published:
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row of a table of `published/`."""
+    """Yield line number and cells of every row of a table of `published/`."""
     if not is_file(path):
         raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
@@ -150,7 +151,7 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
 
 
 def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, Value]]:
-    """Numbers, booleans, labels (or any texts) and empty lists of a document, by JSON Pointer."""
+    """Yield numbers, booleans, labels (or any texts) and empty lists of a document by pointer."""
     if value == []:
         yield key, EMPTY_LIST
     elif isinstance(value, dict | list):

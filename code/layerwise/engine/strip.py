@@ -8,14 +8,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Required
+from typing import TYPE_CHECKING, Any, Literal, Required
 
 from layerwise.engine.conditions import Sentence, said
 from layerwise.engine.headlines import GRADES, NO, PUBLISHED, YES, Headline, Word
-from layerwise.engine.questions.question import Question
 from layerwise.engine.sentences import Entry, Record, of_entry, read_entries, values_of
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict
+
+if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads the rows
+    from layerwise.engine.questions.question import Question
 
 OPPOSITE = {YES: NO, NO: YES}
 
@@ -114,7 +116,7 @@ def strip_rows(
     graded: Sequence[Headline],
     records: Sequence[Record],
     documents: Mapping[str, Any],
-    questions: Mapping[str, Question],
+    questions: Mapping[str, "Question"],
     entries: Sequence[Mapping[str, Any]],
 ) -> list[Row]:
     """Return a row for every headline, in the order of the headlines.
@@ -169,7 +171,7 @@ def strip_rows(
 
 
 def _points(
-    shown: Mapping[str, Any], documents: Mapping[str, Any], questions: Mapping[str, Question]
+    shown: Mapping[str, Any], documents: Mapping[str, Any], questions: Mapping[str, "Question"]
 ) -> Iterator[Point]:
     """The estimates of a question that a row shows; those that the source lacks are left out."""
     name = shown["question"]

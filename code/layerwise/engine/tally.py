@@ -1,7 +1,7 @@
 """Totals: how many claims were compared, and how they fare."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,29 +9,10 @@ from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
 from layerwise.engine.headlines import NOT, STANDS
 from layerwise.engine.verdicts import (
     AS_RANDOM,
-    FALLS,
-    NO_CONTROL,
-    NO_NOISE,
-    STANDING,
-    TOO_NOISY,
     count_verdicts,
 )
 
 Record = Mapping[str, Any]
-ABSTRACT = "abstract"
-PLACES = (ABSTRACT, *DOCUMENT_KINDS)  # the abstract apart from the rest of the paper
-FAR = 0.1  # relative difference, from which on a number is another one and no rounding
-# Verdicts that say the same of a printed value, for who counts them by place.
-ALIKE: Mapping[str, tuple[str, ...]] = {
-    "agrees": ("agrees", "reproduced"),
-    AS_RANDOM: (AS_RANDOM,),
-    "rounding or copy of a stored number": ("follows", "same number"),
-    "differs": ("differs",),
-    "contradicted": ("contradicted",),
-    "not distinguishable from noise": (TOO_NOISY, NO_NOISE, NO_CONTROL),
-    "needs the weights": ("needs weights", "not measured"),
-    "nothing to compare": ("not checkable", "declared"),
-}
 
 
 @dataclass(frozen=True)
@@ -114,94 +95,3 @@ def tally_sentence(records: Iterable[Record]) -> str:
     if beside:
         sentences.append(f"Counted apart: {'; '.join(beside)}.")
     return " ".join(sentences)
-
-
-# --- by place -------------------------------------------------------------------------------------
-
-
-def place_of(record: Record) -> tuple[int, str]:
-    """Paper and place of a claim."""
-    return record["paper"], ABSTRACT if ABSTRACT in record["where"] else record["document"]
-
-
-def by_place(records: Iterable[Record]) -> dict[tuple[int, str], Counter[str]]:
-    """How often each verdict was given, by paper and place, in their order."""
-    counts = count_verdicts(records, place_of)
-    return {at: counts[at] for at in sorted(counts, key=in_order)}
-
-
-def alike_by_place(records: Iterable[Record]) -> dict[tuple[int, str], dict[str, int]]:
-    """The same with the verdicts of `ALIKE` counted together."""
-    return {
-        at: {kind: sum(counts[word] for word in words) for kind, words in ALIKE.items()}
-        for at, counts in by_place(records).items()
-    }
-
-
-def in_order(at: tuple[int, str]) -> tuple[int, int]:
-    """Where a paper's place stands among all."""
-    return at[0], PLACES.index(at[1])
-
-
-@dataclass(frozen=True)
-class Compared:
-    """How many printed values can be compared, how many of them fall, how many in the abstracts."""
-
-    n: int
-    fall: int
-    fall_in_abstracts: int
-
-
-def compared(records: Sequence[Record]) -> Compared:
-    """What of the judged claims confirms or denies what is printed."""
-    falling = [record for record in records if record["verdict"] in FALLS]
-    standing = [record for record in records if record["verdict"] in STANDING]
-    in_abstracts = [record for record in falling if place_of(record)[1] == ABSTRACT]
-    return Compared(len(falling) + len(standing), len(falling), len(in_abstracts))
-
-
-# --- how far from print ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A printed number other than zero that something answers.
-
-    at: paper and place; size: the relative difference; falls: the claim does not stand.
-    """
-
-    at: tuple[int, str]
-    size: float
-    falls: bool
-
-
-@dataclass(frozen=True)
-class Gaps:
-    """All gaps; how many stand and how many fall, `far` of these by more than `FAR`."""
-
-    every: Sequence[Gap]
-    stand: int
-    fall: int
-    far: int
-    n: Mapping[tuple[int, str], int]  # by place
-    equal: Mapping[tuple[int, str], int]  # by place, in every digit
-
-
-def gaps(records: Iterable[Record]) -> Gaps:
-    """The relative differences of printed and recomputed numbers, by place; of a list each."""
-    every = [gap for record in records for gap in _gaps(record)]
-    every.sort(key=lambda gap: in_order(gap.at))
-    falling = [gap for gap in every if gap.falls]
-    n, equal = Counter(gap.at for gap in every), Counter(gap.at for gap in every if not gap.size)
-    far = [gap for gap in falling if gap.size > FAR]
-    return Gaps(every, len(every) - len(falling), len(falling), len(far), n, equal)
-
-
-def _gaps(record: Record) -> Iterator[Gap]:
-    pairs = [(record["published"], record["recomputed"])]
-    if all(isinstance(value, list) for value in pairs[0]):
-        pairs = list(zip(*pairs[0], strict=False))
-    for printed, again in pairs:
-        if all(type(value) in (int, float) for value in (printed, again)) and printed:
-            size = abs(again - printed) / abs(printed)
-            yield Gap(place_of(record), size, record["verdict"] in FALLS)

@@ -4,35 +4,41 @@ Everything is inlined: style, script, figures and the claims, as packed JSON. Th
 policy admits exactly that style and that script, by hash, and no network.
 """
 
+import csv
+import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 import layerwise
-from layerwise.engine.findings import ORDER, SLIP
 from layerwise.engine.measured import by_reason
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import Published
-from layerwise.engine.tally import count_by
-from layerwise.engine.verdicts import AS_RANDOM, FALLS, TOLERANCES, VERDICTS, tolerance_used
-from layerwise.engine.words import Names, in_words, named, studies
+from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance_used
+from layerwise.engine.words import Names, named, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
-from layerwise.present.choices import LISTED, claimed_under, rows
+from layerwise.present.choices import claimed_under
 from layerwise.present.html import fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.pictures import Figures, Picture
-from layerwise.present.records import analysis_of, context, entries, readable, view
+from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
 from layerwise.present.small_models import SmallModels
+from layerwise.present.strip import Line, strip_lines
+from layerwise.present.strip_picture import READING, row_picture
+from layerwise.present.tables import harmless
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
-OF_QUESTION = "question_"  # begins the name of a question's figure
-# Figures with a place of their own: the first screen, beneath the answer, beneath their claims.
-PLACED = ("overview", "agreement")  # and those of questions
-BESIDE = 8  # claims shown beside a figure; the others are one step away
+DECIDES = 1  # weight of a finding that changes the answer to a claim
+SHORT = 50  # words of the reason that a card shows; the rest is folded
+# Columns of the findings' CSV.
+FINDING = ("id", "paper", "weight", "headline", "title", "printed", "recomputed", "gives",
+           "follows", "claims")  # fmt: skip
 # Field of a claim, searched on the page alone: the central claims it is part of.
 CENTRAL = "central"
 # What made the page, and nothing that tells machines apart: its bytes are the same on all.
@@ -51,13 +57,11 @@ View = dict[str, Any]
 def page(
     paper: Paper,
     document: Mapping[str, Any],
-    questions: Mapping[str, Any],
     figures: Figures,
     published: Published,
     pins: Mapping[str, str],
     hashes: Mapping[str, str],
     templates: Path,
-    control: Sequence[Mapping[str, Any]] = (),
     *,
     small: SmallModels | None = None,
     methods: Mapping[str, Sequence[Mapping[str, str]]],
@@ -69,11 +73,9 @@ def page(
     Args:
         paper: whose claims these are.
         document: the judged claims of one source, `checked`.
-        questions: the answers to the papers' questions, {question: document}.
         published: the values behind a claim of source `published`.
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
-        control: the same of every draw of random weights.
         small: the small trained models, of which it shows the answers.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
@@ -84,17 +86,13 @@ def page(
     told |= {"again": "random number"} if figures.random_weights else {}
     views = [reveal_all(shown(record, source)) for record in readable(records, names)]
     by_id = {record["id"]: one for record, one in zip(records, views, strict=True)}
-    for one in told["headlines"]:
-        for claim in claims_of(one):
+    lines = strip_lines(document["strip"], names)
+    short = {line.id: line.claim for line in lines}
+    for headline in told["headlines"]:
+        for claim in claims_of(headline):
             parts = by_id[claim].get(CENTRAL, "central claim")
-            by_id[claim][CENTRAL] = f"{parts}; {reveal_all(one['short'])}"
-    placed_names = {*PLACED, *(OF_QUESTION + name for name in paper.questions)}
-    placed = {one.name: one for one in figures.pictures if one.name in placed_names}
-    others: dict[str, list[Picture]] = {}
-    for one in figures.pictures:
-        if one.name not in placed:
-            others.setdefault(one.analysis, []).append(one)
-    choices = rows(paper, questions, told["headlines"], names, control)
+            by_id[claim][CENTRAL] = f"{parts}; {reveal_all(short[headline['id']])}"
+    pictures = {picture.name: picture for picture in figures.pictures}
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
@@ -112,22 +110,21 @@ def page(
     filled = {
         **reveal_all(told),
         "paper": {"title": paper.title, "about": linked(paper.about, paper.links)},
-        "headlines": reveal_all(
-            evidence_of_headlines(paper, told["headlines"], records, by_id, placed, names)
-        ),
-        "findings": reveal_all(by_weight(told["findings"], records, by_id)),
-        "n_findings": len(told["findings"]),
+        "strip": [
+            (block, [{**vars(line), "picture": Markup(row_picture(line))} for line in group])
+            for block, group in groupby(lines, key=lambda line: line.block)
+        ],
+        "reading": READING,
+        "cards": [
+            (block, reveal_all([*group]))
+            for block, group in groupby(
+                cards(paper, told, lines, records, by_id, pictures),
+                key=lambda card: card["block"],
+            )
+        ],
         "n_claims": len(records),
-        "questions": choices,
         "small": small,
-        "most_listed": LISTED,
-        "curves": OF_QUESTION,
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
-        "figures": others,
-        "placed": placed,
-        "beside": beside(document, by_id),
-        "groups": count_by(records, analysis_of),
-        "left_out": {name: in_words(why, names) for name, why in figures.left_out.items()},
         "environment": {**environment} | reveal_all(machine(document.get("runs", {}))),
         "measured": reveal_all(
             {title: by_model(document.get(kind, {}), names) for kind, title in ABSENT.items()}
@@ -156,67 +153,77 @@ def claims_of(headline: Mapping[str, Any]) -> list[str]:
     return [part["claim"] for part in headline["parts"] if "claim" in part]
 
 
-def evidence_of_headlines(
+def cards(
     paper: Paper,
-    headlines: Sequence[Mapping[str, Any]],
+    told: Mapping[str, Any],
+    lines: Sequence[Line],
     records: Sequence[Record],
     by_id: Mapping[str, View],
-    placed: Mapping[str, Picture],
-    names: Names,
-) -> list[dict[str, Any]]:
-    """The central claims, each with the claims, figures and questions that decide it.
+    pictures: Mapping[str, Picture],
+) -> Iterator[dict[str, Any]]:
+    """Return the central claims as the page shows them, one after the other.
 
-    A question's figure stands with the first central claim that asks it; the others link to it.
+    A figure stands with the first claim that it decides; the others link to it. Findings that
+    change an answer stand with the claim that they touch.
+
+    Arguments:
+        told: `records.context`: headlines and findings in words.
+        lines: the rows of the strip.
+        pictures: the figures by name.
     """
     of_random = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
+    headlines = {headline["id"]: headline for headline in told["headlines"]}
     drawn: set[str] = set()
-    found = []
-    for one in headlines:
-        claims = claims_of(one)
-        asked = list(dict.fromkeys(one["asked"]))
-        figures = [OF_QUESTION + name for name in asked if OF_QUESTION + name in placed]
-        found.append(
-            {
-                **one,
-                "claims": claims,
-                "rows": [by_id[claim] for claim in claims],
-                "figures": [placed[name] for name in figures if name not in drawn],
-                "drawn_before": [placed[name] for name in figures if name in drawn],
-                "under": claimed_under(one["choices"], paper),
-                "as_random": len(of_random.intersection(claims)),
-            }
+    for line in lines:
+        headline = headlines[line.id]
+        claims = claims_of(headline)
+        figures = [pictures[line.figure]] if line.figure in pictures else []
+        reason, more = first_sentences(headline["reason"], SHORT)
+        yield {
+            **headline,
+            **vars(line),
+            "reason": reason,
+            "more": more,
+            "claims": claims,
+            "rows": [by_id[claim] for claim in claims],
+            "figures": [figure for figure in figures if figure.name not in drawn],
+            "drawn_before": [figure for figure in figures if figure.name in drawn],
+            "findings": [
+                finding
+                for finding in told["findings"]
+                if finding["headline"] == line.id and finding["weight"] == DECIDES
+            ],
+            "under": claimed_under(headline["choices"], paper),
+            "random_too": headline["as_random"],
+            "as_random": len(of_random.intersection(claims)),
+        }
+        drawn.update(figure.name for figure in figures)
+
+
+def first_sentences(text: str, most: int) -> tuple[str, str]:
+    """Return the sentences that begin a text and have at most so many words, and the rest."""
+    sentences = re.split(r"(?<=[.?!]) (?=[A-Z0-9])", text)
+    n_words, n_kept = 0, 0
+    for sentence in sentences:
+        n_words += len(sentence.split())
+        if n_words > most:
+            break
+        n_kept += 1
+    n_kept = max(n_kept, 1)  # a sentence is never cut
+    return " ".join(sentences[:n_kept]), " ".join(sentences[n_kept:])
+
+
+def findings_csv(findings: Sequence[Mapping[str, Any]], names: Names) -> str:
+    """Return every finding as CSV, those that change an answer first."""
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(FINDING)
+    for finding in readable(findings, names):
+        cells = [finding[name] for name in FINDING]
+        rows.writerow(
+            " ".join(cell) if isinstance(cell, list) else harmless(cell) for cell in cells
         )
-        drawn.update(figures)
-    return found
-
-
-def by_weight(
-    findings: Sequence[Mapping[str, Any]], records: Sequence[Record], by_id: Mapping[str, View]
-) -> dict[Any, list[dict[str, Any]]]:
-    """The findings of each weight, with the claims they touch; lists entry by entry."""
-    known = {record["id"]: record for record in records}
-    found: dict[Any, list[dict[str, Any]]] = {weight: [] for weight in ORDER}
-    for one in findings:
-        touched = [known[claim] for claim in one["claims"]]
-        first = next((record for record in touched if record["verdict"] in FALLS), None)
-        listed = [] if first is None else entries(first["published"], first["recomputed"])
-        rows = [by_id[claim] for claim in one["claims"]]
-        found[one["weight"]].append({**one, "rows": rows, "listed": listed})
-    return {("slips" if weight == SLIP else weight): of for weight, of in found.items()}
-
-
-def beside(document: Mapping[str, Any], by_id: Mapping[str, View]) -> dict[str, list[View]]:
-    """By analysis, claims that a figure of it is about: those that central claims rest on.
-
-    An analysis on which none rests has no entry.
-    """
-    parts = [part for one in document["headlines"] for part in one["parts"] if "claim" in part]
-    found: dict[str, dict[str, View]] = {}
-    for part in parts:
-        one = by_id[part["claim"]]
-        if "analysis" in one:
-            found.setdefault(one["analysis"], {})[one["id"]] = one
-    return {analysis: list(of.values())[:BESIDE] for analysis, of in found.items()}
+    return written.getvalue()
 
 
 def numbered_methods(

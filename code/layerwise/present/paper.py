@@ -1,20 +1,22 @@
 """The paper: judged claims, figures and templates to a folder of LaTeX that builds anywhere."""
 
+import csv
+import io
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NotRequired
 
-from layerwise.engine.paper import Paper
-from layerwise.engine.questions.question import PUBLISHED, WORDS
-from layerwise.engine.questions.table import words, words_of_others
 from layerwise.engine.words import Names, in_words
 from layerwise.files import together, write_text
 from layerwise.present.latex import render
+from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
-from layerwise.present.records import context, readable, readings
+from layerwise.present.records import context, readable, view
 from layerwise.present.small_models import SmallModels
+from layerwise.present.strip import strip_lines
+from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
@@ -22,20 +24,7 @@ from layerwise.shapes import Loose, read_yaml, require_shape
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
 WEIGHTY = 1
 MOST_PLACES = 3  # of a finding, in the report
-# Figures of the report; the supplement has the others.
-MAIN = (
-    "overview",
-    "asymmetry_by_category",
-    "layer_curves",
-    "validation",
-    "template_comparison",
-    "depth_gain",
-    "lab_heritage",
-    "spectral_norms",
-    "critical_layer",
-    "anisotropy",
-    "question_late_inversion",
-)
+REASON = 60  # words of a claim's reason, in the report
 
 
 class Cited(Loose):
@@ -63,36 +52,10 @@ def _author(person: Mapping[str, Any]) -> str:
     return " ".join(filter(None, names))
 
 
-def matrix(paper: Paper, questions: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row per question that has answers: as the papers asked, and under all other choices."""
-    rows = []
-    for name, question in paper.questions.items():
-        found = questions.get(name, {})
-        asked: Mapping[str, int] = words(found).get(PUBLISHED, {})
-        others = words_of_others(found)
-        if asked or others:
-            row = {"question": question, "asked": _counted(asked), "others": _counted(others)}
-            rows.append(row)
-    return rows
-
-
-def _counted(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{found[word]} {word}" for word in WORDS if word in found) or "not answered"
-
-
 def _beyond(title: str, caption: str) -> str:
     """A caption without the sentence that it begins with, where the title begins with it too."""
     first, _, rest = caption.partition(". ")
     return rest if rest and title.startswith(f"{first}. ") else caption
-
-
-def weighty(findings: Iterable[Mapping[str, Any]]) -> dict[Any, list[Mapping[str, Any]]]:
-    """The findings that weigh, by headline, or by paper where they belong to none."""
-    found: dict[Any, list[Mapping[str, Any]]] = {}
-    for one in findings:
-        if one["weight"] == WEIGHTY:
-            found.setdefault(one["headline"] or one["paper"], []).append(one)
-    return found
 
 
 def smaller(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
@@ -104,40 +67,57 @@ def smaller(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str
     return {paper: list(some) for paper, some in groupby(rest, key=lambda one: one["paper"])}
 
 
-def by_cause(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Claims that share a cause together, in the order of the first of them; those whose cause is
-    theirs alone at the end, by place.
+def told_claims(
+    told: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], names: Names
+) -> list[dict[str, Any]]:
+    """The central claims as the report tells them: the row of the strip, and its first reasons.
+
+    Arguments:
+        told: `records.context`.
+        rows: `strip` of the judged claims.
     """
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    reasons = {headline["id"]: headline["reason"] for headline in told["headlines"]}
+    return [
+        {**vars(line), "reason": first_sentences(reasons[line.id], REASON)[0]}
+        for line in strip_lines(rows, names)
+    ]
+
+
+def care_csv(records: Iterable[Mapping[str, Any]]) -> str:
+    """Return the claims that differ or need care as CSV, in the ledger's order."""
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(("id", "paper", "where", "quantity", "model", "printed", "recomputed", "verdict",
+                   "cause"))  # fmt: skip
     for record in records:
-        groups.setdefault(record["cause"] or "", []).append(record)
-    shared = {cause: found for cause, found in groups.items() if cause and len(found) > 1}
-    alone = [one for cause, found in groups.items() if cause not in shared for one in found]
-    found = [{"cause": cause, "records": of} for cause, of in shared.items()]
-    return [*found, *([{"cause": "", "records": alone}] if alone else [])]
+        if record["verdict"] in CARE:
+            shown = view(record)
+            names = ("id", "paper", "place", "quantity", "model", "published", "recomputed",
+                     "verdict", "cause")  # fmt: skip
+            rows.writerow([harmless(shown.get(name)) for name in names])
+    return written.getvalue()
 
 
 def write_source(
-    paper: Paper,
     document: Mapping[str, Any],
-    questions: Mapping[str, Any],
     figures: Path,
     drawn: Figures,
     templates: Path,
     params: Mapping[str, Any],
     citation: Path,
     names: Names,
+    upstream: Mapping[str, str],
     out: Path,
     small: SmallModels | None = None,
 ) -> int:
-    """Write report and supplement with copies of their figures; how many figures there are.
+    """Write report, supplement and a CSV of what differs, with copies of the figures; count these.
 
     Args:
         document: the judged claims of one source, `records.checked`.
-        questions: the answers to the papers' questions, {question: document}.
         figures: the folder of `drawn`, which holds each as PDF too.
         citation: CITATION.cff, for the title page.
         names: what models are called.
+        upstream: `address` and `commit` of the papers' repository.
         small: the small trained models, of which the report shows the answers.
     """
     refuse_typed_numbers(templates)
@@ -150,31 +130,24 @@ def write_source(
     }
     told = context(document, names, random=drawn.random_weights)
     claims = readable(document["claims"], names)
-    care = [one for one in claims if one["verdict"] in CARE]
     told |= {
         **cited(citation),
         "claims": claims,
-        "readings": readings,
         # of measured numbers what touches no central claim is in the supplement
         "findings": [
             one
             for one in told["findings"]
             if told["source"] == "published" or one["headline"] is not None
         ],
-        "questions": matrix(paper, questions),
         "small": small,
-        "care": {
-            paper: by_cause([one for one in care if one["paper"] == paper])
-            for paper in sorted({one["paper"] for one in care})
-        },
-        "cared_for": CARE,
         "most_places": MOST_PLACES,
         "figures": places,
-        "main_figures": MAIN,
+        "lines": told_claims(told, document["strip"], names),
+        "upstream": upstream,
         "left_out": {name: in_words(why, names) for name, why in drawn.left_out.items()},
         "params": params,
     }
-    told |= {"weighty": weighty(told["findings"]), "smaller": smaller(told["findings"])}
+    told |= {"smaller": smaller(told["findings"])}
     with together(out.parent) as part:
         (part / out.name / "figures").mkdir(parents=True)
         for place in places.values():
@@ -182,4 +155,5 @@ def write_source(
             shutil.copyfile(figures / file.name, part / out.name / file)
         for template, name in DOCUMENTS.items():
             write_text(part / out.name / f"{name}.tex", render(templates, template, told))
+        write_text(part / out.name / "claims.csv", care_csv(claims))
     return len(places)

@@ -27,7 +27,6 @@ def write_page(judged: JudgedPaper, path: Path) -> None:
     text = page(
         judged.paper,
         document,
-        judged.questions,
         Figures([], {}, random_weights=False),
         judged.published,
         document["inputs"],

@@ -102,7 +102,8 @@ class SmallModel:
     def n_shared(self) -> tuple[int, int]:
         """How many answers every draw of random weights gives too, of those yes or no."""
         decided = [answer for answer in self.answers.values() if answer.word in (YES, NO)]
-        return sum(answer.same == len(answer.drawn) for answer in decided), len(decided)
+        shared = [answer for answer in decided if answer.same == len(answer.drawn)]
+        return len(shared), len(decided)
 
 
 @dataclass(frozen=True)

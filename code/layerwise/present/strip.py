@@ -12,12 +12,15 @@ from layerwise.engine.headlines import (
     CANNOT,
     DEPENDS,
     NEEDS_WEIGHTS,
+    NEVER,
+    NO,
     NOT,
     SOME,
     STANDS,
+    TOO_FEW,
     UNDECIDED,
+    YES,
 )
-from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, YES
 from layerwise.engine.words import Names, in_words, named
 from layerwise.present.values import NOTHING, with_signs
 

@@ -4,8 +4,10 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from markupsafe import escape
+from markupsafe import Markup
+from markupsafe import escape as escaped
 
+from layerwise.files import revealed
 from layerwise.present.strip import FAILS, HOLDS, IN_PART, OPEN, Bar, Line
 
 # Pixels of the picture of a row: names, the plot, the numbers.
@@ -29,6 +31,11 @@ WORD_COLOURS = {
     "cannot-be-answered": OPEN,
 }
 READING = "Line: 95% interval. Shaded: where the estimate lies if the claim holds."
+
+
+def escape(text: str) -> Markup:
+    """Return a text as SVG shows it: no element, and what the eye cannot see written out."""
+    return escaped(revealed(text))
 
 
 def bars_svg(bars: Sequence[Bar]) -> str:

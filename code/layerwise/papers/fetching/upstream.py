@@ -29,6 +29,7 @@ from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_documen
 from layerwise.progress import run_within
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
+REPOSITORY = "https://github.com/buk81/uniformity-asymmetry"
 ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT}/"
 
 DATA_FILES = (DATASET, PROMPTS)

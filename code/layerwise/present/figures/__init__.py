@@ -5,7 +5,6 @@ What is computed here is where things stand on the page.
 
 numbers    what figures read
 style      the message, the footer, intervals, colours; `svg`, `printed`: as files
-verdicts   how the printed numbers fare
 """
 
 INDEX = "figures.json"  # beside the figures: what they show, and what is left out and why

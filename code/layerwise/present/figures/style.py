@@ -28,7 +28,7 @@ from layerwise.present.figures.numbers import OWN, RANDOM, Numbers
 from layerwise.present.figures.svg import as_svg
 
 WIDTH = 6.3  # inches: the text width of the paper
-LINE, TITLE_LINE = 103, 80  # characters of a line of the footer and of the title at that width
+LINE, TITLE_LINE = 103, 72  # characters of a line of the footer and of the title at that width
 ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
 LETTER = 4.9  # points: the mean width of one at 8 pt
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print

@@ -5,25 +5,22 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.engine.derivation import evidence_of
-from layerwise.engine.measured import CONTROL
 from layerwise.engine.published import Published
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
-from layerwise.files import numbered, read_json, sha256_of, write_text
+from layerwise.files import sha256_of, together, write_text
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.together import PAPERS
-from layerwise.papers.fetching.upstream import pins_of
+from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY, pins_of
 from layerwise.papers.shared.published import read_published
-from layerwise.present.page import page
+from layerwise.present.page import ENVIRONMENT, findings_csv, page
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.trace import methods_of
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws
-
-ANSWERS = "questions.json"  # of the statistics
 
 
 def run(
@@ -38,10 +35,8 @@ def run(
     small: Place = FOLDER,
     params: Place = Path("params.yaml"),
 ) -> str:
-    """Write OUT/index.html: one file that opens from disk and asks for nothing."""
+    """Write OUT/index.html, which opens from disk and asks for nothing, and OUT/findings.csv."""
     document = read_judged(claims, source, statistics)
-    questions = read_json(statistics / ANSWERS)["documents"]
-    control = [read_json(draw / ANSWERS)["documents"] for draw in numbered(statistics / CONTROL)]
     drawn = read_figures(figures)
     behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
     hashes = {path.as_posix(): sha256_of(path) for path in behind}
@@ -49,11 +44,13 @@ def run(
     methods = {} if source != "published" else methods_behind(document["claims"], numbers, params)
     names = display_names(read_models(models))
     text = page(
-        PAPERS, document, questions, drawn, numbers, pins, hashes, templates, control,
-        methods=methods, names=names,
+        PAPERS, document, drawn, numbers, pins, hashes, templates, methods=methods, names=names,
+        environment=ENVIRONMENT | {"the papers' repository": f"{REPOSITORY}/tree/{COMMIT}"},
         small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )  # fmt: skip
-    write_text(out / "index.html", text)
+    with together(out.parent) as part:
+        write_text(part / out.name / "index.html", text)
+        write_text(part / out.name / "findings.csv", findings_csv(document["findings"], names))
     n_claims, n_figures = len(document["claims"]), len(drawn.pictures)
     return f"{n_claims} claims and {n_figures} figures in {out / 'index.html'}"
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
-from layerwise.files import read_json
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
+from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
@@ -28,19 +28,18 @@ def run(
 ) -> str:
     """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
     n = write_source(
-        PAPERS,
         read_judged(claims, source, statistics),
-        read_json(statistics / "questions.json")["documents"],
         figures,
         read_figures(figures),
         templates,
         {name: read_choices(params, name) for name in SECTIONS},
         citation,
         display_names(read_models(models)),
+        {"address": REPOSITORY, "commit": COMMIT},
         out,
         read_small_models(small, PAPERS.questions) if source == "published" else None,
     )
-    return f"report, supplement and {n} figures in {out}"
+    return f"report, supplement, table and {n} figures in {out}"
 
 
 if __name__ == "__main__":

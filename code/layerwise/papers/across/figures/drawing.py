@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from matplotlib.figure import Figure
 
 from layerwise import workers
-from layerwise.papers.across.figures import own, questions
+from layerwise.papers.across.figures import own
 from layerwise.papers.paper1.figures import calibration
 from layerwise.papers.paper2.figures import categories, pairs
 from layerwise.papers.paper3.figures import anisotropy, gains, weights
 from layerwise.papers.shared.terms import OVER_MODELS
-from layerwise.present.figures import verdicts
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.printed import Printed
 from layerwise.present.figures.style import as_files, house_style, note_of
@@ -21,26 +20,22 @@ CLAIMS = "claims"  # read by figures that are about no analysis
 # What draws a figure, and the analyses it reads: beside the claims of the first it is shown. The
 # function's name is the figure's and its label's, its docstring the caption.
 READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
-    verdicts.overview: (CLAIMS,),
-    verdicts.agreement: (CLAIMS,),
-    **dict.fromkeys(questions.CURVES, ("questions",)),
     calibration.asymmetry_by_category: ("calibration",),
     categories.validation: ("validation",),
-    categories.layers: ("layers", "category_bootstrap"),
-    categories.scaling: ("scaling", "category_bootstrap"),
-    categories.bins: ("bins",),
-    pairs.pairs: ("pairs",),
     pairs.layer_curves: ("cross_model", "pairs", "phases", "questions"),
     pairs.template_comparison: ("cross_model",),
-    gains.depth_gain: ("depth_gain", "crowding", "questions"),
+    gains.depth_gain: ("depth_gain", "questions"),
     gains.lab_heritage: ("lab_heritage", "questions", CLAIMS),
-    weights.spectral_norms: ("spectral_norms",),
+    weights.spectral_norms: ("spectral_norms", "questions"),
     weights.critical_layer: ("critical_layer", "questions"),
     anisotropy.anisotropy: ("anisotropy",),
-    anisotropy.anisotropy_spectra: ("anisotropy",),
 }
 # Of readers' own models alone: of one model, and across several.
 OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
+    categories.layers: ("layers", "category_bootstrap"),
+    categories.bins: ("bins",),
+    pairs.pairs: ("pairs",),
+    anisotropy.anisotropy_spectra: ("anisotropy",),
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),
     own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),

@@ -3,18 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.questions.question import OVER_MODELS, PUBLISHED
-from layerwise.papers.shared.terms import AXIS, ELEUTHER, OTHERS, depth_bound
+from layerwise.papers.shared.terms import ELEUTHER, OTHERS, depth_bound
 from layerwise.present.figures import style
-from layerwise.present.figures.numbers import Document, Numbers
+from layerwise.present.figures.numbers import Numbers
 
-SEED = 42  # of the sideways scatter, as in the paper
 FAMILY = "pythia-"  # begins the names of the sizes
-HUNT = "hunt"
+SURVEY = "depth_gain_of_survey"  # the question
 # By group: on which side of one the paper has its models, and its claim on their share.
 CLAIMED = {
     ELEUTHER: ("below 1", "p3.heritage.eleuther_dampen"),
@@ -26,27 +24,36 @@ def depth_gain(numbers: Numbers) -> Figure:
     """Gain of the eight Pythia sizes against depth, with the claimed bound (Paper 3, figures 1, A3
     and A4).
 
-    Left: means over the prompts with their 95% intervals (Student's), and the curve 10^(1/L); red:
-    above the bound. Right: every prompt; the dotted lines end the paper's axis.
+    Means over the prompts with their 95% intervals (Student's), and the curve 10^(1/L); red: above
+    the bound.
     """
     document = numbers.document("depth_gain", "family", "models", "drawn/above_bound")
     sizes = numbers.having(
         "depth_gain",
         {row["model"].removeprefix(FAMILY).upper(): row for row in document["models"]},
-        *("n_layers", "residual_gain_mean", "residual_gain_all"),
+        *("n_layers", "residual_gain_mean"),
     )
     drawn = document["drawn"]
     over = [name.removeprefix(FAMILY).upper() for name in drawn["above_bound"]]
-    title = (
-        f"The mean gain of {len(over)} of {len(sizes)} sizes is above the claimed bound 10^(1/L)"
-    )
-    title += f": {', '.join(over)}" if over else ""
-    remark = f"Gain of the second-last block. {_correlations(numbers, document)}"
-    figure, (left, right) = style.panels(numbers, title, 3.2, remark, columns=2)
-    _prompts(right, sizes, document.get("figure_a4", {}).get("outside"))
+    title = f"Over {len(sizes)} Pythia sizes {_law(numbers, 'depth_gain')}; "
+    title += f"above the claimed bound: {', '.join(over) or 'none'}"
+    remark = f"Gain of the second-last block. Over the survey {_law(numbers, SURVEY)}."
+    figure, (axes,) = style.panels(numbers, title, 3.2, remark)
     ends = {name: drawn["interval"].get(row["model"]) for name, row in sizes.items()}
-    _against_depth(left, sizes, ends, over)
+    _against_depth(axes, sizes, ends, over)
     return figure
+
+
+def _law(numbers: Numbers, question: str) -> str:
+    """The correlation of depth and gain with its interval, in words."""
+    asked = numbers.statistics.get("questions", {}).get(question, {}).get("models", {})
+    answer = asked.get(OVER_MODELS, {}).get(PUBLISHED)
+    if answer is None:
+        return "no correlation of depth and gain is known"
+    r = f"the correlation of depth and gain is {style.signed(answer['value'], 2)}"
+    if answer["low"] is None:
+        return r
+    return f"{r} ({style.signed(answer['low'], 2)} to {style.signed(answer['high'], 2)})"
 
 
 def _against_depth(
@@ -74,53 +81,9 @@ def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
     """The claimed bound, and the gain that neither damps nor expands."""
     depths = range(4, deepest + 1)
     axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
-    axes.annotate("10^(1/L)", (8, depth_bound(8)), (4, 4), textcoords="offset points")
+    axes.annotate(r"$10^{1/L}$", (8, depth_bound(8)), (4, 4), textcoords="offset points")
     axes.axhline(1, **style.REFERENCE)
-    axes.set_xlabel("depth L (blocks)")
-
-
-def _correlations(numbers: Numbers, document: Document) -> str:
-    """r with depth and its interval, over all sizes and over the survey; r with head density."""
-    density = numbers.statistics.get("crowding", {}).get("family", {}).get("analysis", {})
-    depth = document.get("depth_gain", {}).get("depth", {})
-    asked = numbers.statistics.get("questions", {}).get("depth_gain", {}).get("models", {})
-    answers = asked.get(OVER_MODELS, {})
-    said = []
-    if depth.get("r") is not None:
-        said.append(f"r(depth, mean gain) = {style.signed(depth['r'])}, p = {depth['p']:.3f}")
-        said[-1] += _ends(answers.get(PUBLISHED)) + "."
-    if (hunt := answers.get(HUNT)) is not None:
-        said.append(f"Over the {hunt['n']} models of the survey r = {style.signed(hunt['value'])}")
-        said[-1] += _ends(hunt) + "."
-    if density.get("rho_gain_correlation") is not None:
-        r, p = density["rho_gain_correlation"], density["correlation_p_value"]
-        said.append(f"r(head density, mean gain) = {style.signed(r)}, p = {p:.3f}.")
-    return " ".join(said)
-
-
-def _ends(answer: Mapping[str, Any] | None) -> str:
-    if answer is None or answer["low"] is None:
-        return ""
-    return f", 95% interval {style.signed(answer['low'], 2)} to {style.signed(answer['high'], 2)}"
-
-
-def _prompts(axes: Axes, sizes: Mapping[str, Any], outside: int | None) -> None:
-    """A column per size, by depth; outside: how many prompts of all sizes lie off the axis."""
-    rows = sorted(sizes.items(), key=lambda item: item[1]["n_layers"])
-    jitter = np.random.default_rng(SEED)
-    for place, (_, of) in enumerate(rows):
-        gains = of["residual_gain_all"]
-        across = place + jitter.uniform(-0.2, 0.2, len(gains))
-        axes.plot(across, gains, linestyle="none", marker=".", markersize=4, color=style.BLUE)
-    for end in AXIS:
-        axes.axhline(end, color=style.GREY, linestyle=":", linewidth=0.8)
-    axes.axhline(1, **style.REFERENCE)
-    axes.set_xticks(range(len(rows)), [name for name, _ in rows])
-    axes.tick_params("x", rotation=45)
-    n = ", ".join(map(str, sorted({len(of["residual_gain_all"]) for of in sizes.values()})))
-    axes.set(xlabel=f"size, by depth (n = {n} prompts each)", ylabel="gain")
-    counted = "" if outside is None else f": {outside} outside the paper's axis"
-    axes.set_title(f"single prompts{counted}")
+    axes.set_xlabel("depth $L$ (blocks)")
 
 
 def lab_heritage(numbers: Numbers) -> Figure:

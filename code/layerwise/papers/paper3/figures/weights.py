@@ -1,49 +1,56 @@
 """Paper 3: spectral norms of the projections, and the critical layer."""
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from layerwise.engine.questions.question import OVER_MODELS, PUBLISHED
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 
-NORMS = "W_V_spectral_norm"
-MEANS = ("W_V_mean_spectral", "W_O_mean_spectral")
+RATIO, GAIN, LAW = "spectral_norms", "damping", "spectral_predicts"  # questions
 SLICE = "For Pythia and BLOOM the published slice of the fused matrix is not W_V alone."
 MIDDLE = 50  # percent of depth
 
 
 def spectral_norms(numbers: Numbers) -> Figure:
-    """Spectral norms of W_V and W_O (Paper 3, figures 3, A1 and A5).
+    """Ratio of the spectral norms of W_V and W_O against the gain (Paper 3, figures 3 and A5).
 
-    Left: means over the layers on logarithmic axes; dashed: equal norms. Right: W_V over depth.
+    A point per model that has both numbers, with 95% intervals: of the ratio over the blocks, of
+    the gain over the prompts (Student's). Dashed: a gain of one, which parts damping from
+    expanding models.
     """
-    documents = numbers.statistics.get("spectral_norms", {})
-    models = {name: document for name, document in documents.items() if "lab" in document}
-    kept = numbers.having("spectral_norms", models, *MEANS, NORMS)
-    means = {name: [document[key] for key in MEANS] for name, document in kept.items()}
-    drawn = numbers.document("spectral_norms", "study", "drawn/n_value_larger")["drawn"]
-    title = f"The mean norm of W_V exceeds that of W_O in {drawn['n_value_larger']} of "
-    title += f"{drawn['n_models']} models"
-    figure, (left, right) = style.panels(numbers, title, 3.5, SLICE, columns=2)
-    for number, (name, document) in enumerate(kept.items()):
-        look = style.look(number)
-        label = f"{numbers.shown(name)} ({document['lab']})"
-        left.plot(*means[name], linestyle="none", label=label, zorder=3, **look)
-        norms = document[NORMS]
-        depth = (np.arange(len(norms)) + 1) / len(norms)
-        right.plot(depth, norms, markersize=3, linewidth=0.9, **look)
-    ends = np.ravel(list(means.values()))
-    limits = min(1, ends.min() / 1.5), max(100, ends.max() * 1.5)
-    left.plot(limits, limits, color=style.GREY, linestyle="--", linewidth=0.8)
-    style.log_axis(left, "x")
-    style.log_axis(left, "y")
-    style.log_axis(right, "y")
-    left.set(xlim=limits, ylim=limits, title=f"n = {len(kept)} models")
-    left.set_xlabel("spectral norm of W_V, mean over layers")
-    left.set_ylabel("spectral norm of W_O, mean over layers")
-    right.set(xlabel="relative depth (layer / L)", ylabel="spectral norm of W_V")
-    style.legend_below(figure, 3)
+    asked = numbers.statistics.get("questions", {})
+    ratios, gains = (
+        {name: answers.get(PUBLISHED, {}) for name, answers in models.items()}
+        for models in (asked.get(name, {}).get("models", {}) for name in (RATIO, GAIN))
+    )
+    both = {name: {"x": ratio, "y": gains.get(name)} for name, ratio in ratios.items()}
+    points = numbers.having("ratio and gain", both, "x/value", "y/value")
+    answer = asked.get(LAW, {}).get("models", {}).get(OVER_MODELS, {}).get(PUBLISHED)
+    title = f"Ratio and gain of {len(points)} models"
+    if answer is not None and answer["low"] is not None:
+        r, low, high = (style.signed(answer[end], 2) for end in ("value", "low", "high"))
+        title += f": their correlation is {r} ({low} to {high})"
+    figure, (axes,) = style.panels(numbers, title, 3.2, SLICE)
+    for number, point in enumerate(points.values()):
+        x, y = point["x"], point["y"]
+        colour = style.look(number)["color"]
+        if x["low"] is not None:
+            axes.hlines(y["value"], x["low"], x["high"], color=colour)
+        if y["low"] is not None:
+            axes.vlines(x["value"], y["low"], y["high"], color=colour)
+        axes.plot(x["value"], y["value"], linestyle="none", **style.look(number))
+    style.log_axis(axes, "x")
+    axes.margins(x=0.25, y=0.15)  # room for names
+    axes.axhline(1, **style.REFERENCE)
+    axes.set_xlabel("mean spectral norm of $W_V$ over that of $W_O$")
+    axes.set_ylabel("mean gain over the prompts")
+    style.name_points(
+        axes,
+        {
+            numbers.shown(name): (point["x"]["value"], point["y"]["value"])
+            for name, point in points.items()
+        },
+    )
     return figure
 
 
