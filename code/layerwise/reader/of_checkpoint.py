@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.beside import controlled, replicated
+from layerwise.engine.questions.beside import compare_draws, compare_replicates
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.of_own_model import Measuring
 from layerwise.models.token_ids import leading_bos, render
@@ -59,8 +59,8 @@ def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None
     noisy = map(ask, measuring.replicates(checkpoint, prepared.replicates, states))
     random = map(ask, measuring.random_weights(checkpoint, choices["control"], states))
     beside = {
-        REPLICATES: replicated(answered, list(noisy)),
-        CONTROL: controlled(answered, list(random)),
+        REPLICATES: compare_replicates(answered, list(noisy)),
+        CONTROL: compare_draws(answered, list(random)),
     }
     documents |= {name: document for name, document in beside.items() if document}
     # page: what it says; in grey are the papers' curves
