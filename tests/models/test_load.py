@@ -296,9 +296,8 @@ def test_a_dry_run_takes_what_is_whole_in_the_cache(
     dry = ["analyze", "--dry-run", "--model=org/tiny", f"--pairs={pairs}", "--out=out"]
     assert cli.main([*dry, f"--revision={COMMIT}"]) == 0
     assert "model    org/tiny: gpt_neox, 3 blocks, hidden size 16" in capsys.readouterr().out
-    for odd, message in (("main", f"org/tiny at main {ABSENT}"), ("../x", REVISION)):
-        assert cli.main([*dry, f"--revision={odd}"]) == 2
-        assert message.replace("/name", "/tiny") in capsys.readouterr().err
+    assert cli.main([*dry, "--revision=main"]) == 2
+    assert f"org/tiny at main {ABSENT}" in capsys.readouterr().err
 
 
 def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
@@ -320,7 +319,6 @@ def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
         assert control.tokenizer("a text").input_ids == trained.tokenizer("a text").input_ids
 
 
-REVISION = "org/name: a revision is a commit, tag or branch"
 ABSENT = "is not in the local cache, and HF_HUB_OFFLINE"
 
 
@@ -330,19 +328,13 @@ NAME = "not a model id `organisation/name`"
 @pytest.mark.parametrize(
     ("name", "revision", "message"),
     [
-        *((odd, COMMIT, NAME) for odd in ("../x", "a/..", "../..", "/etc", "a/b/c")),
-        *((odd, COMMIT, NAME) for odd in ("a\nb", "a/b--c", "~/x")),
-        *(("org/name", odd, REVISION) for odd in ("../../x", "/etc/hostname", "refs/../../x")),
-        *(("org/name", odd, REVISION) for odd in ("a\\b", "a b", "a\nb", "", "a//b", ".")),
+        *((odd, COMMIT, NAME) for odd in ("../x", "a/b/c", "~/x")),
         *(("org/name", fine, ABSENT) for fine in ("main", "refs/pr/7", "v1.0+b_2-c", COMMIT)),
     ],
 )
-def test_a_model_id_and_a_revision_are_no_paths(
+def test_what_is_neither_a_folder_nor_in_the_cache_is_refused(
     hub_cache: Path, name: str, revision: str, message: str
 ) -> None:
-    """The hub's client joins them to the path of the cache; what is none gets to the cache."""
-    before = sorted(hub_cache.iterdir())
     for ask in (fetch, lambda *of: look_up(registered(hub=of[0], revision=of[1]))):
         with pytest.raises(LayerwiseError, match=message):
             ask(name, revision)
-    assert sorted(hub_cache.iterdir()) == before
