@@ -63,7 +63,7 @@ def page(
     hashes: Mapping[str, str],
     templates: Path,
     *,
-    asymmetry: str,
+    asymmetry: str | None = None,
     small: SmallModels | None = None,
     methods: Mapping[str, Sequence[Mapping[str, str]]],
     names: Names,
@@ -77,7 +77,7 @@ def page(
         published: the values behind a claim of source `published`.
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
-        asymmetry: the SVG that shows what asymmetry is.
+        asymmetry: the SVG that shows what asymmetry is; with it the papers' terms are explained.
         small: the small trained models, of which it shows the answers.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
@@ -124,7 +124,7 @@ def page(
                 key=lambda card: card["block"],
             )
         ],
-        "asymmetry": data_address(asymmetry),
+        "asymmetry": None if asymmetry is None else data_address(asymmetry),
         "n_claims": len(records),
         "small": small,
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
