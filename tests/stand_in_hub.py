@@ -28,11 +28,11 @@ STATUS: dict[str, tuple[int, dict[str, str]]] = {
     "401": (401, {"X-Error-Message": "Invalid credentials in Authorization header"}),
     "403": (403, {"X-Error-Message": "this token may not read it"}),
     "404": (404, {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Repository not found"}),
-    "429": (429, {"Retry-After": "7", "X-Error-Message": "we have to rate limit you"}),
+    "429": (429, {"X-Error-Message": "we have to rate limit you"}),
     "500": (500, {"X-Error-Message": "Internal Error - we're working hard"}),
     "gated": (403, {"X-Error-Code": "GatedRepo", "X-Error-Message": "ask for access"}),
 }
-FAULTS = (*STATUS, "cut", "short", "wrong", "wrong-at-first", "slow")
+FAULTS = (*STATUS, "cut", "short", "wrong", "slow")
 
 
 class Hub(http.server.ThreadingHTTPServer):
@@ -100,8 +100,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         of, content = digests(path), path.read_bytes()
         etag = of["sha256"] if of["lfs"] else of["git"]
         headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{etag}"', "X-Linked-Size": str(len(content))}
-        times = self.server.asked.count(f"GET {self.path}")
-        if fault == "wrong" or (fault == "wrong-at-first" and times == 1):
+        if fault == "wrong":
             content = content[:-1] + bytes([content[-1] ^ 1])
         if fault == "short":
             content = content[:-8]

@@ -12,7 +12,7 @@ import numpy as np
 
 from layerwise.engine import Document, Paper, Question, Range, Rule, judge_paper
 from layerwise.present import write_latex, write_page
-from layerwise.statistics.estimates import of_series
+from layerwise.statistics.estimates import pearson_estimate
 
 HERE = Path(__file__).resolve().parent
 RESULTS = "results.json"  # the paper's file of results, whose numbers published/models.csv holds
@@ -39,7 +39,7 @@ DEPTH = Question(
     number="r of depth and loss",
     unit="models",
     models=lambda evidence: {"all models": evidence[RESULTS]},
-    choices={"published": lambda results: of_series(*depths_and_losses(results), "models")},
+    choices={"published": lambda results: pearson_estimate(*depths_and_losses(results), "models")},
     within=Range(below=0),
 )
 PAPER = Paper(

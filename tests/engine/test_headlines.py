@@ -507,7 +507,7 @@ def test_every_claim_moves_with_what_it_rests_on(records, root, published, seed)
     again = judged(root, numbers, everything(numbers))
     names, expected = {"#".join(cell) for cell in chosen}, STEPS if seed is None else PARTS
     touched = [one for one in records.values() if names & {*one["provenance"]["inputs"]}]
-    assert len(touched) > 200
+    assert len(touched) > 100
     still = [
         one["id"]
         for one in touched

@@ -1,7 +1,6 @@
 """A checkpoint is what its folder or the hub's commit holds, or is refused before it is built."""
 
 import json
-import os
 import pickle
 import shutil
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from hostile import UNSEEN, is_unseen
+from hostile import is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.models import load as module
 from layerwise.models.checkpoint_config import check_declared
@@ -92,9 +91,8 @@ def in_shards(shard: object, **index: Any) -> Spoil:
     """The weights in one shard, beside what else an index may name."""
 
     def spoil(folder: Path) -> None:
-        whole = (folder / WEIGHTS).rename(folder / "a.safetensors")
-        for other in (folder / "pytorch_model.bin", folder.parent.parent / "x.safetensors"):
-            other.write_bytes(whole.read_bytes())
+        (folder / WEIGHTS).rename(folder / "a.safetensors")
+        (folder / "pytorch_model.bin").write_bytes(b"no header")
         keys = ["gpt_neox.embed_in.weight", "embed_out.weight"]
         document = {"metadata": {}, "weight_map": dict.fromkeys(keys, shard)} | index
         (folder / INDEX).write_text(json.dumps(document))
@@ -114,24 +112,16 @@ def changed(change: Callable[[dict[str, torch.Tensor]], object]) -> Spoil:
 
 
 NORM = "gpt_neox.final_layer_norm.bias"
-SHARD = r"a shard must be a \*\.safetensors file of the same folder, found .*; save the mod"
 NO_FILE = r"{} is missing or no file \(beside it: {}\); fetch the folder again"
-ODD_SHARDS = (
-    *("../../x.safetensors", "/etc/x.safetensors", "a\\b.safetensors", "pytorch_model.bin", ""),
-    *("a\nb.safetensors", "\x1b.safetensors", 7, None),
-)
 SPOILT: list[tuple[Spoil, str]] = [
     (gone("config.json"), "has a config.json, this one has none; check the path"),
     (gone("tokenizer.json"), "no tokenizer"),
     (gone(WEIGHTS), NO_FILE.format(WEIGHTS, "none")),
     (lambda f: (f / WEIGHTS).rename(f / "a.bin"), NO_FILE.format(WEIGHTS, "a.bin")),
-    (leads_to("/dev/null"), NO_FILE.format(WEIGHTS, "none")),
-    (leads_to("."), NO_FILE.format(WEIGHTS, "none")),
     (leads_to("nothing"), NO_FILE.format(WEIGHTS, "none")),
     (in_shards("model-2-of-2.safetensors"), r"model-2-of-2.safetensors is missing"),
-    *((in_shards(shard), SHARD) for shard in ODD_SHARDS),
-    (in_shards("", weight_map=[]), "names the file of every weight in `weight_map`, this one has"),
-    (in_shards("", weight_map={}), "names the file of every weight in `weight_map`, this one has"),
+    (in_shards("pytorch_model.bin"), r"pytorch_model\.bin: not a safetensors file"),
+    (in_shards("", weight_map=None), r"index\.json: no index of weights .*; save the model again"),
     (holds(INDEX, b"[]"), ""),  # the whole file is there: nobody asks the index
     (holds(WEIGHTS, b"version https://example/spec\n"), "not a safetensors file .*pointer to a f"),
     (holds(WEIGHTS, b"\x80" * 100), "not a safetensors file .*; it may be cut off"),
@@ -142,9 +132,8 @@ SPOILT: list[tuple[Spoil, str]] = [
     ),
     (says(model_type="mamba"), "no known layout for the architecture 'mamba'; known are apertus"),
     (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
-    (says(attn_implementation="sdpa"), "kernel of attention is chosen here"),
-    (says(transformers_weights="a.bin"), r"weights come from model\.safetensors or the shards"),
-    (says(num_hidden_layers=4), "it declares 4 layers, the safetensors files hold weights of 3;"),
+    (says(num_hidden_layers=4), r"it declares .*layers\.3\..* hold no weight for it .*; save"),
+    (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
     (says(hidden_size=32), r"it declares .* as \[\d+, 32\], model.safetensors holds .*; save"),
     (
         changed(lambda state: state.pop(NORM)),
@@ -172,15 +161,6 @@ def test_a_spoilt_folder_is_refused(
     with pytest.raises(LayerwiseError, match=message) as raised:
         load_model(copy, device="cpu")
     assert not any(map(is_unseen, str(raised.value)))
-
-
-@pytest.mark.parametrize("name", [*UNSEEN.values(), os.fsdecode(b"a\xff")], ids=ascii)
-def test_a_folder_has_a_printable_name(copy: Path, name: str) -> None:
-    """Results call the model by it."""
-    if name in (UNSEEN["NUL"], UNSEEN["half a pair"]):
-        return  # no file system has such a name
-    with pytest.raises(LayerwiseError, match="the folder of a checkpoint: a name must be printab"):
-        check_folder(copy.rename(copy.with_name(name)))
 
 
 def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
@@ -316,9 +296,8 @@ def test_a_dry_run_takes_what_is_whole_in_the_cache(
     dry = ["analyze", "--dry-run", "--model=org/tiny", f"--pairs={pairs}", "--out=out"]
     assert cli.main([*dry, f"--revision={COMMIT}"]) == 0
     assert "model    org/tiny: gpt_neox, 3 blocks, hidden size 16" in capsys.readouterr().out
-    for odd, message in (("main", f"org/tiny at main {ABSENT}"), ("../x", REVISION)):
-        assert cli.main([*dry, f"--revision={odd}"]) == 2
-        assert message.replace("/name", "/tiny") in capsys.readouterr().err
+    assert cli.main([*dry, "--revision=main"]) == 2
+    assert f"org/tiny at main {ABSENT}" in capsys.readouterr().err
 
 
 def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
@@ -340,7 +319,6 @@ def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
         assert control.tokenizer("a text").input_ids == trained.tokenizer("a text").input_ids
 
 
-REVISION = "org/name: a revision is a commit, tag or branch"
 ABSENT = "is not in the local cache, and HF_HUB_OFFLINE"
 
 
@@ -350,19 +328,13 @@ NAME = "not a model id `organisation/name`"
 @pytest.mark.parametrize(
     ("name", "revision", "message"),
     [
-        *((odd, COMMIT, NAME) for odd in ("../x", "a/..", "../..", "/etc", "a/b/c")),
-        *((odd, COMMIT, NAME) for odd in ("a\nb", "a/b--c", "~/x")),
-        *(("org/name", odd, REVISION) for odd in ("../../x", "/etc/hostname", "refs/../../x")),
-        *(("org/name", odd, REVISION) for odd in ("a\\b", "a b", "a\nb", "", "a//b", ".")),
+        *((odd, COMMIT, NAME) for odd in ("../x", "a/b/c", "~/x")),
         *(("org/name", fine, ABSENT) for fine in ("main", "refs/pr/7", "v1.0+b_2-c", COMMIT)),
     ],
 )
-def test_a_model_id_and_a_revision_are_no_paths(
+def test_what_is_neither_a_folder_nor_in_the_cache_is_refused(
     hub_cache: Path, name: str, revision: str, message: str
 ) -> None:
-    """The hub's client joins them to the path of the cache; what is none gets to the cache."""
-    before = sorted(hub_cache.iterdir())
     for ask in (fetch, lambda *of: look_up(registered(hub=of[0], revision=of[1]))):
         with pytest.raises(LayerwiseError, match=message):
             ask(name, revision)
-    assert sorted(hub_cache.iterdir()) == before

@@ -38,7 +38,11 @@ from layerwise.engine.headlines import (
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.shared.names import result_files as files
-from layerwise.statistics.estimates import of_mean, of_moments, of_r
+from layerwise.statistics.estimates import (
+    correlation_estimate,
+    mean_estimate,
+    mean_estimate_from_moments,
+)
 
 STEP = {STANDS: 2, NOT: 0}  # all other grades are one
 NEUTRAL = (
@@ -70,7 +74,7 @@ def moves_of_curves(published):
 def moves_over_categories(published):
     pattern = r"/models/[^/]+/layer_results/\d+/correlation"
     for key, r in matching(published, files.SCALING, pattern).items():
-        found = of_r(r, 6, "categories")
+        found = correlation_estimate(r, 6, "categories")
         for end in (found.low, found.high):
             yield f"{key} to {end:+.2f}", {(files.SCALING, key): end}
     for layer in (8, 12, 32):
@@ -88,7 +92,7 @@ def moves_of_asymmetry(published):
             - published.cells[file, f"/{name}/uniformity_b"]
             for name in NEUTRAL
         }
-        found = of_mean([*values.values()], "categories")
+        found = mean_estimate([*values.values()], "categories")
         for end in (found.low, found.high):
             shifted = {name: value + end - found.value for name, value in values.items()}
             yield f"{model} neutral to {end:+.3f}", with_ua(published, model, shifted)
@@ -101,9 +105,9 @@ def moves_of_gains(published):
             prompts = matching(published, file, rf"{place}/residual_gain_all/\d+")
             spread = published.cells.get((file, f"{place}/gain_no_ln_std"), 0.0)
             found = (
-                of_mean([*prompts.values()], "prompts")
+                mean_estimate([*prompts.values()], "prompts")
                 if prompts
-                else of_moments(published.cells[file, block], spread, 5, "prompts")
+                else mean_estimate_from_moments(published.cells[file, block], spread, 5, "prompts")
             )
             for end in (found.low, found.high):
                 shift = end - found.value
@@ -124,7 +128,7 @@ def moves_of_benchmark(published):
             rows.setdefault(of, []).append(key)
         for of, keys in rows.items():
             values = np.array([published.cells[file, key] for key in keys])
-            found = of_mean(values, "prompts")
+            found = mean_estimate(values, "prompts")
             for end in (found.low, found.high):
                 shifted = values + end - found.value
                 yield (

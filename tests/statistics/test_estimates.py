@@ -20,20 +20,20 @@ def ends(one: estimates.Estimate) -> tuple[float, float]:
 
 def test_means_against_scipy() -> None:
     for n_tests, level in ((1, 0.95), (3, 1 - 0.05 / 3)):
-        found = estimates.of_mean(VALUES, "prompts", estimates.family_level(n_tests))
+        found = estimates.mean_estimate(VALUES, "prompts", estimates.family_level(n_tests))
         assert ends(found) == pytest.approx(
             tuple(stats.ttest_1samp(VALUES, 0).confidence_interval(level))
         )
-        assert ends(estimates.widened(estimates.of_mean(VALUES, "p"), n_tests)) == pytest.approx(
-            ends(found)
-        )
-    narrow = estimates.with_narrow_mean(estimates.of_mean(VALUES, "prompts")).narrow
+        assert ends(
+            estimates.widened(estimates.mean_estimate(VALUES, "p"), n_tests)
+        ) == pytest.approx(ends(found))
+    narrow = estimates.with_narrow_mean(estimates.mean_estimate(VALUES, "prompts")).narrow
     assert narrow == pytest.approx(tuple(stats.ttest_1samp(VALUES, 0).confidence_interval(0.9)))
-    assert not estimates.of_mean([1.0], "prompts").has_interval
+    assert not estimates.mean_estimate([1.0], "prompts").has_interval
 
 
 def test_a_difference_holds_the_shifts_that_no_permutation_test_rejects() -> None:
-    found = estimates.of_difference(VALUES, OTHER[:4], "models")
+    found = estimates.difference_estimate(VALUES, OTHER[:4], "models")
 
     def p(shift: float) -> float:
         return float(
@@ -47,24 +47,26 @@ def test_a_difference_holds_the_shifts_that_no_permutation_test_rejects() -> Non
 
     for end, outwards in ((found.low, -1e-6), (found.high, 1e-6)):
         assert p(end + outwards) <= 0.05 < p(end - outwards)
-    assert not estimates.of_difference(VALUES[:3], OTHER[:4], "models").has_interval  # 35 ways
-    assert not estimates.of_difference(VALUES[:1], OTHER, "models").has_interval
+    assert not estimates.difference_estimate(
+        VALUES[:3], OTHER[:4], "models"
+    ).has_interval  # 35 ways
+    assert not estimates.difference_estimate(VALUES[:1], OTHER, "models").has_interval
     many = np.concatenate([VALUES, VALUES + 0.01, OTHER])
     welch = stats.ttest_ind(many, OTHER, equal_var=False).confidence_interval(0.95)
-    assert ends(estimates.of_difference(many, OTHER, "models")) == pytest.approx(tuple(welch))
+    assert ends(estimates.difference_estimate(many, OTHER, "models")) == pytest.approx(tuple(welch))
 
 
 def test_correlations_against_scipy() -> None:
     x, y = np.tile(VALUES, 2) + np.arange(12) / 50, np.tile(OTHER, 2)
-    found = estimates.of_series(x, y, "models")
+    found = estimates.pearson_estimate(x, y, "models")
     test = stats.pearsonr(x, y)
     assert found.value == pytest.approx(test.statistic)
     assert ends(found) == pytest.approx(tuple(test.confidence_interval(0.95)))
-    ranks = estimates.of_rank_series(x, y, "models")
+    ranks = estimates.spearman_estimate(x, y, "models")
     assert ranks.value == pytest.approx(stats.spearmanr(x, y).statistic)
     assert ranks.high - ranks.low > 0
     for r, n in ((1.0, 9), (0.5, 3)):
-        assert not estimates.of_r(r, n, "models").has_interval
+        assert not estimates.correlation_estimate(r, n, "models").has_interval
 
 
 @pytest.mark.parametrize("n", [5, 6, 9])
@@ -72,7 +74,7 @@ def test_few_points_have_the_exact_interval_of_r(n: int) -> None:
     """At either end the true r shows one as far out as this in 2.5% of a simulation."""
     rng = np.random.default_rng(n)
     noise = rng.normal(size=(2, 100_000, n))
-    low, high = ends(estimates.of_r(0.6, n, "models"))
+    low, high = ends(estimates.correlation_estimate(0.6, n, "models"))
     for true, side in ((low, 1), (high, -1)):
         x, y = noise[0], true * noise[0] + math.sqrt(1 - true**2) * noise[1]
         x, y = (one - one.mean(axis=1, keepdims=True) for one in (x, y))
@@ -82,7 +84,7 @@ def test_few_points_have_the_exact_interval_of_r(n: int) -> None:
 
 @pytest.mark.parametrize("r", [0.999, 0.9999999, -0.9999999])
 def test_nearly_perfect_r_have_an_interval_too(r: float) -> None:
-    found = estimates.of_r(r, 8, "models")
+    found = estimates.correlation_estimate(r, 8, "models")
     assert -1 < found.low <= r <= found.high < 1
 
 
@@ -90,13 +92,13 @@ def test_the_exact_interval_and_the_t_test_of_r_agree_on_zero() -> None:
     rng = np.random.default_rng(7)
     for _ in range(40):
         x, y = rng.normal(size=(2, 6))
-        found = estimates.of_series(x, y + x, "models")
+        found = estimates.pearson_estimate(x, y + x, "models")
         assert (found.low > 0 or found.high < 0) == (stats.pearsonr(x, y + x).pvalue < 0.05)
 
 
 def test_ranks_of_few_points_have_the_p_of_all_permutations() -> None:
     for y in (OTHER, np.array([1, 1, 2, 2, 3, 9.0])):  # with ties too
-        found = estimates.of_rank_series(VALUES, y, "models")
+        found = estimates.spearman_estimate(VALUES, y, "models")
         exact = stats.permutation_test(
             (VALUES,),
             lambda x, y=y: stats.spearmanr(x, y).statistic,
@@ -127,7 +129,7 @@ def test_an_interval_of_r_is_widened_and_narrowed_on_z_by_the_quantiles() -> Non
 def test_a_deviation_covers_the_truth_as_often_as_it_says() -> None:
     rng, hits = np.random.default_rng(5), 0
     for _ in range(1000):
-        found = estimates.of_deviation(rng.normal(scale=2, size=8).tolist(), "models")
+        found = estimates.deviation_estimate(rng.normal(scale=2, size=8).tolist(), "models")
         # of the population's own n values: its interval is that of the law behind them
         hits += found.low < 2 < found.high
     assert hits / 1000 == pytest.approx(0.95, abs=0.02)
@@ -137,21 +139,21 @@ def test_a_ratio_of_means_covers_the_truth_as_often_as_it_says() -> None:
     rng, hits = np.random.default_rng(0), 0
     for _ in range(400):
         below = rng.uniform(1, 2, 20)
-        found = estimates.of_ratio(3 * below + rng.uniform(-0.5, 0.5, 20), below, "blocks")
+        found = estimates.ratio_estimate(3 * below + rng.uniform(-0.5, 0.5, 20), below, "blocks")
         hits += found.low < 3 < found.high
     assert 0.92 < hits / 400 < 0.98
     with pytest.raises(LayerwiseError, match="a ratio of means needs numbers above zero, found"):
-        estimates.of_ratio(VALUES - 1, VALUES, "blocks")
+        estimates.ratio_estimate(VALUES - 1, VALUES, "blocks")
 
 
 def test_an_effect_size_is_that_of_the_noncentral_t() -> None:
-    found = estimates.of_effect(VALUES - 0.9, "categories")
+    found = estimates.effect_size_estimate(VALUES - 0.9, "categories")
     n, t = len(VALUES), stats.ttest_1samp(VALUES, 0.9).statistic
     assert found.value == pytest.approx(np.mean(VALUES - 0.9) / np.std(VALUES))
     for end, tail in ((found.low, 0.975), (found.high, 0.025)):
         assert stats.nct.cdf(t, n - 1, end * math.sqrt(n - 1)) == pytest.approx(tail, abs=1e-6)
     with pytest.raises(LayerwiseError, match="an effect size needs two values that vary"):
-        estimates.of_effect(np.ones(4), "categories")
+        estimates.effect_size_estimate(np.ones(4), "categories")
 
 
 @pytest.mark.parametrize("shift", [8.0, 30.0, 4e3, 1e5])
@@ -162,7 +164,7 @@ def test_a_huge_effect_size_has_its_interval_at_once(shift: float, sign: int) ->
     At a shift of 8 the inverse still works, and gives as much.
     """
     values, n = sign * (VALUES + shift), len(VALUES)
-    found = estimates.of_effect(values, "categories")
+    found = estimates.effect_size_estimate(values, "categories")
     spread = values.std() * np.sqrt((n - 1) / stats.chi2.isf([0.025, 0.975], n - 1))
     assert (found.low, found.high) == pytest.approx(sorted(values.mean() / spread), rel=1e-3)
     assert found.low < found.value < found.high
@@ -171,14 +173,14 @@ def test_a_huge_effect_size_has_its_interval_at_once(shift: float, sign: int) ->
 def test_what_varies_by_rounding_alone_has_no_effect_size() -> None:
     nearly = np.array([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3])
     with pytest.raises(LayerwiseError, match="two values that vary by more than rounding"):
-        estimates.of_effect(nearly, "categories")
+        estimates.effect_size_estimate(nearly, "categories")
 
 
 def test_no_difference_of_two_r_is_beyond_one() -> None:
     rng = np.random.default_rng(1)
     for _ in range(200):
         y, x, z = rng.normal(size=(3, 16))
-        found = estimates.of_r_difference(y, x, z, "models")
+        found = estimates.correlation_difference_estimate(y, x, z, "models")
         assert -1 <= found.low <= found.value <= found.high <= 1
 
 
@@ -187,9 +189,9 @@ def test_counts_run_over_every_way_to_count_the_undecided() -> None:
         value = first / 5 - second / 4
         return estimates.Estimate(value, value, value, 9, "models")
 
-    found = estimates.of_counts(difference, [(2, 1), (0, 2)], [3, 1], 9)
+    found = estimates.estimate_from_counts(difference, [(2, 1), (0, 2)], [3, 1], 9)
     assert (found.value, found.low, found.high) == (3 / 5 - 1 / 4, 2 / 5 - 2 / 4, 3 / 5)
     assert found.where == "3 undecided, counted either way"
-    sure: Any = estimates.of_counts(difference, [(2, 0), (1, 0)], [2, 1], 9)
+    sure: Any = estimates.estimate_from_counts(difference, [(2, 0), (1, 0)], [2, 1], 9)
     assert sure.low == sure.value == sure.high
     assert sure.where == ""

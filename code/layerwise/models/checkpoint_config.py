@@ -1,14 +1,10 @@
-"""What a checkpoint's config.json may say: asked before anything is built of it, without torch.
-
-Every guard names the place that it is about, by its key in config.json: what stands anywhere else,
-say a rotary base of 1e8, is nobody's size and is left to transformers.
-"""
+"""What a checkpoint's config.json may say: asked before anything is built of it, without torch."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_json
@@ -18,59 +14,15 @@ from layerwise.models.registry import Model
 QUANTISED = (
     "weights are measured as they were trained, not quantised; use the checkpoint they came from"
 )
-_KERNEL = "the kernel of attention is chosen here, and one from elsewhere would be code; remove it"
-# What no config.json may say, and why.
-REFUSED = {
-    "quantization_config": QUANTISED,
-    "compression_config": QUANTISED,
-    "attn_implementation": _KERNEL,
-    "_attn_implementation": _KERNEL,
-    "_attn_implementation_internal": _KERNEL,
-    # it would be read in place of the files that are checked
-    "transformers_weights": "weights come from model.safetensors or the shards of its index; "
-    "remove it",
-}
-
-
-class Size(NamedTuple):
-    """A number of config.json that decides how much is built, by the keys that it has there."""
-
-    what: str
-    least: int
-    most: int
-    keys: tuple[str, ...]
-    may_be_null: bool = False  # transformers then takes it from another size
-
-
-# Upper bounds lie far above what anybody has trained, and below what takes minutes or gigabytes
-# before the sizes are compared with the headers of the weights.
-SIZES = (
-    # the widest trained has 18,432
-    Size("a width of the residual stream", 1, 2**20, ("hidden_size", "n_embd", "n_embed")),
-    Size("a width of the embeddings", 1, 2**20, ("word_embed_proj_dim",)),
-    Size("a width of a head", 1, 2**16, ("head_dim",), may_be_null=True),
-    Size(
-        *("a width of the MLP", 1, 2**24),
-        ("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"),
-        may_be_null=True,
-    ),
-    # the deepest published have 1,000; lists are made that have an entry per block
-    Size("a number of blocks", 1, 10_000, ("num_hidden_layers", "n_layer", "num_layers")),
-    Size("a number of heads", 1, 2**14, ("num_attention_heads", "n_head", "num_heads")),
-    Size(
-        *("a number of heads of keys and values", 1, 2**14),
-        ("num_key_value_heads", "num_kv_heads"),
-        may_be_null=True,
-    ),
-    # the largest trained has a million
-    Size("a vocabulary", 2, 2**24, ("vocab_size",)),
-    # statements have a dozen tokens, models of a hundred million positions are announced
-    Size("a number of positions", 32, 2**30, ("max_position_embeddings", "n_positions")),
-)
+_QUANTISED_BY = ("quantization_config", "compression_config")
 
 
 def check_config(path: Path) -> None:
-    """Refuse an architecture that is not known, a setting that is `REFUSED`, or an odd size."""
+    """Refuse an architecture that is not known, or quantised weights.
+
+    Raises:
+        LayerwiseError: also where there is no config.json.
+    """
     file = path / "config.json"
     if not is_file(file):
         raise LayerwiseError(
@@ -79,17 +31,9 @@ def check_config(path: Path) -> None:
         )
     config = read_json(file)
     config = config if isinstance(config, dict) else {}
-    for key, why in REFUSED.items():
+    for key in _QUANTISED_BY:
         if config.get(key) is not None:
-            raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {why}")
-    _check_family(path, config)
-    for size in SIZES:
-        for key in size.keys:
-            if key in config:
-                _check_size(file, size, f"/{key}", config[key])
-
-
-def _check_family(path: Path, config: Mapping[str, Any]) -> None:
+            raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {QUANTISED}")
     family = config.get("model_type")
     if isinstance(family, str) and family in FAMILIES:
         return  # its own code, if it brings some, is not needed and not run
@@ -104,35 +48,20 @@ def _check_family(path: Path, config: Mapping[str, Any]) -> None:
     )
 
 
-def _check_size(file: Path, size: Size, pointer: str, found: Any) -> None:
-    if found is None and size.may_be_null:
-        return
-    if type(found) is not int or not size.least <= found <= size.most:
-        raise LayerwiseError(
-            f"{file}: {pointer} is {size.what}, a whole number from {size.least} to {size.most}, "
-            f"found {found!r:.80}; save config and weights of one model together"
-        )
-
-
 @contextlib.contextmanager
 def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
-    """Inside the block, what libraries raise of a checkpoint becomes a sentence.
-
-    They raise anything at all; the tokenizers library even panics, which is no `Exception`.
-    """
+    """Inside the block, whatever libraries raise of a checkpoint becomes a sentence."""
     try:
         yield
     except (LayerwiseError, MemoryError):  # memory is no fault of what is read
         raise
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
+    except Exception as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         raise LayerwiseError(f"{place}: {problem} ({said:.300}); {fix}") from None
 
 
 def declared(path: Path) -> Any:
-    """What config.json says, as transformers takes it."""
+    """Return what config.json says, as transformers takes it."""
     import transformers  # and torch, which the rest of this module does without
 
     with in_words(path / "config.json", "transformers does not take it", "correct it"):

@@ -20,7 +20,7 @@ import tokenizers
 from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, read_json
+from layerwise.files import is_file
 from layerwise.models.checkpoint_config import declared, in_words
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -31,8 +31,6 @@ FILES = (
     *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("merges.txt", "vocab.txt", "chat_template.jinja", "chat_template.json"),
 )
-PROBE = "Water boils at 100 degrees."  # of several words, in every alphabet that knows bytes
-MOST_TOKENS = 256  # of the probe, what is put before and behind it included
 _ITS_OWN = "save the tokenizer that the model was trained with into the same folder"
 
 
@@ -82,47 +80,28 @@ def declare(path: Path, name: str) -> Declaration:
 
 
 def check_tokenizer(path: Path) -> None:
-    """Refuse a folder without a tokenizer, or with one that drops merges at random."""
+    """Refuse a folder without a tokenizer."""
     if not any(is_file(path / name) for name in TOKENIZERS):
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(TOKENIZERS)}); save it into the same folder"
         )
-    if not is_file(file := path / TOKENIZER_FILE):
-        return
-    document = read_json(file)
-    document = document if isinstance(document, dict) else {}
-    model = document.get("model")
-    if isinstance(model, dict) and model.get("dropout"):
-        raise LayerwiseError(
-            f"{file}: a text has one tokenization, this tokenizer drops merges at random "
-            f"(/model/dropout {model['dropout']!r:.40}); set it to null"
-        )
 
 
 def load_tokenizer(path: Path) -> Any:
-    """Load the tokenizer of a folder whose files are checked, and try it on one text.
+    """Load the tokenizer of a folder whose files are checked.
 
     transformers switches padding and truncation of tokenizer.json off when a tokenizer is called
     as it is here: a text has all its tokens and no others.
 
     Raises:
-        LayerwiseError: for a tokenizer that does not load, or makes too few or too many tokens.
+        LayerwiseError: for a tokenizer that does not load.
     """
     import transformers
 
-    words = in_words(path, "the tokenizer cannot be loaded", "save it again into the same folder")
     has_file = is_file(path / TOKENIZER_FILE)
     kind = transformers.TokenizersBackend if has_file else transformers.AutoTokenizer
-    with words:
-        tokenizer = kind.from_pretrained(path, trust_remote_code=False, local_files_only=True)
-        n_tokens = len(tokenizer(PROBE).input_ids)
-        plain = len(tokenizer(PROBE, add_special_tokens=False).input_ids)
-    if plain < 2 or n_tokens > MOST_TOKENS:
-        raise LayerwiseError(
-            f"{path}: a tokenizer makes 2 to {MOST_TOKENS} tokens of {PROBE!r}, this one "
-            f"{plain} and {n_tokens - plain} around them; {_ITS_OWN}"
-        )
-    return tokenizer
+    with in_words(path, "the tokenizer cannot be loaded", "save it again into the same folder"):
+        return kind.from_pretrained(path, trust_remote_code=False, local_files_only=True)
 
 
 def require_ids_of_file(tokenizer: Any, texts: Sequence[str]) -> None:

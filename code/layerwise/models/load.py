@@ -25,7 +25,6 @@ from layerwise.models.checkpoint_config import check_declared, in_words
 from layerwise.models.checkpoint_folder import (
     Announced,
     Stored,
-    check_blocks,
     check_files,
     check_folder,
     indexed_tensors,
@@ -509,8 +508,6 @@ def _blank(
     With it come the bytes that it would have in memory.
     """
     file = path / "config.json"
-    if tensors is not None:
-        check_blocks(path, config.model_type, config.num_hidden_layers, tensors)
     with in_words(file, "no model can be built of it", ONE_MODEL), torch.device("meta"):
         model = _from_config(config, dtype)
     if tensors is not None:

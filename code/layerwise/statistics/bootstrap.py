@@ -33,7 +33,7 @@ SMALLEST = 1e-12  # of a sum of squares over n, both sides scaled to 1: below it
 
 @dataclass(frozen=True)
 class Draws:
-    """How intervals are drawn: numpy's legacy generator from `seed`, and their level."""
+    """The settings of a bootstrap: NumPy's legacy generator is seeded with `seed`."""
 
     n_resamples: int
     level: float
@@ -115,7 +115,7 @@ def resampled_correlations(
     order = np.argsort(units, kind="stable")
     starts = np.searchsorted(units[order], np.arange(m))
     sums = np.add.reduceat(terms[:, order], starts, axis=1).T  # [unit, term]
-    found = []
+    correlations = []
     for rows in resamples(stream, m, n_resamples):
         counts = np.zeros((len(rows), m))
         np.add.at(counts, (np.arange(len(rows))[:, None], rows), 1.0)
@@ -125,8 +125,8 @@ def resampled_correlations(
         xx, yy = sxx - sx * sx / n, syy - sy * sy / n
         with np.errstate(invalid="ignore", divide="ignore"):
             r = np.clip((sxy - sx * sy / n) / np.sqrt(xx * yy), -1.0, 1.0)
-        found.append(np.where((xx > SMALLEST * n) & (yy > SMALLEST * n), r, np.nan))
-    return np.concatenate(found)
+        correlations.append(np.where((xx > SMALLEST * n) & (yy > SMALLEST * n), r, np.nan))
+    return np.concatenate(correlations)
 
 
 def advance(stream: np.random.RandomState, n: int, n_draws: int) -> None:
@@ -146,8 +146,8 @@ def resamples(stream: np.random.RandomState, n: int, n_resamples: int) -> Iterat
 
 def share_of_two_points(n: int) -> float:
     """Share of the resamples of n points that hold at most two different ones."""
-    of_one, of_two = n, comb(n, 2) * (2**n - 2)
-    return (of_one + of_two) / n**n
+    with_one_point, with_two_points = n, comb(n, 2) * (2**n - 2)
+    return (with_one_point + with_two_points) / n**n
 
 
 def ends(

@@ -92,14 +92,16 @@ def pearson(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> Correlati
     return Correlation(r, float(pearson_p(r, len(x))))
 
 
-def without_one(points: Mapping[str, tuple[float, float]]) -> dict[str, Correlation]:
-    """The same over the other points, by the name of the one that is left out, where it exists."""
-    found = {}
+def leave_one_out(points: Mapping[str, tuple[float, float]]) -> dict[str, Correlation]:
+    """Correlate the other points, by the name of the point left out, where r exists."""
+    correlations = {}
     for name in points:
-        others = np.array([at for other, at in points.items() if other != name], dtype=np.float64)
+        others = np.array(
+            [point for other, point in points.items() if other != name], dtype=np.float64
+        )
         if len(others) >= MIN_POINTS and np.ptp(others, axis=0).all():
-            found[name] = pearson(*others.T)
-    return found
+            correlations[name] = pearson(*others.T)
+    return correlations
 
 
 class Line(NamedTuple):

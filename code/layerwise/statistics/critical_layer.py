@@ -43,14 +43,14 @@ def bend_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer
 
 
 def sharpest(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int:
-    """Where the series turns most sharply; the first layer whose size a NaN touches, if any."""
+    """Return the layer of the sharpest turn; the first layer whose size a NaN touches, if any."""
     return int(np.argmax(sizes(values)))
 
 
 def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int | None:
-    """The same among the layers whose size no NaN touches; None where there is no such layer."""
-    found = sizes(values)
-    finite = np.where(np.isnan(found), -np.inf, found)
+    """Return the sharpest turn among the layers whose size no NaN touches; None without one."""
+    sharpness = sizes(values)
+    finite = np.where(np.isnan(sharpness), -np.inf, sharpness)
     return None if np.all(np.isneginf(finite)) else int(np.argmax(finite))
 
 

@@ -1,4 +1,4 @@
-"""What the notebooks read off curves of r and profiles over layers.
+"""Readings that the notebooks take from curves of r and from profiles over layers.
 
 Every limit is that of the notebook's code; a layer fixed there is fixed whatever a model's depth.
 """
@@ -27,7 +27,7 @@ def includes_zero(interval: Ends) -> bool:
     return bool(interval[0] <= 0 <= interval[1])
 
 
-def some_stable(curve: Curve, intervals: Mapping[int, Ends], *, positive: bool) -> bool:
+def has_stable_layer(curve: Curve, intervals: Mapping[int, Ends], *, positive: bool) -> bool:
     """True where some layer has r of the wanted sign and an interval that excludes zero."""
     return any(
         (r > 0 if positive else r < 0) and not includes_zero(intervals[layer])
@@ -78,13 +78,13 @@ def line_fit(values: Sequence[float]) -> tuple[float, float]:
     middle = math.fsum(values) / n
     x, y = [row - (n - 1) / 2 for row in range(n)], [value - middle for value in values]
     xy, xx, yy = (
-        math.fsum(a * b for a, b in zip(*of, strict=True)) for of in ((x, y), (x, x), (y, y))
+        math.fsum(a * b for a, b in zip(*pair, strict=True)) for pair in ((x, y), (x, x), (y, y))
     )
     return xy / xx, max(-1.0, min(1.0, xy / math.sqrt(xx * yy)))
 
 
 def bell_test(values: Sequence[float]) -> BellTest:
-    """Does the profile rise up to its maximum (the first of equals) and fall from there on?"""
+    """Test whether the profile rises to its maximum (the first of equals) and falls from there."""
     l_star = int(np.argmax(values))
     before, after = line_fit(values[:l_star]), line_fit(values[l_star:])
     return BellTest(l_star, before[0] > 0 > after[0], *before, *after)

@@ -32,7 +32,7 @@ FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
 
 def logarithms(values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Natural logarithms of the C library: NumPy's own differ by processor in the last digit."""
-    return np.array([math.log(one) for one in values])
+    return np.array([math.log(value) for value in values])
 
 
 @dataclass(frozen=True)
@@ -72,29 +72,35 @@ def family_level(n_tests: int, level: float = LEVEL) -> float:
     return 1 - (1 - level) / n_tests
 
 
-def of_moments(
-    mean: float, spread: float, n: int, unit: str, level: float = LEVEL, where: str = ""
+def mean_estimate_from_moments(
+    mean: float, sd: float, n: int, unit: str, level: float = LEVEL, where: str = ""
 ) -> Estimate:
-    """A mean with Student's interval, from the population deviation of its n values."""
+    """Return a mean with Student's interval.
+
+    Arguments:
+        sd: the population standard deviation of the n values.
+    """
     if n < 2:
         return without_interval(mean, n, unit, where)
-    half = float(scipy.stats.t.isf((1 - level) / 2, n - 1)) * spread / math.sqrt(n - 1)
+    half = float(scipy.stats.t.isf((1 - level) / 2, n - 1)) * sd / math.sqrt(n - 1)
     return Estimate(mean, mean - half, mean + half, n, unit, where=where)
 
 
-def of_mean(
+def mean_estimate(
     values: Sequence[float] | Float[np.ndarray, " n"],
     unit: str,
     level: float = LEVEL,
     where: str = "",
 ) -> Estimate:
-    """A mean with Student's interval."""
-    found = np.asarray(values, dtype=np.float64)
-    return of_moments(float(found.mean()), float(found.std()), len(found), unit, level, where)
+    """Return the mean of a sample with Student's interval."""
+    sample = np.asarray(values, dtype=np.float64)
+    return mean_estimate_from_moments(
+        float(sample.mean()), float(sample.std()), len(sample), unit, level, where
+    )
 
 
 def widened(mean: Estimate, n_tests: int) -> Estimate:
-    """A mean with Student's interval, at the level of a family of tests."""
+    """Widen Student's interval of a mean to the level of a family of tests."""
     if not mean.has_interval:
         return mean
     tails = ((1 - level) / 2 for level in (family_level(n_tests), LEVEL))
@@ -104,7 +110,7 @@ def widened(mean: Estimate, n_tests: int) -> Estimate:
 
 
 def with_narrow_mean(mean: Estimate) -> Estimate:
-    """A mean with Student's interval, and beside it the ends for two one-sided tests."""
+    """Add to a mean with Student's interval the ends for two one-sided tests."""
     if not mean.has_interval:
         return mean
     tails = ((1 - level) / 2 for level in (ONE_SIDED, LEVEL))
@@ -113,10 +119,10 @@ def with_narrow_mean(mean: Estimate) -> Estimate:
     return replace(mean, narrow=(mean.value - half, mean.value + half))
 
 
-def of_difference(
+def difference_estimate(
     first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
 ) -> Estimate:
-    """Difference of two means with the interval of all permutations of their values.
+    """Return the difference of two means with the interval of all permutations of their values.
 
     A shift lies in it that a permutation test of both groups does not reject once it is taken from
     the first: it is tested by the arrangements in which k values change sides, and each of these
@@ -134,30 +140,32 @@ def of_difference(
     if beyond < 1:
         return without_interval(value, n, unit)
     bounds = sorted(
-        (math.fsum(some) - math.fsum(others)) / size
+        (math.fsum(chosen) - math.fsum(others)) / size
         for size in range(1, min(len(first), len(second)) + 1)
-        for some in itertools.combinations(first.tolist(), size)
+        for chosen in itertools.combinations(first.tolist(), size)
         for others in itertools.combinations(second.tolist(), size)
     )
     return Estimate(value, bounds[beyond - 1], bounds[-beyond], n, unit)
 
 
-def of_r(r: float, n: int, unit: str, level: float = LEVEL, where: str = "") -> Estimate:
-    """A correlation with its interval: exact under ten points, Fisher's from ten on.
+def correlation_estimate(
+    r: float, n: int, unit: str, level: float = LEVEL, where: str = ""
+) -> Estimate:
+    """Return a correlation with its interval: exact under ten points, Fisher's from ten on.
 
     Open under four points or where |r| is 1.
     """
     if n < FISHERS_POINTS or abs(r) >= 1:
         return without_interval(r, n, unit, where)
     if n < FEW:
-        return Estimate(r, *exact_ends_of_r(r, n, level), n, unit, where=where)
+        return Estimate(r, *exact_correlation_ends(r, n, level), n, unit, where=where)
     quantile = float(scipy.stats.norm.isf((1 - level) / 2))
     z, half = curves.fishers_z(r), quantile / math.sqrt(n - 3)
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
 
 
-def exact_ends_of_r(r: float, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """The ends of the exact interval of a correlation of normal series.
+def exact_correlation_ends(r: float, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the ends of the exact interval of a correlation of normal series.
 
     At either end the true r makes one as far out as this one as rare as half of what the level
     leaves. So the interval leaves zero out where the t-test of r gives p under 1 - level.
@@ -175,7 +183,7 @@ def exact_ends_of_r(r: float, n: int, level: float = LEVEL) -> tuple[float, floa
 
 
 def share_below(z: float, n: int, true_z: float) -> float:
-    """How often n pairs of normal series show an r below another.
+    """Return the probability that n pairs of normal series show an r below another.
 
     Hotelling (1953, J. R. Stat. Soc. B 15, 193, equation 25), on z = atanh(r), where the law is
     smooth up to |r| = 1 and falls at least as fast as exp(-(n - 2) |z|); by Simpson's rule.
@@ -223,25 +231,27 @@ def ends_at_level(estimate: Estimate, level: float) -> tuple[float, float]:
 
 
 def widened_r(estimate: Estimate, n_tests: int) -> Estimate:
-    """A correlation at the level of a family of tests."""
+    """Widen the interval of a correlation to the level of a family of tests."""
     low, high = ends_at_level(estimate, family_level(n_tests))
     return replace(estimate, low=low, high=high)
 
 
 def with_narrow_r(estimate: Estimate) -> Estimate:
-    """A correlation, and beside its interval the ends for two one-sided tests."""
+    """Add to a correlation the ends for two one-sided tests."""
     return replace(estimate, narrow=ends_at_level(estimate, ONE_SIDED))
 
 
-def of_series(
+def pearson_estimate(
     x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
 ) -> Estimate:
-    """Pearson's r of two series with its interval."""
-    return of_r(pearson_r(x, y), len(x), unit, level)
+    """Return Pearson's r of two series with its interval."""
+    return correlation_estimate(pearson_r(x, y), len(x), unit, level)
 
 
-def of_rank_series(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str) -> Estimate:
-    """Spearman's r of two series.
+def spearman_estimate(
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str
+) -> Estimate:
+    """Return Spearman's r of two series.
 
     Under ten points with the two-sided p of all permutations in place of an interval; from ten on
     with Fisher's interval by the standard error of Bonett and Wright (2000), which grows with r.
@@ -258,7 +268,7 @@ def of_rank_series(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit:
 
 
 def permutation_p(ranks: Float[np.ndarray, " n"], others: Float[np.ndarray, " n"]) -> float:
-    """The share of all orders of one side that correlate at least as strongly, either way."""
+    """Return the share of all orders of one side that correlate as strongly, either way."""
     first, second = (np.rint(2 * side).astype(np.int64) for side in (ranks, others))
     n, level = len(first), int(first.sum()) * int(second.sum())
     orders = np.array(list(itertools.permutations(second.tolist())))
@@ -266,8 +276,10 @@ def permutation_p(ranks: Float[np.ndarray, " n"], others: Float[np.ndarray, " n"
     return float(np.mean(sizes >= abs(n * int(first @ second) - level)))
 
 
-def of_ratio(above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], unit: str) -> Estimate:
-    """Mean over mean of paired positive values; the interval is Student's on its logarithm.
+def ratio_estimate(
+    above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], unit: str
+) -> Estimate:
+    """Return a ratio of means of paired positive values; Student's interval is on its logarithm.
 
     The variance of log(mean a / mean b) is that of a / mean a - b / mean b, over n.
     """
@@ -277,30 +289,30 @@ def of_ratio(above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], uni
             "check what they were computed from"
         )
     ratio, n = float(np.mean(above) / np.mean(below)), len(above)
-    spread = float(np.std(above / np.mean(above) - below / np.mean(below)))
-    of_log = of_moments(math.log(ratio), spread, n, unit)
-    return Estimate(ratio, math.exp(of_log.low), math.exp(of_log.high), n, unit)
+    sd = float(np.std(above / np.mean(above) - below / np.mean(below)))
+    log_ratio = mean_estimate_from_moments(math.log(ratio), sd, n, unit)
+    return Estimate(ratio, math.exp(log_ratio.low), math.exp(log_ratio.high), n, unit)
 
 
-def of_deviation(values: Sequence[float], unit: str) -> Estimate:
-    """A population deviation with the chi-square interval of normal values."""
-    spread, n = float(np.std(values)), len(values)
+def deviation_estimate(values: Sequence[float], unit: str) -> Estimate:
+    """Return a population deviation with the chi-square interval of normal values."""
+    sd, n = float(np.std(values)), len(values)
     if n < 2:
-        return without_interval(spread, n, unit)
+        return without_interval(sd, n, unit)
     tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-    low, high = (spread * math.sqrt(n / scipy.stats.chi2.isf(tail, n - 1)) for tail in tails)
-    return Estimate(spread, float(low), float(high), n, unit)
+    low, high = (sd * math.sqrt(n / scipy.stats.chi2.isf(tail, n - 1)) for tail in tails)
+    return Estimate(sd, float(low), float(high), n, unit)
 
 
-def of_effect(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Estimate:
-    """Mean over population deviation, with the exact interval (noncentral t)."""
-    n, spread = len(values), float(np.std(values))
-    if n < 2 or spread <= ROUNDING * float(np.max(np.abs(values))):
+def effect_size_estimate(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Estimate:
+    """Return the mean over the population deviation, with the exact interval (noncentral t)."""
+    n, sd = len(values), float(np.std(values))
+    if n < 2 or sd <= ROUNDING * float(np.max(np.abs(values))):
         raise LayerwiseError(
             "an effect size needs two values that vary by more than rounding, "
             f"found {values}; check what they came from"
         )
-    d = float(np.mean(values)) / spread
+    d = float(np.mean(values)) / sd
     t = d * math.sqrt(n - 1)
 
     def ends(level: float) -> tuple[float, float]:
@@ -316,63 +328,72 @@ def of_effect(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Es
     return Estimate(d, *ends(LEVEL), n, unit, where=where, narrow=ends(ONE_SIDED))
 
 
-def of_counts(
+def estimate_from_counts(
     estimate: Callable[..., Estimate],
     sides: Sequence[tuple[int, int]],
     counted: Sequence[int],
     n: int,
 ) -> Estimate:
-    """An estimate from counts of models, with the range of its intervals.
+    """Return an estimate from counts of models, with the range of its intervals.
 
-    The range holds however the undecided are counted: a worst case, and wider than an interval.
+    The range holds for every way to count the undecided: a worst case, wider than an interval.
 
     Arguments:
-        estimate: of a count per group; the range spans the intervals of all ways to count.
+        estimate: called with a count per group; the range spans the intervals of all calls.
         sides: per group how many models are decided, and how many are not.
         counted: per group the count by the values alone.
     """
-    every = itertools.product(*(range(sure, sure + open_ + 1) for sure, open_ in sides))
-    found = [estimate(*counts) for counts in every]
+    combinations = itertools.product(*(range(sure, sure + open_ + 1) for sure, open_ in sides))
+    estimates = [estimate(*counts) for counts in combinations]
     n_open = sum(open_ for _, open_ in sides)
     where = f"{n_open} undecided, counted either way" if n_open else ""
-    ends = min(one.low for one in found), max(one.high for one in found)
+    ends = (
+        min(alternative.low for alternative in estimates),
+        max(alternative.high for alternative in estimates),
+    )
     return Estimate(estimate(*counted).value, *ends, n, "models", where=where)
 
 
-def of_share(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
-    """A share of units, with the exact interval of Clopper and Pearson."""
-    n, found = len(flags), sum(flags)
+def share_estimate(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
+    """Return a share of units, with the exact interval of Clopper and Pearson."""
+    n, n_true = len(flags), sum(flags)
     if n < 1:
         raise LayerwiseError("a share needs at least one unit, found none; check the selection")
-    ends = scipy.stats.binomtest(found, n).proportion_ci(LEVEL)
-    return Estimate(found / n, float(ends.low), float(ends.high), n, unit, where=where)
+    ends = scipy.stats.binomtest(n_true, n).proportion_ci(LEVEL)
+    return Estimate(n_true / n, float(ends.low), float(ends.high), n, unit, where=where)
 
 
-def of_r_difference(
+def correlation_difference_estimate(
     y: Float[np.ndarray, " n"],
     first: Float[np.ndarray, " n"],
     second: Float[np.ndarray, " n"],
     unit: str,
 ) -> Estimate:
-    """|r| of y and one series less |r| of y and another, with the interval of Zou (2007).
+    """Return |r| of y and one series less |r| of y and another, with Zou's interval (2007).
 
     Both are of the same units, so the two r are dependent through that of the series themselves.
     Each series is turned so that its r with y is positive.
     """
-    a, b, between = pearson_r(y, first), pearson_r(y, second), pearson_r(first, second)
-    between *= math.copysign(1.0, a) * math.copysign(1.0, b)
-    one, other = (of_r(abs(r), len(y), unit) for r in (a, b))
-    value = one.value - other.value
-    if not (one.has_interval and other.has_interval):
+    r_first, r_second, between = pearson_r(y, first), pearson_r(y, second), pearson_r(first, second)
+    between *= math.copysign(1.0, r_first) * math.copysign(1.0, r_second)
+    first_estimate, second_estimate = (
+        correlation_estimate(abs(r), len(y), unit) for r in (r_first, r_second)
+    )
+    value = first_estimate.value - second_estimate.value
+    if not (first_estimate.has_interval and second_estimate.has_interval):
         return without_interval(value, len(y), unit)
-    spread = 1 - one.value**2 - other.value**2 - between**2
-    together = (between - one.value * other.value / 2) * spread + between**3
-    together /= (1 - one.value**2) * (1 - other.value**2)
+    remainder = 1 - first_estimate.value**2 - second_estimate.value**2 - between**2
+    together = (between - first_estimate.value * second_estimate.value / 2) * remainder + between**3
+    together /= (1 - first_estimate.value**2) * (1 - second_estimate.value**2)
 
     def half(near: float, far: float) -> float:
         return math.sqrt(max(near**2 + far**2 - 2 * together * near * far, 0.0))
 
-    low = value - half(one.value - one.low, other.high - other.value)
-    high = value + half(one.high - one.value, other.value - other.low)
+    low = value - half(
+        first_estimate.value - first_estimate.low, second_estimate.high - second_estimate.value
+    )
+    high = value + half(
+        first_estimate.high - first_estimate.value, second_estimate.value - second_estimate.low
+    )
     # neither |r| is beyond 0 and 1, so no difference is beyond -1 and 1
     return Estimate(value, max(low, -1.0), min(high, 1.0), len(y), unit)

@@ -1,4 +1,4 @@
-"""How far rounding alone moves a number: the band that the replicates of a 16-bit run give it.
+"""The band within which rounding alone moves a number, from the replicates of a 16-bit run.
 
 A model that runs in 16 bits is measured k more times with noise of the size of rounding
 (`models.rounding`), and every statistic is computed from each. With d the differences of the
@@ -20,7 +20,7 @@ COVERED = 0.95  # of the differences between two runs
 
 
 class Noise(NamedTuple):
-    """What replicates did to one value.
+    """The effect of the replicates on one value.
 
     band: half width of what two runs differ by, a list for a list; None where the value is a word
         or a count.
@@ -43,10 +43,12 @@ class Noise(NamedTuple):
 def noise_of(value: Any, replicates: Sequence[Any], *, of_log: bool, is_exact: bool) -> Noise:
     """The noise of a value by the values of its replicates; there is at least one."""
     if is_exact or not _has_numbers(value):
-        same = sum(type(one) is type(value) and one == value for one in replicates)
+        same = sum(
+            type(replicate) is type(value) and replicate == value for replicate in replicates
+        )
         return Noise(None, same, len(replicates))
     if isinstance(value, list):
-        columns = [[_entry(one, n) for one in replicates] for n in range(len(value))]
+        columns = [[_entry(replicate, n) for replicate in replicates] for n in range(len(value))]
         bands = [
             band(entry, column, of_log=of_log) if is_number(entry) else 0.0
             for entry, column in zip(value, columns, strict=True)
@@ -59,10 +61,10 @@ def band(value: float, replicates: Sequence[Any], *, of_log: bool = False) -> fl
     """The half width in which two runs agree; infinite where a replicate has no such number."""
     if not all(map(is_number, replicates)):
         return math.inf
-    moved = [_distance(value, one, of_log=of_log) for one in replicates]
+    moved = [_distance(value, replicate, of_log=of_log) for replicate in replicates]
     from scipy.special import stdtrit  # a list of claims is read without it
 
-    spread = math.sqrt(sum(one * one for one in moved) / len(moved))
+    spread = math.sqrt(sum(replicate * replicate for replicate in moved) / len(moved))
     return float(stdtrit(len(moved), (1 + COVERED) / 2)) * math.sqrt(2) * spread
 
 

@@ -68,9 +68,9 @@ def first_not_positive(curve: Curve) -> str:
     return next((f"L{layer}" for layer, r in curve.items() if r <= 0), NO_TRANSITION)
 
 
-def equal_signs(one: Curve, other: Curve) -> int:
+def equal_signs(first: Curve, second: Curve) -> int:
     """Layers at which both curves have the same strict sign."""
-    return sum(one[layer] * other[layer] > 0 for layer in one)
+    return sum(first[layer] * second[layer] > 0 for layer in first)
 
 
 def structured(early: float, late: float, late_layer_inverted: bool) -> str:

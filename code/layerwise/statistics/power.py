@@ -1,7 +1,7 @@
-"""What a number of units can tell: effects at 80 % power, two-sided at 5 %, by normal theory.
+"""Effects that a number of units can tell at 80 % power, two-sided at 5 %, by normal theory.
 
-Of a correlation on Fisher's z, and of any other number as it is, from the standard error that its
-interval shows, by normal quantiles; of two shares by the law of Fisher's exact test itself.
+A correlation is taken on Fisher's z, any other number as it is; the standard error is the one that
+its interval shows, by normal quantiles. Two shares use the law of Fisher's exact test itself.
 """
 
 import math
@@ -28,11 +28,11 @@ def smallest_r(estimate: Estimate) -> float | None:
 
     By Fisher's own where there is none; None under four points.
     """
-    error = error_of_r(estimate)
+    error = standard_error(estimate)
     return None if error is None else math.tanh(shift() * error)
 
 
-def error_of_r(estimate: Estimate) -> float | None:
+def standard_error(estimate: Estimate) -> float | None:
     """The standard error on Fisher's z that the interval of an r shows; Fisher's where it has none.
 
     None under four points.
@@ -46,13 +46,13 @@ def error_of_r(estimate: Estimate) -> float | None:
 
 
 def times_fishers(estimate: Estimate) -> float | None:
-    """How many times Fisher's that error is: more than one where points are not independent."""
-    error = error_of_r(estimate)
+    """Return that error over Fisher's: more than one where points are not independent."""
+    error = standard_error(estimate)
     return None if error is None else error * math.sqrt(estimate.n - 3)
 
 
 def points_for(r: float, like: Estimate) -> int | None:
-    """How many points tell an r of this size from 0, each worth as much as those of an estimate.
+    """Return the points that tell r from 0, each worth as much as those of another estimate.
 
     None where r is 1, or 0 but for rounding.
     """
@@ -63,7 +63,7 @@ def points_for(r: float, like: Estimate) -> int | None:
 
 
 def smallest_shift(estimate: Estimate) -> float | None:
-    """How far from a bound a number must lie for its interval to leave it out; None without one."""
+    """Return the distance at which an interval leaves out a bound; None without an interval."""
     if not estimate.has_interval:
         return None
     quantile = float(scipy.stats.norm.isf((1 - LEVEL) / 2))
@@ -87,30 +87,30 @@ def narrowest_zone(estimate: Estimate) -> float | None:
 
 def narrowest_r(estimate: Estimate) -> float | None:
     """The same of a correlation; None under four points."""
-    error = error_of_r(estimate)
+    error = standard_error(estimate)
     return None if error is None else math.tanh(shift_of_two_tests() * error)
 
 
 def power_of_shares(first: float, second: float, m: int, n: int) -> float:
-    """How often Fisher's exact test of m and n units finds these true shares to differ."""
+    """Return the power of Fisher's exact test of m and n units at these true shares."""
     chances = [
         scipy.stats.binom.pmf(np.arange(size + 1), size, share)
         for size, share in ((m, first), (n, second))
     ]
-    found = 0.0
+    power = 0.0
     for total in range(m + n + 1):  # of both groups, which the test takes as given
         counts = np.arange(max(0, total - n), min(m, total) + 1)
         likely = scipy.stats.hypergeom.pmf(counts, m + n, m, total)
-        for count, one in zip(counts, likely, strict=True):
-            if likely[likely <= one * (1 + TIES)].sum() < 1 - LEVEL:
-                found += chances[0][count] * chances[1][total - count]
-    return float(found)
+        for count, chance in zip(counts, likely, strict=True):
+            if likely[likely <= chance * (1 + TIES)].sum() < 1 - LEVEL:
+                power += chances[0][count] * chances[1][total - count]
+    return float(power)
 
 
 def units_for_shares(first: float, second: float) -> int | None:
-    """How many units in each of two equal groups tell these shares apart; None over `MOST`.
+    """Return the units in each of two equal groups that tell these shares apart.
 
-    Power by counts goes up and down: the first number from which it is reached.
+    None over `MOST`. Power by counts goes up and down: the first number from which it is reached.
     """
     for n in range(2, MOST + 1):
         if power_of_shares(first, second, n, n) >= POWER:

@@ -1,4 +1,4 @@
-"""Whether a profile over layers rises to a maximum and falls beyond it, against random walks.
+"""A test, against random walks, that a profile over layers rises to a maximum and then falls.
 
 A line fitted on either side of the maximum says little: the maximum was chosen from the same
 layers, and a random walk rises to its own maximum and falls from there as well.
@@ -29,8 +29,8 @@ def bell(shares: Float[np.ndarray, " layer"], unit: str) -> Estimate:
     beyond = np.sum(drawn >= observed) if observed > 0 else np.sum(drawn <= observed)
     p = float((beyond + 1) / (WALKS + 1))
     peak = int(np.argmax(shares))
-    found = without_interval(observed, len(shares), unit, f"peak at layer {peak}")
-    return Estimate(found.value, found.low, found.high, found.n, unit, p, found.where)
+    trend = without_interval(observed, len(shares), unit, f"peak at layer {peak}")
+    return Estimate(trend.value, trend.low, trend.high, trend.n, unit, p, trend.where)
 
 
 def weaker_trend(profiles: Float[np.ndarray, "row layer"]) -> Float[np.ndarray, " row"]:

@@ -24,7 +24,7 @@ class SweepResult:
 def sweep_streams(
     n_pairs: int, k_values: Sequence[int], n_layers: int, n_permutations: int, seed: int
 ) -> dict[int, list[np.random.RandomState]]:
-    """One stream, where the binnings of each k, and in it of each layer, begin.
+    """Return one stream at the start of the binnings of each k and, within it, of each layer.
 
     All labels of 100,000 pairs would take 7 GB; from here those of one layer are drawn again.
     """
@@ -78,7 +78,7 @@ def sweep(
 
 
 def _varies(values: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    """Of each row, whether its valid values differ by more than the rounding of their mean."""
+    """Return whether each row's valid values differ by more than the rounding of their mean."""
     low, high = np.where(valid, values, np.inf), np.where(valid, values, -np.inf)
     size = np.max(np.abs(np.where(valid, values, 0.0)), axis=1, initial=0.0)
     return np.asarray(high.max(axis=1) - low.min(axis=1) > 1e-15 * size)

@@ -21,9 +21,9 @@ from layerwise.papers.shared.rules.categories import asymmetry, categories, n_ca
 from layerwise.statistics.estimates import (
     ONE_SIDED,
     Estimate,
-    of_effect,
-    of_mean,
-    of_moments,
+    effect_size_estimate,
+    mean_estimate,
+    mean_estimate_from_moments,
     with_narrow_mean,
     without_interval,
 )
@@ -63,12 +63,12 @@ def paper_1_models(e: Evidence) -> dict[str, Categories]:
 
 def of_ua(values: Mapping[str, float], where: str = "") -> Estimate:
     """Mean UA over categories; of one category without an interval."""
-    return of_mean(list(values.values()), "categories", where=where)
+    return mean_estimate(list(values.values()), "categories", where=where)
 
 
 def effect(values: Mapping[str, float], where: str = "") -> Estimate:
     """Cohen's d of UA over categories."""
-    return of_effect(np.array(list(values.values())), "categories", where=where)
+    return effect_size_estimate(np.array(list(values.values())), "categories", where=where)
 
 
 OfCategories = Callable[[Mapping[str, float]], Estimate]
@@ -99,7 +99,7 @@ def mean_under(choice: str) -> Function:
         if choice not in test:
             raise NotMeasured(f"the reading {choice} is the same in every category")
         n = n_categories(m.file) - 1
-        return of_moments(test[choice].mean, test[choice].spread, n, "categories")
+        return mean_estimate_from_moments(test[choice].mean, test[choice].spread, n, "categories")
 
     return rule
 

@@ -27,11 +27,11 @@ from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.estimates import (
     Estimate,
+    correlation_estimate,
+    deviation_estimate,
     family_level,
-    of_deviation,
-    of_r,
-    of_rank_series,
-    of_series,
+    pearson_estimate,
+    spearman_estimate,
     widened_r,
     with_narrow_r,
 )
@@ -465,7 +465,7 @@ def last_r(m: Entry) -> float:
 
 
 def over_categories(m: LastLayer, n_tests: int = 1) -> Estimate:
-    return of_r(m.r(), m.n, "categories", family_level(n_tests))
+    return correlation_estimate(m.r(), m.n, "categories", family_level(n_tests))
 
 
 def without_a_category(m: LastLayer) -> dict[str, Function]:
@@ -476,13 +476,13 @@ def without_a_category(m: LastLayer) -> dict[str, Function]:
 
     def without(left_out: str) -> Estimate:
         x, y = m.series([name for name in names if name != left_out])
-        return of_series(x, y, "categories")
+        return pearson_estimate(x, y, "categories")
 
     return {name: partial(without, name) for name in names}
 
 
 def by_rank(m: LastLayer) -> Estimate:
-    return of_rank_series(*m.series(m.names()), "categories")
+    return spearman_estimate(*m.series(m.names()), "categories")
 
 
 def drawn_tests(m: LastLayer, role: str, group: str) -> dict[int, Entry]:
@@ -523,7 +523,7 @@ def categories_under(choice: str) -> Function:
         tests = measured_choices(m.evidence, m.name).categories
         if choice not in tests:
             raise NotMeasured(f"the reading {choice} is the same in every category")
-        return of_r(tests[choice].r, m.n, "categories")
+        return correlation_estimate(tests[choice].r, m.n, "categories")
 
     return rule
 
@@ -542,7 +542,7 @@ def over_mid_categories(model: LastLayer) -> Estimate:
     tests = by_layer(model.tests)
     r = {layer: r_of_test(tests[layer]) for layer in curves.MID_LAYERS}
     layer = max(r, key=r.__getitem__)
-    return of_r(r[layer], model.n, "categories", where=f"layer {layer}")
+    return correlation_estimate(r[layer], model.n, "categories", where=f"layer {layer}")
 
 
 def r_of_test(test: Entry) -> float:
@@ -572,7 +572,7 @@ def spread_of_peaks(models: Entry) -> Estimate:
     for model in models.values():
         r = {layer: r_of_test(test) for layer, test in by_layer(model.layer_results).items()}
         depths.append(100 * max(r, key=r.__getitem__) / model.n_layers)
-    return of_deviation(depths, "models")
+    return deviation_estimate(depths, "models")
 
 
 STABLE = 10.0  # percent of depth, the bound of notebook 002

@@ -44,7 +44,7 @@ def late(f: Entry) -> dict[int, Entry]:
 def some_stable(tests: dict[int, Entry], *, positive: bool) -> bool:
     """Whether some of the layers has r of that sign and an interval that excludes zero."""
     r, intervals = {n: t.r for n, t in tests.items()}, {n: ends(t) for n, t in tests.items()}
-    return curves.some_stable(r, intervals, positive=positive)
+    return curves.has_stable_layer(r, intervals, positive=positive)
 
 
 def n_excluding_zero(f: Entry) -> int:

@@ -50,7 +50,7 @@ class PairCurve(CurvePlace):
         return {n: (self.tests[n][low], self.tests[n][high]) for n in chosen}
 
     def inverted(self, layers: Collection[int]) -> bool:
-        return curves.some_stable(self.r(layers), self.ends(layers), positive=False)
+        return curves.has_stable_layer(self.r(layers), self.ends(layers), positive=False)
 
     def phase(self, name: str) -> list[int]:
         """Layers of a phase, with the notebooks' partition."""

@@ -18,7 +18,7 @@ from layerwise.papers.shared.rules.categories import (
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
-from layerwise.statistics.estimates import of_r
+from layerwise.statistics.estimates import correlation_estimate
 
 STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 
@@ -120,7 +120,9 @@ DRAWN: Rules = {
 
 def intervals(row: Entry) -> dict[str, list[float]]:
     """Fisher's 95% interval of r over the categories, by layer; of r of 1 there is none."""
-    found = {n: of_r(r, n_categories(row), "categories") for n, r in curve(row).items()}
+    found = {
+        n: correlation_estimate(r, n_categories(row), "categories") for n, r in curve(row).items()
+    }
     return {str(n): [of.low, of.high] for n, of in found.items() if of.has_interval}
 
 

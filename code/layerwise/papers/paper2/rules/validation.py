@@ -29,7 +29,7 @@ from layerwise.papers.shared.rules.categories import (
 )
 from layerwise.statistics import correlation
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.estimates import of_r
+from layerwise.statistics.estimates import correlation_estimate
 from layerwise.statistics.samples import cohens_d
 
 LEVEL = 0.05
@@ -125,7 +125,7 @@ RULES: dict[str, Rules] = {
 def without_one(f: Entry) -> dict[str, dict[str, float]]:
     """r of UA and preference when one category goes, and its p."""
     points = zip(asymmetries(f), preferences(f), strict=True)
-    found = correlation.without_one(dict(zip(categories(f), points, strict=True)))
+    found = correlation.leave_one_out(dict(zip(categories(f), points, strict=True)))
     return {name: of._asdict() for name, of in found.items()}
 
 
@@ -144,7 +144,7 @@ def whole_interval(f: Entry) -> list[float]:
 
 def interval_of_r(r: float, n: int) -> list[float]:
     """Over so many categories; empty where there is none."""
-    found = of_r(r, n, "categories")
+    found = correlation_estimate(r, n, "categories")
     return [found.low, found.high] if found.has_interval else []
 
 

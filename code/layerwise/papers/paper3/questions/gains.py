@@ -52,16 +52,16 @@ from layerwise.papers.shared.questions.choices import (
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.estimates import (
     Estimate,
+    correlation_difference_estimate,
+    difference_estimate,
+    estimate_from_counts,
     family_level,
     logarithms,
-    of_counts,
-    of_difference,
-    of_mean,
-    of_moments,
-    of_r_difference,
-    of_rank_series,
-    of_series,
-    of_share,
+    mean_estimate,
+    mean_estimate_from_moments,
+    pearson_estimate,
+    share_estimate,
+    spearman_estimate,
     widened,
     without_interval,
 )
@@ -97,13 +97,13 @@ class Model:
     def reading(self, name: str) -> Estimate:
         """The last gain in one definition, over the prompts."""
         if name == "penultimate" and "residual_gain_all" in self.entry:
-            return of_mean(self.entry.residual_gain_all[:], "prompts")
+            return mean_estimate(self.entry.residual_gain_all[:], "prompts")
         if "readings" in self.entry:  # a reader's
-            return of_mean(self.entry.readings[name].all[:], "prompts")
+            return mean_estimate(self.entry.readings[name].all[:], "prompts")
         try:
             file = experiment_file(self.experiment)
             gains = measured_entry(self.entry.evidence, file, self.slug, "gains", name)
-            return of_mean(gains[:], "prompts")
+            return mean_estimate(gains[:], "prompts")
         except NotMeasured:
             return self.moments(name)
 
@@ -115,7 +115,7 @@ class Model:
         mean, spread = self.entry.all_layer_gains[block], self.entry[key]
         swept = "residual_gain_all" in self.entry
         n = len(self.entry.residual_gain_all) if swept else HUNT_PROMPTS
-        return of_moments(mean, spread, n, "prompts")
+        return mean_estimate_from_moments(mean, spread, n, "prompts")
 
 
 # The definitions in print: the block, and the deviation over the prompts.
@@ -158,7 +158,9 @@ def of_block(m: Model, block: int, where: str) -> Estimate:
     if "all_layer_gains_std" not in m.entry:
         return without_interval(mean, 1, "prompts", f"{where}; {NO_SPREAD}")
     n = len(m.entry.residual_gain_all)
-    return of_moments(mean, m.entry.all_layer_gains_std[block], n, "prompts", where=where)
+    return mean_estimate_from_moments(
+        mean, m.entry.all_layer_gains_std[block], n, "prompts", where=where
+    )
 
 
 def of_largest_block(m: Model) -> Estimate:
@@ -174,7 +176,7 @@ def inner_mean(m: Model) -> float:
 def of_inner_blocks(m: Model) -> Estimate:
     """Over the blocks: does a typical inner one damp?"""
     logs = logarithms(m.entry.all_layer_gains[1:-1])
-    found = of_mean(logs, "blocks")
+    found = mean_estimate(logs, "blocks")
     low, high = math.exp(found.low), math.exp(found.high)
     return Estimate(inner_mean(m), low, high, found.n, "blocks")
 
@@ -263,8 +265,8 @@ EXPANSION = Question(
     "prompts",
     benchmarked,
     {
-        PUBLISHED: lambda m: of_mean(m.rows["Last_Gain"], "prompts"),
-        "models_at_once": lambda m: of_mean(
+        PUBLISHED: lambda m: mean_estimate(m.rows["Last_Gain"], "prompts"),
+        "models_at_once": lambda m: mean_estimate(
             m.rows["Last_Gain"], "prompts", family_level(len(benchmarked(m.rows.table.evidence)))
         ),
     },
@@ -298,7 +300,7 @@ def rise_of(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
         np.asarray(model.rows["Last_Gain"], dtype=float)
         for model in (neighbours.second, neighbours.first)
     )
-    return of_mean(second - first, "prompts", family_level(n_tests))
+    return mean_estimate(second - first, "prompts", family_level(n_tests))
 
 
 GAIN_ORDER = Question(
@@ -329,7 +331,7 @@ def beyond_one(family: Rows, n_tests: int = 1) -> Estimate:
     """How far the tuned model's gain lies beyond 1, counted towards its base's side."""
     side = math.copysign(1.0, tuned_base(family) - 1)
     tuned = np.asarray(family.where(Variant="instruct")["Last_Gain"], dtype=np.float64)
-    return of_mean(side * (tuned - 1), "prompts", family_level(n_tests))
+    return mean_estimate(side * (tuned - 1), "prompts", family_level(n_tests))
 
 
 def n_families(family: Rows) -> int:
@@ -339,7 +341,7 @@ def n_families(family: Rows) -> int:
 def families_that_keep(e: Evidence) -> Estimate:
     """Of the families: a claim on what tuning can do is about models, not about prompts."""
     kept = {name: same_side(family) for name, family in families(e).items()}
-    return of_share(list(kept.values()), "families")
+    return share_estimate(list(kept.values()), "families")
 
 
 def over_models(e: Evidence) -> dict[str, Evidence]:
@@ -433,8 +435,8 @@ def r_of_depth(
     depths = np.array([float(model.depth) for model in models.values()])
     gains = np.array([gain_of(model) for model in models.values()])
     if ranks:
-        return of_rank_series(depths, gains, "models")
-    return of_series(depths, gains, "models", family_level(n_tests))
+        return spearman_estimate(depths, gains, "models")
+    return pearson_estimate(depths, gains, "models", family_level(n_tests))
 
 
 DEPTH_GAIN = Question(
@@ -530,7 +532,7 @@ def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
         towards = both_ways if leans else 2.0 - both_ways
         return Estimate(towards, towards, towards, total, "models")
 
-    return of_counts(
+    return estimate_from_counts(
         p,
         [(of.sure, of.undecided) for of in groups],
         [of.by_value for of in groups],
@@ -541,7 +543,9 @@ def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
 def with_gpt2(e: Evidence) -> Estimate:
     """Hunt, sweep, and the three GPT-2 sizes by their last gain."""
     eleuther, others = (sides(group) for group in split(pooled(e)))
-    tests = [of_mean(rows["Last_Gain"], "prompts") for rows in Rows(e[GPT2]).by("Model").values()]
+    tests = [
+        mean_estimate(rows["Last_Gain"], "prompts") for rows in Rows(e[GPT2]).by("Model").values()
+    ]
     words = [word(one, BELOW_ONE) for one in tests]
     joined = Sides(
         others.sure + sum(given == YES for given in words),
@@ -555,7 +559,7 @@ def with_gpt2(e: Evidence) -> Estimate:
 def difference(found: Models, n_tests: int = 1) -> Estimate:
     """Mean gain of EleutherAI's models less that of the others."""
     first, second = (np.array([mean_gain(m) for m in group]) for group in split(found))
-    return of_difference(first, second, "models", family_level(n_tests))
+    return difference_estimate(first, second, "models", family_level(n_tests))
 
 
 def share(found: Iterable[Model], *, damping: bool, reading: str = "penultimate") -> Estimate:
@@ -563,9 +567,9 @@ def share(found: Iterable[Model], *, damping: bool, reading: str = "penultimate"
     of = sides(found, reading)
 
     def of_group(n_damping: int) -> Estimate:
-        return of_share([(one < n_damping) == damping for one in range(of.n)], "models")
+        return share_estimate([(one < n_damping) == damping for one in range(of.n)], "models")
 
-    return of_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
+    return estimate_from_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
 
 
 def share_that_damps(models: Models, reading: str = "penultimate") -> Estimate:
@@ -672,7 +676,7 @@ def by_density(found: Models, reading: str = "penultimate") -> Estimate:
 
 def r_of_density(found: Models) -> Estimate:
     x = np.array([density(m.entry) for m in found.values()])
-    return of_series(x, np.array([mean_gain(m) for m in found.values()]), "models")
+    return pearson_estimate(x, np.array([mean_gain(m) for m in found.values()]), "models")
 
 
 CROWDING = (
@@ -738,7 +742,7 @@ def stronger(found: Models, first: Number, second: Number) -> Estimate:
     gains, one, other = (
         np.array([of(m) for m in found.values()]) for of in (mean_gain, first, second)
     )
-    return of_r_difference(gains, one, other, "models")
+    return correlation_difference_estimate(gains, one, other, "models")
 
 
 def dense(m: Model) -> float:

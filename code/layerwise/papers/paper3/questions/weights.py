@@ -31,12 +31,12 @@ from layerwise.papers.shared.questions.choices import (
 )
 from layerwise.statistics.estimates import (
     Estimate,
+    difference_estimate,
     logarithms,
-    of_difference,
-    of_mean,
-    of_rank_series,
-    of_ratio,
-    of_series,
+    mean_estimate,
+    pearson_estimate,
+    ratio_estimate,
+    spearman_estimate,
     without_interval,
 )
 from layerwise.statistics.profiles import bell
@@ -107,17 +107,17 @@ def normed(e: Evidence) -> dict[str, Norms]:
 
 def mean_over_mean(m: Norms, kind: str = "spectral_norm") -> Estimate:
     """Mean of W_V over mean of W_O, as the papers take it."""
-    return of_ratio(*m.both(kind), "blocks")
+    return ratio_estimate(*m.both(kind), "blocks")
 
 
 def mean_of_ratios(m: Norms) -> Estimate:
     above, below = m.both()
-    return of_mean(above / below, "blocks")
+    return mean_estimate(above / below, "blocks")
 
 
 def geometric_mean(m: Norms) -> Estimate:
     above, below = m.both()
-    found = of_mean(logarithms(above / below), "blocks")
+    found = mean_estimate(logarithms(above / below), "blocks")
     value, low, high = map(math.exp, (found.value, found.low, found.high))
     return Estimate(value, low, high, found.n, "blocks")
 
@@ -152,7 +152,7 @@ def log_difference(
     )
     if meta_alone:
         others = [math.log(of(m)) for m in labs(e)[1] if m.lab == "Meta"]
-    return of_difference(np.array(eleuther), np.array(others), "models")
+    return difference_estimate(np.array(eleuther), np.array(others), "models")
 
 
 def without_each_norm(e: Evidence) -> dict[str, Function]:
@@ -182,7 +182,7 @@ def r_of_gains(
 ) -> Estimate:
     names = [name for name in with_gains(e) if name != left_out]
     x, y = norms_and_gains(e, of, names)
-    return of_rank_series(x, y, "models") if rank else of_series(x, y, "models")
+    return spearman_estimate(x, y, "models") if rank else pearson_estimate(x, y, "models")
 
 
 def r_without_each(e: Evidence) -> dict[str, Function]:
@@ -261,7 +261,7 @@ def trace_factor(e: Evidence, series: str) -> Estimate:
 def formula_against_half(models_there: list[Entry]) -> Estimate:
     """Error of the formula less that of L/2, percent of depth, model by model."""
     found = [critical_layer.error(m) - critical_layer.half_depth(m) for m in models_there]
-    return of_mean(found, "models")
+    return mean_estimate(found, "models")
 
 
 def formula_without_each(e: Evidence) -> dict[str, Function]:
@@ -296,7 +296,7 @@ class Readings:
         known = [shift for shift in found if np.isfinite(shift)]
         if not known:
             raise NotMeasured("no critical layer was found both ways")
-        return of_mean(known, "definitions")
+        return mean_estimate(known, "definitions")
 
 
 def with_both_slicings(e: Evidence) -> dict[str, Readings]:

@@ -17,7 +17,7 @@ from layerwise.papers.paper3.rules.gain_files import (
 from layerwise.papers.shared.names.result_files import HUNT, MLP_SCALING, SWEEP, own_file
 from layerwise.papers.shared.terms import AXIS, depth_bound
 from layerwise.statistics.correlation import pearson
-from layerwise.statistics.estimates import of_mean
+from layerwise.statistics.estimates import mean_estimate
 
 EXCEPTION = "pythia-1b"
 
@@ -112,7 +112,7 @@ def above_bound(f: Entry) -> list[str]:
 
 def interval(m: Entry) -> list[float]:
     """The 95% interval of a model's mean gain over its prompts (Student's)."""
-    found = of_mean(m.residual_gain_all[:], "prompts")
+    found = mean_estimate(m.residual_gain_all[:], "prompts")
     return [found.low, found.high] if found.has_interval else []
 
 

@@ -29,7 +29,12 @@ from layerwise.papers.paper3.rules.gain_files import (
 from layerwise.papers.shared.names.result_files import GPT2, GPTJ, HUNT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.correlation import Correlation, pearson
-from layerwise.statistics.estimates import Estimate, of_mean, of_moments, of_share
+from layerwise.statistics.estimates import (
+    Estimate,
+    mean_estimate,
+    mean_estimate_from_moments,
+    share_estimate,
+)
 from layerwise.statistics.samples import require_sample
 
 # What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
@@ -203,8 +208,8 @@ def over_prompts(m: Entry) -> Estimate:
     """
     slug = m.model.rpartition("/")[2].lower().replace(".", "p")
     if OURS in m.evidence and slug in m.of(OURS):
-        return of_mean(m.of(OURS)[slug].gains.penultimate[:], "prompts")
-    return of_moments(gain(m), m.gain_no_ln_std, n_prompts(m), "prompts")
+        return mean_estimate(m.of(OURS)[slug].gains.penultimate[:], "prompts")
+    return mean_estimate_from_moments(gain(m), m.gain_no_ln_std, n_prompts(m), "prompts")
 
 
 def interval(m: Entry) -> list[float]:
@@ -226,7 +231,7 @@ def share_as_claimed(some: Models) -> dict[str, float]:
     """
     damping = [damps(m) for m in some]
     below = some[0].lab == ELEUTHER
-    found = of_share([one == below for one in damping], "models")
+    found = share_estimate([one == below for one in damping], "models")
     ends = {"value": found.value, "low": found.low, "high": found.high}
     return {"n": found.n, "below": sum(damping)} | {name: 100 * end for name, end in ends.items()}
 

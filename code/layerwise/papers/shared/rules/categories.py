@@ -13,7 +13,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import SERIES
 from layerwise.papers.shared.names.result_files import CLASSES
 from layerwise.statistics import curves
-from layerwise.statistics.correlation import Correlation, pearson_p, pearson_r, without_one
+from layerwise.statistics.correlation import Correlation, leave_one_out, pearson_p, pearson_r
 
 
 def categories(f: Entry | Evidence) -> list[str]:
@@ -85,7 +85,7 @@ def without_a_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
         validation: the result document; none of fewer than four categories.
     """
     of = {name: one for name, one in validation.items() if not name.startswith("_")}
-    return without_one(
+    return leave_one_out(
         {name: (one["asymmetry"], one["output_preference"]) for name, one in of.items()}
     )
 
