@@ -31,7 +31,7 @@ import torch
 import typer
 from scipy.special import stdtrit
 
-from layerwise.measuring.of_own_model import Measured, Measuring
+from layerwise.measuring.own_model import Measured, Measurement
 from layerwise.models.load import Checkpoint, load_model
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
@@ -107,7 +107,7 @@ def main(
     pairs, prompts = read_pairs("papers"), read_prompts("papers")
     pairs = pairs if limit is None else pairs.first(limit)
     published = read_published(PUBLISHED)
-    measuring = Measuring(pairs, prompts, "papers", None, draws, published, ["spectral"])
+    measurement = Measurement(pairs, prompts, "papers", None, draws, published, ["spectral"])
 
     def run_of(measured: Measured) -> Run:
         documents = of_reader(measured.numbers, draws)
@@ -115,7 +115,9 @@ def main(
 
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        exact = run_of(measuring.of(load_model(checkpoint, "float32", "cpu"), base / "exact/x"))
+        exact = run_of(
+            measurement.measure(load_model(checkpoint, "float32", "cpu"), base / "exact/x")
+        )
         print(
             "dtype     comparison kind                numbers   inside     half  quarter   width/d"
         )
@@ -123,10 +125,10 @@ def main(
             loaded = load_model(checkpoint, dtype, "cpu")
             place = base / dtype / "x"
             with with_products(loaded, 1):
-                rounded = run_of(measuring.of(loaded, place))
-                again = list(map(run_of, measuring.replicates(loaded, replicates, place)))
+                rounded = run_of(measurement.measure(loaded, place))
+                again = list(map(run_of, measurement.measure_replicates(loaded, replicates, place)))
             with with_products(loaded, 2):
-                other = run_of(measuring.of(loaded, base / dtype / "pair"))
+                other = run_of(measurement.measure(loaded, base / dtype / "pair"))
             tell(f"{dtype:9} rounding  ", exact, rounded, again, 1)
             tell(f"{dtype:9} pair      ", other, rounded, again, math.sqrt(2))
 

@@ -33,8 +33,8 @@ from layerwise.workers import usable_cores
 # The parts: functions that are timed, none inside another, where they are called by this name.
 PARTS = {
     "load the model": "layerwise.models.load:load_model",
-    "forward passes": "layerwise.measuring.of_own_model:extract",
-    "measures of states": "layerwise.measuring.of_own_model:measure",
+    "forward passes": "layerwise.measuring.own_model:extract",
+    "measures of states": "layerwise.measuring.own_model:measure",
     "intervals": "layerwise.papers.shared.experiments.reader:numbers",
     "gains": "layerwise.papers.paper3.experiments.own_weights:gains",
     "wait for spectral norms": "layerwise.papers.paper3.experiments.own_weights:spectral",

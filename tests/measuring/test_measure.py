@@ -24,8 +24,8 @@ from layerwise.engine.origins import Origins
 from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.files import read_json
-from layerwise.measuring import of_model
-from layerwise.measuring.of_model import Texts, measure_model
+from layerwise.measuring import registered_models
+from layerwise.measuring.registered_models import Texts, measure_model
 from layerwise.models import load
 from layerwise.models import replicates as replicates_module
 from layerwise.models.load import load_model
@@ -69,8 +69,8 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         loaded.append(dtype)
         return load_model(twin, dtype, device)
 
-    monkeypatch.setattr(of_model, "load_registered", load)
-    monkeypatch.setattr(of_model, "fetch", lambda *of_model: None)
+    monkeypatch.setattr(registered_models, "load_registered", load)
+    monkeypatch.setattr(registered_models, "fetch", lambda *of_model: None)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
@@ -98,7 +98,7 @@ def test_a_killed_run_goes_on_from_its_hidden_states_and_says_what_measured_it(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(of_model, "measure_experiment", kill)
+        patch.setattr(registered_models, "measure_experiment", kill)
         with pytest.raises(KeyboardInterrupt):
             step.run()
     states = step.folder / "scratch" / SLUG / SLUG
@@ -159,7 +159,7 @@ def test_a_model_that_cannot_be_loaded_says_why_and_its_stage_ends_well(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(of_model, "load_registered", fail)
+    monkeypatch.setattr(registered_models, "load_registered", fail)
     choices = {"measure": CHOICES | {"replicates": 2, "control": 2}, "analyse": DRAWS}
     (step.folder / "params.yaml").write_text(yaml.safe_dump(choices))
     said = step.run(code=1)  # DVC does not call it done
@@ -212,7 +212,7 @@ def measured_with(
                 raise refusal[dtype]
             return load_model(twin, dtype, "cpu")
 
-        monkeypatch.setattr(of_model, "measure_experiment", experiment)
+        monkeypatch.setattr(registered_models, "measure_experiment", experiment)
         scratch = tmp_path / str(len([*tmp_path.iterdir()])) if fresh else tmp_path / "0"
         given = (model, loading or load, texts, published, scratch)
         return measure_model(*given, choices=CHOICES, draws=DRAWS, replicates=replicates)
@@ -307,7 +307,7 @@ def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
     assert asked == []
     assert measured(fresh=True) == whole
     assert asked == names
-    monkeypatch.setattr(of_model, "smi", lambda: ("another driver", []))
+    monkeypatch.setattr(registered_models, "smi", lambda: ("another driver", []))
     assert measured() == whole
     assert asked == names
     (tmp_path / "0" / "kept" / "bench.json").write_text('{"fingerpr')
@@ -324,7 +324,7 @@ def test_what_the_hub_refuses_is_asked_for_once(step: Any, monkeypatch: Any) -> 
         raise LayerwiseError("it is gated: accept its licence")
 
     with monkeypatch.context() as patch:
-        patch.setattr(of_model, "fetch", fetch)
+        patch.setattr(registered_models, "fetch", fetch)
         assert step.run(code=1).count("it is gated") == 1
     assert (len(asked), step.loaded) == (1, [])
     found = read_measurements(step.folder / "models")[SLUG]

@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from hostile import is_unseen
+from hostile import as_nobody, is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.models import load as module
 from layerwise.models.checkpoint_config import check_declared
@@ -161,6 +162,15 @@ def test_a_spoilt_folder_is_refused(
     with pytest.raises(LayerwiseError, match=message) as raised:
         load_model(copy, device="cpu")
     assert not any(map(is_unseen, str(raised.value)))
+
+
+def test_weights_that_this_user_may_not_read_are_not_called_cut_off(tiny: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are shut to others
+        folder = Path(shutil.copytree(tiny, Path(place, "copy")))
+        Path(place).chmod(0o755)
+        (folder / WEIGHTS).chmod(0)
+        with as_nobody(), pytest.raises(PermissionError, match=WEIGHTS):
+            check_folder(folder)
 
 
 def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
 from layerwise.engine.sentences import Said
 from layerwise.engine.verdicts import AS_RANDOM, VERDICTS
-from layerwise.engine.words import display_names, in_words, named
+from layerwise.engine.words import display_names, in_words, label_model
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, write_json
 from layerwise.home import REPOSITORY
@@ -131,7 +131,7 @@ def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> N
         **{"llama-3p1-8b-instruct-template": "Llama-3.1-8B-Instruct, template"},
         **{"pythia-6p9b < gemma-7b": "Pythia-6.9B < Gemma-7B", "GPT-4": "GPT-4", "": ""},
     }.items():
-        assert named(key, names) == display
+        assert label_model(key, names) == display
     said = "gt_numeric of opt-2.7b and gpt-j-6B, mean_pooled, not W_V or well-known"
     shown = "numeric facts of OPT-2.7B and GPT-J-6B, mean over the tokens, not W_V or well-known"
     code = "google/gemma-2b at /a/gemma-2b/b, gemma-7b-it/c"

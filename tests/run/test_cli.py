@@ -20,7 +20,7 @@ from claim_records import judged, record
 from layerwise.__main__ import main as begin
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
-from layerwise.measuring import of_own_model
+from layerwise.measuring import own_model
 from layerwise.papers.shared.names.result_files import (
     ANISOTROPY,
     BINS,
@@ -378,7 +378,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("layerwise.measuring.of_own_model.measure", stop)
+    monkeypatch.setattr("layerwise.measuring.own_model.measure", stop)
     code, _, err = analyze(capsys, tmp_path / "out")
     assert code == 130
     assert "interrupted; run it again" in err
@@ -392,7 +392,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("quick")
 def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path, monkeypatch):
     """Also where the first has made nothing yet when the second looks at the folder."""
-    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", of_own_model.extract
+    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", own_model.extract
 
     def after_the_first_began(*arguments):
         work.parent.mkdir()
@@ -401,7 +401,7 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path
 
     (tmp_path / "out").mkdir()
     with FileLock(tmp_path / "out" / "hidden_states.lock"), monkeypatch.context() as patch:
-        patch.setattr(of_own_model, "extract", after_the_first_began)
+        patch.setattr(own_model, "extract", after_the_first_began)
         code, _, err = analyze(capsys, tmp_path / "out")
         assert (code, "one run at a time writes" in err) == (2, True)
         assert work.exists() == work.parent.exists()

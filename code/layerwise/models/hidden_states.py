@@ -21,7 +21,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
 from layerwise.models.batches import Batch, Room, plan_batches, run_in_parts
 from layerwise.models.checkpoint_config import in_words
-from layerwise.models.forward import forward, mean_token_nll, pool, require_sound
+from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.needs import kept_bytes
 from layerwise.models.partial import Partial
@@ -62,8 +62,9 @@ def extract(
 
     Raises:
         LayerwiseError: before anything runs, for a text that is too short or too long, too little
-            room on the disk, or another run on the same folder; then for states that are not
-            finite or all zero, or one text that does not fit into memory.
+            room on the disk, or another run on the same folder; then for one text that does not
+            fit into memory, or, naming them all, for texts with states that are not finite or all
+            zero.
     """
     if not statements or tokens_per_batch < 1:
         raise LayerwiseError(
@@ -170,10 +171,14 @@ def _run_all(
     ids: dict[str, list[Ids]],
     seconds: float | None,
 ) -> None:
-    """Run and keep batches, counted in tokens: short statements come first, long prompts last."""
+    """Run and keep batches, counted in tokens: short statements come first, long prompts last.
+
+    After a text whose states are not sound, the others are run to name all such texts at once.
+    """
+    unsound = Unsound(texts)
 
     def run(part: Batch) -> dict[str, np.ndarray]:
-        return _run(checkpoint, part, texts[part.kind], ids[part.kind])
+        return _run(checkpoint, part, ids[part.kind], unsound)
 
     sizes, room = [len(one.members) * one.length for one in partial.batches], Room()
     total = sum(sizes[number] for number in numbers)
@@ -183,16 +188,20 @@ def _run_all(
         for number in numbers:
             at_a_time, parts = run_in_parts(checkpoint, partial.batches[number], room, run)
             rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-            partial.save(number, at_a_time, rows)
+            if not unsound.places:
+                partial.save(number, at_a_time, rows)
             advance(sizes[number])
+    if unsound.places:
+        raise unsound.error(checkpoint)
 
 
 def _run(
-    checkpoint: Checkpoint, batch: Batch, texts: Sequence[str], ids: Sequence[Ids]
+    checkpoint: Checkpoint, batch: Batch, ids: Sequence[Ids], unsound: Unsound
 ) -> dict[str, np.ndarray]:
-    """One forward pass: a row per text of every array, by its name in `store`.
+    """Return a row per text of every array, by its name in `store`, of one forward pass.
 
-    What is pooled stays on its device until the pass is over: a GPU need not wait for each layer.
+    Texts whose states are not sound are added to `unsound`. What is pooled stays on its device
+    until the pass is over: a GPU need not wait for each layer.
     """
     kept: dict[Layer, Any] = {}
     norms: dict[Layer, torch.Tensor] = {}
@@ -206,16 +215,15 @@ def _run(
         # a copy: some blocks add to what they gave in place
         kept[layer] = _to_numpy(hidden.clone()) if batch.kind == "prompts" else pooled_by(hidden)
 
-    named = [f"{batch.kind[:-1]} {number} ({texts[number]!r:.80})" for number in batch.members]
     tokens = torch.from_numpy(np.stack([ids[number] for number in batch.members])).long()
     with torch.inference_mode():
         hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
         for layer, sizes in norms.items():
-            require_sound(checkpoint, f"hidden states at layer {layer}", sizes, named)
+            unsound.add(f"hidden states at layer {layer}", batch.kind, batch.members, sizes)
         if batch.kind == "prompts":
             return {f"tokens/{layer}": states for layer, states in kept.items()}
         nll = mean_token_nll(checkpoint, hidden, tokens)
-        require_sound(checkpoint, "token NLLs", nll + 1, named)  # 0 is one
+        unsound.add("token NLLs", batch.kind, batch.members, nll + 1)  # 0 is one
     found = {"nll": _to_numpy(nll.double())}
     for layer, states in kept.items():
         pooled = _to_numpy(states)

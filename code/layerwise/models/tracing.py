@@ -168,5 +168,4 @@ def _check_finite(
         if not broken or (layer != BEFORE_NORM and layer <= last)
     }
     for place, values in {**checked, **({} if broken else {"logits": logits})}.items():
-        largest = torch.tensor([np.abs(values).max()])
-        require_sound(checkpoint, place, largest, [f"{text!r:.60}"], dtype)
+        require_sound(checkpoint, place, float(np.abs(values).max()), text, dtype)

@@ -15,11 +15,11 @@ from typing import Any
 from markupsafe import Markup
 
 import layerwise
-from layerwise.engine.measured import by_reason
+from layerwise.engine.measured import group_by_reason
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import Published
 from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance_used
-from layerwise.engine.words import Names, named, studies
+from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
 from layerwise.present.choices import claimed_under
@@ -289,7 +289,7 @@ def models(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, lis
         how += " (random weights)" if run.get(RANDOM) else ""
         found.setdefault(slug, {}).setdefault(how, []).append(of)
     return {
-        named(slug, names): [f"{how}: {studies(measured)}" for how, measured in of.items()]
+        label_model(slug, names): [f"{how}: {studies(measured)}" for how, measured in of.items()]
         for slug, of in found.items()
     }
 
@@ -297,8 +297,8 @@ def models(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, lis
 def by_model(absent: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, list[str]]:
     """By model, how many claims wait, and every reason."""
     return {
-        f"{named(slug, names)}, {one['claims']} claims": [
-            f"{studies(failed)}: {why}" for why, failed in by_reason(one["reasons"]).items()
+        f"{label_model(slug, names)}, {one['claims']} claims": [
+            f"{studies(failed)}: {why}" for why, failed in group_by_reason(one["reasons"]).items()
         ]
         for slug, one in absent.items()
     }

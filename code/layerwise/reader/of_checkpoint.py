@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.beside import controlled, replicated
+from layerwise.engine.questions.beside import compare_draws, compare_replicates
 from layerwise.folders import CONTROL, REPLICATES
-from layerwise.measuring.of_own_model import Measuring
+from layerwise.measuring.own_model import Measurement
 from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
@@ -29,13 +29,13 @@ def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None
             is asked for.
 
     Raises:
-        LayerwiseError: as for `Measuring.of`, or for a statistic that these numbers do not have.
+        LayerwiseError: as for `Measurement.measure`, or for a statistic that these numbers lack.
     """
     checkpoint, request = prepared.loaded, prepared.request
     choices = request.choices
     draws = Draws(N_RESAMPLES, LEVEL, choices["seed"])  # as the papers drew, but for the seed
     of_papers = papers(draws)
-    measuring = Measuring(
+    measurement = Measurement(
         request.pairs,
         request.prompts,
         request.pairs_name,
@@ -51,16 +51,16 @@ def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None
         return answers(of_reader(measured.numbers, draws), of_papers.printed)
 
     # fill: the lowest level of numbers, in the places of the published files
-    measured = measuring.of(checkpoint, states)
+    measured = measurement.measure(checkpoint, states)
     # analyse: documents, by the rules of the published files
     documents = of_reader(measured.numbers, draws)
     # ask: the papers' questions; again after rounding noise, and of random weights
     answered = answers(documents, of_papers.printed)
-    noisy = map(ask, measuring.replicates(checkpoint, prepared.replicates, states))
-    random = map(ask, measuring.random_weights(checkpoint, choices["control"], states))
+    noisy = map(ask, measurement.measure_replicates(checkpoint, prepared.replicates, states))
+    random = map(ask, measurement.measure_random(checkpoint, choices["control"], states))
     beside = {
-        REPLICATES: replicated(answered, list(noisy)),
-        CONTROL: controlled(answered, list(random)),
+        REPLICATES: compare_replicates(answered, list(noisy)),
+        CONTROL: compare_draws(answered, list(random)),
     }
     documents |= {name: document for name, document in beside.items() if document}
     # page: what it says; in grey are the papers' curves

@@ -29,39 +29,41 @@ def document(question: Question, evidence: Evidence) -> Document:
 
 
 def cells(question: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Model, choice and answer of a question's document; without a part it is `choice/part`."""
+    """Yield model, choice and answer of a question's document; `choice/part` without a part."""
     for model, choices in question.get("models", {}).items():
-        for choice, found in choices.items():
-            if "word" in found:
-                yield model, choice, found
+        for choice, answer in choices.items():
+            if "word" in answer:
+                yield model, choice, answer
             else:
-                yield from ((model, f"{choice}/{part}", of) for part, of in found.items())
+                yield from (
+                    (model, f"{choice}/{part}", part_answer) for part, part_answer in answer.items()
+                )
 
 
-def words(question: Mapping[str, Any]) -> dict[str, Counter[str]]:
-    """How often each word answers a question's document, by choice, whatever part is left out."""
-    found: dict[str, Counter[str]] = {}
+def count_words(question: Mapping[str, Any]) -> dict[str, Counter[str]]:
+    """Count the words that answer a question's document, by choice, whatever part is left out."""
+    counts: dict[str, Counter[str]] = {}
     for _, choice, answer in cells(question):
-        found.setdefault(base(choice), Counter())[answer["word"]] += 1
-    return found
+        counts.setdefault(base(choice), Counter())[answer["word"]] += 1
+    return counts
 
 
-def words_of_others(question: Mapping[str, Any]) -> Counter[str]:
-    """The same under all choices that the papers did not make."""
-    others = [of for choice, of in words(question).items() if choice != PUBLISHED]
+def count_words_of_others(question: Mapping[str, Any]) -> Counter[str]:
+    """Count the words under all choices that the papers did not make."""
+    others = [counts for choice, counts in count_words(question).items() if choice != PUBLISHED]
     return sum(others, Counter())
 
 
-def by_choice(
+def models_by_word(
     question: Mapping[str, Any], in_words: Callable[[str], str]
 ) -> dict[str, dict[str, list[str]]]:
-    """By choice in words, the models of every answer; without a part it is one more answer."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """Return the models of every answer, by choice in words; a part left out is one more model."""
+    models: dict[str, dict[str, list[str]]] = {}
     for model, choice, answer in cells(question):
         part = choice.partition("/")[2]
         name = f"{model} without {part.replace('_', ' ')}" if part else model
-        found.setdefault(in_words(base(choice)), {}).setdefault(answer["word"], []).append(name)
-    return found
+        models.setdefault(in_words(base(choice)), {}).setdefault(answer["word"], []).append(name)
+    return models
 
 
 def as_many_by_chance(
@@ -69,22 +71,25 @@ def as_many_by_chance(
     control: Sequence[Mapping[str, Any]],
     in_words: Callable[[str], str],
 ) -> dict[str, dict[str, int]]:
-    """By choice in words, how many draws of random weights there are, and how many of them answer
-    yes in as many models as the weights do.
+    """Count the draws of random weights that say yes in as many models as the weights do.
 
-    Nothing of a choice without a draw, or to which no model answers yes.
+    The counts are by choice in words: `draws` in all, and `yes`. A choice without a draw, or to
+    which no model answers yes, has none.
 
     Arguments:
         control: the question's document of every draw.
     """
-    found = {}
-    drawn = [by_choice(draw, in_words) for draw in control]
-    for choice, answers in by_choice(question, in_words).items():
+    counts_by_choice = {}
+    drawn = [models_by_word(draw, in_words) for draw in control]
+    for choice, answers in models_by_word(question, in_words).items():
         n = len(answers.get(YES, ()))
         counts = [len(draw.get(choice, {}).get(YES, ())) for draw in drawn]
         if n and counts:
-            found[choice] = {"draws": len(counts), "yes": sum(count >= n for count in counts)}
-    return found
+            counts_by_choice[choice] = {
+                "draws": len(counts),
+                "yes": sum(count >= n for count in counts),
+            }
+    return counts_by_choice
 
 
 def base(choice: str) -> str:

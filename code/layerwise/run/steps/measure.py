@@ -46,7 +46,7 @@ def run(
         write_fragments(out / NAME, document)
         return said_of(document, out / NAME), 0
     # torch takes seconds: a model that is left out does without
-    from layerwise.measuring.of_model import measure_registered, read_texts
+    from layerwise.measuring.registered_models import measure_registered, read_texts
     from layerwise.models.load import require_accelerator
 
     if model.alone:

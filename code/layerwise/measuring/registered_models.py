@@ -55,7 +55,7 @@ class Texts:
 
 
 def read_texts(data: Path) -> Texts:
-    """The papers' statement pairs and prompts, as fetched into a folder."""
+    """Return the papers' statement pairs and prompts, as fetched into a folder."""
     pairs, prompts = data / upstream.DATASET, data / upstream.PROMPTS
     return Texts(read_pairs(pairs), read_prompts(prompts), read_json(prompts))
 
@@ -69,7 +69,7 @@ def measure_registered(
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The document of a model of the registry: its runs, why others are absent, noise and control.
+    """Return a model's document: its runs, why others are absent, noise and control.
 
     `control` is the same of several draws of random weights in the same architecture: what these
     give too says nothing of the model. A model that is left out, or that the hub does not give, has
@@ -107,7 +107,7 @@ def measure_registered(
 
 
 def _out_of_reach(model: Model) -> str | None:
-    """Why the hub does not give a model; it is asked once, not for every dtype."""
+    """Return why the hub does not give a model; it is asked once, not for every dtype."""
     try:
         if model.revision is not None:
             fetch(model.hub, model.revision, model)
@@ -147,13 +147,13 @@ def measure_model(
         label: what the progress says beside the model: "random weights".
     """
     measuring = _Measuring(model, texts, published, choices, draws)
-    print_of = _fingerprint(model, texts, published, choices, draws)
-    as_it_is = _Pass(None, scratch, print_of)
-    noisy = [_Pass(n, scratch / f"{NOISE}-{n}", print_of) for n in range(replicates)]
+    digest = _fingerprint(model, texts, published, choices, draws)
+    undisturbed = _Pass(None, scratch, digest)
+    noisy = [_Pass(n, scratch / f"{NOISE}-{n}", digest) for n in range(replicates)]
 
     def in_dtype(dtype: str, advance: Advance) -> None:
-        passes = [as_it_is, *noisy] if rounds(dtype) else [as_it_is]
-        todo = [one.take_up(_wanted(model, dtype), advance) for one in passes]
+        passes = [undisturbed, *noisy] if rounds(dtype) else [undisturbed]
+        todo = [one.take_up(_names_in(model, dtype), advance) for one in passes]
         if not any(todo):
             return
         advance(0, f"loading in {dtype}")
@@ -168,20 +168,20 @@ def measure_model(
         for a_pass, wanted in zip(passes, todo, strict=True):
             with ExitStack() as stack:
                 try:
-                    watched = stack.enter_context(a_pass.of(replicates))
+                    watched = stack.enter_context(a_pass.watched_model(replicates))
                 except Exception as error:  # no memory for weights that are to be moved
                     a_pass.give_up(wanted, reason_of(error), advance)
                     continue
-                measuring(watched, wanted, a_pass, advance)
+                measuring.add_runs(watched, wanted, a_pass, advance)
 
     total = sum(
-        len(_wanted(model, dtype)) * (1 + replicates * rounds(dtype)) for dtype in model.dtypes
+        len(_names_in(model, dtype)) * (1 + replicates * rounds(dtype)) for dtype in model.dtypes
     )
     with meter(f"{model.slug}{label and f', {label}'}", "runs", total) as advance:
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
-    order = [name for dtype in model.dtypes for name in _wanted(model, dtype)]
-    return {**as_it_is.document(order), "noise": [one.document(order) for one in noisy]}
+    order = [name for dtype in model.dtypes for name in _names_in(model, dtype)]
+    return {**undisturbed.document(order), "noise": [one.document(order) for one in noisy]}
 
 
 @dataclass
@@ -214,8 +214,8 @@ class _Pass:
         self.absent.update(dict.fromkeys(names, reason))
         advance(len(names), reason)
 
-    def of(self, replicates: Replicates) -> AbstractContextManager[Checkpoint]:
-        """The model that these runs look at."""
+    def watched_model(self, replicates: Replicates) -> AbstractContextManager[Checkpoint]:
+        """Return the model that these runs look at."""
         if self.seed is None:
             return nullcontext(replicates.checkpoint)
         return replicates.disturbed(self.seed)
@@ -238,7 +238,7 @@ class _Measuring:
     choices: Mapping[str, Any]
     draws: Mapping[str, Any]
 
-    def __call__(
+    def add_runs(
         self,
         checkpoint: Checkpoint,
         wanted: Sequence[str],
@@ -253,9 +253,9 @@ class _Measuring:
             advance(0, f"{name} in {dtype}")
             try:
                 if name in self.model.extractions:
-                    run = self._of_pairs(name, checkpoint, into.scratch / name)
+                    run = self._measure_pairs(name, checkpoint, into.scratch / name)
                 else:
-                    run = self._of_prompts(name, checkpoint, weights())
+                    run = self._measure_prompts(name, checkpoint, weights())
                 require_finite(f"{name} of {slug} in {dtype}", run["fragments"])
                 into.kept.put(name, run)
                 into.runs[name] = run
@@ -265,16 +265,18 @@ class _Measuring:
             advance()
             gc.collect()
 
-    def _of_prompts(self, name: str, checkpoint: Checkpoint, weights: Weights) -> dict[str, Any]:
-        """An experiment of Paper 3: traces of prompts and matrices, in the published places."""
+    def _measure_prompts(
+        self, name: str, checkpoint: Checkpoint, weights: Weights
+    ) -> dict[str, Any]:
+        """Return an experiment of Paper 3 on prompts and matrices, in the published places."""
         trace = partial(tracing.trace, checkpoint)
         subject = Subject(self.model, trace, weights, self.texts.sets, self.published)
         is_replicate = checkpoint.rounding is not None
         fragments = measure_experiment(name, subject, of_texts_alone=is_replicate)
-        return {**_how(checkpoint), "fragments": fragments}
+        return {**_describe(checkpoint), "fragments": fragments}
 
-    def _of_pairs(self, name: str, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
-        """Hidden states of the statement pairs, reduced to values, in the published places."""
+    def _measure_pairs(self, name: str, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
+        """Return the numbers of the statement pairs' hidden states, in the published places."""
         extraction, choices = self.model.extractions[name], self.choices
         states = extract(
             checkpoint,
@@ -288,11 +290,11 @@ class _Measuring:
         values = measure(states, self.texts.pairs, **sampling)
         fragments = fill.fragments(self.model, name, values, self.published, Draws(**self.draws))
         of_states = {of: states.index[of] for of in HOW}
-        return {**_how(checkpoint), **of_states, "fragments": fragments}
+        return {**_describe(checkpoint), **of_states, "fragments": fragments}
 
 
-def _how(checkpoint: Checkpoint) -> dict[str, Any]:
-    """What measured a number: model, device, versions, and the commit of this code."""
+def _describe(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return what measured a number: model, device, versions, and the commit of this code."""
     return {**describe(checkpoint), "commit": commit_of_code()}
 
 
@@ -303,7 +305,7 @@ def _fingerprint(
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
 ) -> str:
-    """Of what a number of a run can depend on, but for the weights, which are the folder's."""
+    """Return a digest of what a number can depend on but weights, which are the folder's."""
     given = [model.model_dump(mode="json"), list(texts.pairs.statements), texts.prompts, texts.sets]
     places = sorted(f"{file}#{key}={value}" for (file, key), value in published.cells.items())
     here = [describe_environment(), smi()[0], torch.backends.cpu.get_cpu_capability()]
@@ -311,7 +313,7 @@ def _fingerprint(
 
 
 def reason_of(error: Exception) -> str:
-    """Why something gave nothing, in one sentence; what nobody foresaw is shown whole as well."""
+    """Return why something gave nothing, in a sentence; what nobody foresaw is shown whole too."""
     if isinstance(error, LayerwiseError):
         return str(error)
     said = next(iter(str(error).splitlines()), "")
@@ -335,8 +337,8 @@ def require_finite(name: str, fragments: Mapping[str, Mapping[str, Any]]) -> Non
                     )
 
 
-def _wanted(model: Model, dtype: str) -> list[str]:
-    """What runs in a dtype: extractions, then experiments."""
+def _names_in(model: Model, dtype: str) -> list[str]:
+    """Return the names of what runs in a dtype: extractions, then experiments."""
     return [
         *(key for key, one in model.extractions.items() if one.dtype == dtype),
         *(name for name, of in model.experiments.items() if of.removeprefix(PACKED) == dtype),

@@ -1,7 +1,7 @@
 """All that is measured on a reader's model: numbers of pairs, prompts and matrices, by file.
 
-What `of_model` is for the papers' models. A reader's numbers fill the roles in which the rules that
-derive statistics from print ask for them.
+What `registered_models` is for the papers' models. A reader's numbers fill the roles in which the
+rules that derive statistics from print ask for them.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from layerwise.statistics.bootstrap import Draws
 
 
 @dataclass(frozen=True)
-class Measuring:
+class Measurement:
     """What is measured: of a model, of replicates of it, and of random weights in its place.
 
     Attributes:
@@ -49,32 +49,34 @@ class Measuring:
     template: Wrapping = "none"
     seconds: float | None = None
 
-    def of(self, checkpoint: Checkpoint, folder: Path) -> Measured:
-        """The numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
+    def measure(self, checkpoint: Checkpoint, folder: Path) -> Measured:
+        """Return the numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
 
         Raises:
             LayerwiseError: for a layer that the model has not, a correlation that does not exist,
                 or as for `extract`.
         """
-        return self._of(checkpoint, folder, self.without)
+        return self._measure(checkpoint, folder, self.without)
 
-    def replicates(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
-        """The same with rounding noise, n times; the matrices carry no noise of a pass."""
+    def measure_replicates(
+        self, checkpoint: Checkpoint, n: int, folder: Path
+    ) -> Iterator[Measured]:
+        """Yield the same with rounding noise, n times; the matrices carry no noise of a pass."""
         replicates = Replicates(checkpoint)
         for number in range(n):
             with replicates.disturbed(number) as replicate:
                 place = folder.parent / AGAIN / f"noise_{number}"
-                found = self._of(replicate, place, ["spectral"])
-            yield found
+                measured = self._measure(replicate, place, ["spectral"])
+            yield measured
 
-    def random_weights(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
-        """The same of n draws of random weights."""
+    def measure_random(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
+        """Yield the same of n draws of random weights."""
         for number in range(n):
             random = with_random_weights(checkpoint, number)
             place = folder.parent / AGAIN / f"random_{number}"
-            yield self._of(random, place, self.without)
+            yield self._measure(random, place, self.without)
 
-    def _of(self, checkpoint: Checkpoint, folder: Path, without: Sequence[str]) -> Measured:
+    def _measure(self, checkpoint: Checkpoint, folder: Path, without: Sequence[str]) -> Measured:
         sampled = sampled_layers(checkpoint.n_layers, layers=self.layers)
         states = extract(
             checkpoint,
