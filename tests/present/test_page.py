@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import SVG, folders, headline, hostile_claims, judged, record
-from hostile import BIDI, TEXTS, UNSEEN, is_unseen
+from hostile import BIDI, TEXTS, UNSEEN, WRITTEN, is_unseen
 from layerwise.engine.findings import relative_difference
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
@@ -406,10 +406,10 @@ def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
 def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
     tmp_path: Path, root: Path
 ) -> None:
-    text = page_of(tmp_path / "hostile", root, TEXTS)
+    text = page_of(tmp_path / "hostile", root, WRITTEN)
     assert {hex(ord(character)) for character in text if is_unseen(character)} == {"0xa"}
     hostile = Page(text)
-    plain = tuple(f"text {number}" for number in range(len(TEXTS)))
+    plain = tuple(f"text {number}" for number in range(len(WRITTEN)))
     harmless = Page(page_of(tmp_path / "harmless", root, plain))
     assert hostile.parts == harmless.parts
     assert hostile.scripts[1] == harmless.scripts[1]
@@ -419,7 +419,7 @@ def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
     assert "default-src 'none'; img-src data:; base-uri" in policy
     assert "unsafe" not in policy
     shown = "".join(hostile.words)
-    seen = [revealed(text, keep="\n") for text in TEXTS]
+    seen = [revealed(text, keep="\n") for text in WRITTEN]
     assert [text for text in seen if text not in shown] == []
     data = hostile.data
     assert [claim["quantity"] for claim in data["claims"][::2]] == seen

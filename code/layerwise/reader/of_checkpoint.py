@@ -10,7 +10,7 @@ from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
-from layerwise.reader.page.cautions import limited, of_template, of_tokens
+from layerwise.reader.page.cautions import limited, template_cautions, token_cautions
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.plan import estimate_seconds
@@ -93,9 +93,9 @@ def _cautions_of_texts(prepared: Prepared) -> list[str]:
     warned = limited(request.pairs, request.n_given)
     if request.template != "none":
         first = render(tokenizer, request.pairs.statements[0], request.template)
-        warned += of_template(leading_bos(tokenizer, first))
+        warned += template_cautions(leading_bos(tokenizer, first))
     before, behind = around = checkpoint.declaration.around
     is_special = tokenizer.unk_token in (*before, *behind)  # some name an end token so
     unknown = None if is_special else tokenizer.unk_token_id
     ids = [text.tolist() for text in prepared.ids["statements"]]
-    return warned + of_tokens(request.pairs, ids, unknown, around)
+    return warned + token_cautions(request.pairs, ids, unknown, around)

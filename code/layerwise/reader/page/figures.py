@@ -37,8 +37,8 @@ def labels(names: Sequence[str]) -> dict[str, str]:
     """A label for every name, each another one; none begins with an underscore."""
     made: dict[str, str] = {}
     for number, name in enumerate(names, start=1):
-        found = label(name).lstrip("_")  # matplotlib hides entries that begin with one
-        made[name] = f"{found} ({number})" if found in made.values() else found
+        short = label(name).lstrip("_")  # matplotlib hides entries that begin with one
+        made[name] = f"{short} ({number})" if short in made.values() else short
     return made
 
 
