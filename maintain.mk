@@ -17,8 +17,8 @@ test-models: setup-dev  ## the tests that run models: extraction, measures, expe
 test-docs: setup-dev  ## run the commands of README and pages, the notebook and the studies, as they are written
 	@python -m pytest -rs -m docs
 
-test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and what is killed too
-	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs
+test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and what is killed too (ARGS=)
+	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs $(ARGS)
 
 attack: setup-dev  ## thousands of hostile inputs, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
 	@python tests/attack.py --table docs/robustness.md $(ARGS)

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from layerwise.engine.stored import Stored
-from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import FALLS, VERDICTS, count_verdicts
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
@@ -160,21 +159,16 @@ def front(document: dict) -> list[Line]:
     return [line for line in strip_lines(document["strip"], NAMES) if line.front]
 
 
-def counts(document: dict) -> str:
-    """How many claims there are, by what they were compared with."""
-    return tally_sentence(document["claims"])
-
-
 def bold_answer(document: dict) -> str:
     """The answer in one sentence."""
     return f"**{answer(document['headlines'])}**"
 
 
-MADE = {"answer": bold_answer, "strip": strip, "counts": counts}
+MADE = {"answer": bold_answer, "strip": strip}
 
 
 def with_strip(readme: str, document: dict) -> str:
-    """The README with today's answer, strip and counts, each between its two marks."""
+    """The README with today's answer and strip, each between its two marks."""
     for name, make in MADE.items():
         begin = f"<!-- {name}: written by `make docs` from the judged claims; do not edit -->"
         end = f"<!-- {name} end -->"

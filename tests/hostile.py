@@ -48,6 +48,7 @@ UNSEEN = {
 FLOOD = "Z" + "\u0335\u0489" * 500
 SEEN = (*MARKUP, *TEX, *PATHS)
 TEXTS = (*SEEN, *UNSEEN.values(), FLOOD, "a\u2028b\u2029c")
+WRITTEN = tuple(text for text in TEXTS if text != UNSEEN["half a pair"])  # what a file can hold
 
 
 def is_unseen(character: str) -> bool:

@@ -46,7 +46,7 @@ def of(records, *analyses):
 
 def at(work, statistic):
     """The value of a statistic, "document:/pointer", of one analysis."""
-    return verdicts.at({"": work.documents}, f":{statistic}")
+    return verdicts.statistic_value({"": work.documents}, f":{statistic}")
 
 
 def inputs_of(work, statistic):

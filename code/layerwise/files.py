@@ -360,10 +360,10 @@ def numbered(folder: Path) -> list[Path]:
         LayerwiseError: if something else is in it, say a copy of one of them.
     """
     names = sorted(path.name for path in folder.glob("*"))
-    found = [folder / str(number) for number in range(len(names))]
-    if sorted(path.name for path in found) != names:
+    folders = [folder / str(number) for number in range(len(names))]
+    if sorted(path.name for path in folders) != names:
         raise LayerwiseError(
             f"{folder}: must hold the folders 0, 1, 2, ... and nothing else, found "
             f"{', '.join(names):.200}; remove the others, or make it again"
         )
-    return found
+    return folders

@@ -1,6 +1,6 @@
 """Where the files stand that belong to the code or are its results, in a clone and in a wheel.
 
-`of_code` is for what fits this code alone: templates, pins, the published numbers. `here` is for
+`find_home` is for what fits this code alone: templates, pins, the published numbers. `here` is for
 what a reader asks about: the checkout around the working folder, as git finds it. Where there is
 none, both are the same: the repository of an editable install, or the copy that a wheel brings.
 """
@@ -20,15 +20,15 @@ MARKS = (
 )  # fmt: skip
 
 
-def of_code(package: Path = PACKAGE) -> Path:
+def find_home(package: Path = PACKAGE) -> Path:
     """The folder of templates, tables and judged claims that fit this code.
 
     Raises:
         LayerwiseError: for a package without its files: neither in its repository nor from a wheel.
     """
     places = (package / IN_WHEEL, package.parents[1])
-    if found := next(filter(is_one, places), None):
-        return found
+    if home := next(filter(is_one, places), None):
+        return home
     raise LayerwiseError(
         f"{package}: templates and published tables belong to the package, they are neither in "
         f"{places[0]} nor in {places[1]} ({_lacking(places[1])}); install it from a clone "
@@ -64,7 +64,7 @@ def checkout() -> Path | None:
 
 def here() -> Path:
     """The checkout around the working folder; elsewhere what belongs to the code."""
-    return checkout() or of_code()
+    return checkout() or find_home()
 
 
 def judged_claims(source: str, results: Path = Path("results")) -> Path:

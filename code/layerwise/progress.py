@@ -76,7 +76,7 @@ def meter(
         def tell() -> None:
             print(bar, file=sys.stderr, flush=True)
 
-        with _every(*((REDRAWN, bar.refresh) if drawn else (QUIET, tell))):
+        with _call_every(*((REDRAWN, bar.refresh) if drawn else (QUIET, tell))):
             yield advance
 
 
@@ -90,12 +90,12 @@ def track(items: Iterable[T], what: str, unit: str, total: int) -> Generator[T, 
 
 def run_within(seconds: int, late: str, work: Callable[[], T]) -> T:
     """What `work` gives, if it is done by then, else an error that says `late`."""
-    found: list[T] = []
+    results: list[T] = []
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except BaseException as error:
             raised.append(error)
 
@@ -104,9 +104,9 @@ def run_within(seconds: int, late: str, work: Callable[[], T]) -> T:
     thread.join(seconds)
     if raised:
         raise raised[0]
-    if not found:
+    if not results:
         raise LayerwiseError(late)
-    return found[0]
+    return results[0]
 
 
 def say(line: str) -> None:
@@ -115,7 +115,7 @@ def say(line: str) -> None:
 
 
 @contextlib.contextmanager
-def _every(seconds: float, tell: Callable[[], object]) -> Iterator[None]:
+def _call_every(seconds: float, tell: Callable[[], object]) -> Iterator[None]:
     """Inside the block, call `tell` that often, beside the work."""
     over = threading.Event()
 

@@ -145,8 +145,8 @@ def read_choices(path: Path, section: str) -> dict[str, Any]:
     if not isinstance(document, dict) or section not in document:
         raise LayerwiseError(f"{path}: there is no section {section!r}; restore it")
     require_shape(f"{path}: {section}", SECTIONS[section], document[section])
-    found: dict[str, Any] = document[section]
-    return found
+    choices: dict[str, Any] = document[section]
+    return choices
 
 
 def require_shape(place: object, shape: Any, document: Any, again: str = "correct it") -> Any:

@@ -16,7 +16,7 @@ import pytest
 from layerwise import errors
 from layerwise.errors import EXTRAS, LayerwiseError, require_extra
 from layerwise.files import write_json
-from layerwise.home import MARKS, REPOSITORY, checkout, here, of_code, repository
+from layerwise.home import MARKS, REPOSITORY, checkout, find_home, here, repository
 from layerwise.papers.fetching.upstream import papers_folder
 from layerwise.reader.run_record import RECORD, with_record
 from layerwise.run.cli import app, main
@@ -37,7 +37,7 @@ def test_a_checkout_is_found_from_any_folder_below_it(root, monkeypatch, capsys,
 def test_elsewhere_it_is_what_belongs_to_the_code(root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert checkout() is None
-    assert here() == of_code() == root
+    assert here() == find_home() == root
     assert papers_folder().is_absolute()
     assert main(["models", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["models"]
@@ -79,21 +79,21 @@ def test_of_a_wheel_the_package_brings_the_files(tmp_path):
     """Also where the package lies below a checkout, as in its .venv."""
     package = tmp_path / ".venv" / "site-packages" / "layerwise"
     put(tmp_path / ".venv")  # two above the package, as the repository is of an editable one
-    assert of_code(package) == tmp_path / ".venv"
+    assert find_home(package) == tmp_path / ".venv"
     put(package / "data")
-    assert of_code(package) == package / "data"
+    assert find_home(package) == package / "data"
 
 
 @pytest.mark.parametrize("lost", MARKS)
 def test_a_copy_that_lacks_a_folder_is_refused_before_it_begins(tmp_path, lost):
     (put(tmp_path) / lost).unlink()
     with pytest.raises(LayerwiseError, match=rf"\(no {lost}\); install it from a clone"):
-        of_code(tmp_path / "code" / "layerwise")
+        find_home(tmp_path / "code" / "layerwise")
 
 
 def test_a_package_without_its_files_is_none(tmp_path):
     with pytest.raises(LayerwiseError, match=r"belong to the package, .* \(pip install \.\) or"):
-        of_code(tmp_path / "code" / "layerwise")
+        find_home(tmp_path / "code" / "layerwise")
 
 
 # --- what a wheel brings ------------------------------------------------------------------------

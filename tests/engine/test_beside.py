@@ -10,9 +10,9 @@ from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import (
     Again,
     Shared,
-    controlled,
+    compare_draws,
+    compare_replicates,
     find_again,
-    replicated,
     shared_answers,
 )
 from layerwise.errors import LayerwiseError
@@ -30,27 +30,29 @@ def answer(value: float, word: str = "yes", question: str = "late") -> Answer:
 
 def test_replicates_give_an_answer_its_band_and_count_its_words() -> None:
     noisy = [[answer(0.51)], [answer(0.48, "undecided")], [answer(0.5)]]
-    document = replicated([answer(0.5)], noisy)
+    document = compare_replicates([answer(0.5)], noisy)
     found = find_again(document, "late")
     assert (found.n, found.same) == (3, 2)
     assert found.band == band(0.5, [0.51, 0.48, 0.5])
     assert find_again(document, "early") is None
-    assert replicated([answer(0.5)], []) == {}
-    assert replicated([answer(0.5)], [[answer(0.5)], []])["answers"] == {}  # one has no number
+    assert compare_replicates([answer(0.5)], []) == {}
+    assert (
+        compare_replicates([answer(0.5)], [[answer(0.5)], []])["answers"] == {}
+    )  # one has no number
 
 
 def test_random_weights_are_counted_by_question_and_what_has_too_few_units_is_no_answer() -> None:
     model = [answer(0.5), answer(0.1, "no", "early"), answer(0.0, "too few", "calibration")]
     draws = [[replace(one, word=one.word) for one in model] for _ in range(2)]
     draws[1][1] = answer(0.4, "yes", "early")
-    document = controlled(model, draws)
+    document = compare_draws(model, draws)
     assert shared_answers(document) == Shared(decided=(1, 2), undecided=(0, 0))
     assert document["answers"]["early"]["drawn"] == [0.1, 0.4]
     assert document["answers"]["early"]["words"] == ["no", "yes"]
 
 
 def test_a_draw_without_an_answer_does_not_agree() -> None:
-    document = controlled([answer(0.5)], [[answer(0.4)], [], [answer(0.6)]])
+    document = compare_draws([answer(0.5)], [[answer(0.4)], [], [answer(0.6)]])
     assert document["answers"]["late"]["words"].count("yes") == 2
     assert find_again(document, "late") == Again(3, 2, drawn=(0.4, 0.6))
     assert shared_answers(document) == Shared((0, 1), (0, 0))
@@ -58,7 +60,7 @@ def test_a_draw_without_an_answer_does_not_agree() -> None:
 
 def test_answers_yes_and_no_are_counted_apart_from_what_stays_open() -> None:
     model = [answer(0.5), answer(0.1, "undecided", "early"), answer(0.0, "undecided", "bell")]
-    document = controlled(model, [model, [*model[:2], answer(0.0, "no", "bell")]])
+    document = compare_draws(model, [model, [*model[:2], answer(0.0, "no", "bell")]])
     assert shared_answers(document) == Shared(decided=(1, 1), undecided=(1, 2))
 
 

@@ -152,12 +152,12 @@ def test_every_sentence_is_said_and_unsaid_by_its_numbers(spoken):
             parts, met = meet(sentence["when"], values)
             if not conditions.holds(sentence["when"], met):
                 met = between(parts, met)
-            said = conditions.said([sentence], met)
+            said = conditions.fill_sentences([sentence], met)
             if not said or "no value" in said or "{" in said:
                 wrong.append((name, sentence["when"], said))
                 continue
             for part in parts:
                 broken = set_part(part, met, met=False)
-                if conditions.said([sentence], broken):
+                if conditions.fill_sentences([sentence], broken):
                     wrong.append((name, sentence["when"], f"outlives {part}"))
     assert wrong == []

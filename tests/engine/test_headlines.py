@@ -27,15 +27,15 @@ from layerwise.engine.headlines import (
     UNDECIDED,
     count_as_printed,
     headlines,
-    power_of,
+    power_sentence,
     read_headlines,
-    unanswered,
+    unanswered_sentences,
 )
 from layerwise.engine.judging import read_statistics
 from layerwise.engine.published import Published, split_pointer
 from layerwise.engine.sentences import Said, Value, fill
 from layerwise.engine.story import read_story, story
-from layerwise.engine.verdicts import FALLS, at
+from layerwise.engine.verdicts import FALLS, statistic_value
 from layerwise.errors import LayerwiseError
 
 
@@ -162,11 +162,11 @@ def test_an_answer_that_the_numbers_do_not_give_is_told_with_its_reason():
         "questions:q:/models/other/published": "not asked",
         "questions:all_three:/models/a.b/published": "no models",
     }
-    assert unanswered(entry, undefined) == [
+    assert unanswered_sentences(entry, undefined) == [
         "q of m has no answer: r of a constant.",
         "all three of a.b has no answer: no models.",
     ]
-    assert unanswered(entry, {}) == []
+    assert unanswered_sentences(entry, {}) == []
 
 
 def test_what_most_random_weights_answer_too_confirms_nothing():
@@ -190,7 +190,7 @@ def test_a_sentence_stands_while_its_condition_holds():
     def said(when, recomputed=0.5, **fields):
         one = Said(record("p2.a", recomputed=recomputed, **fields))
         values = {"c": one, "x": Value(0.4), "word": Value("yes"), "none": Value(None)}
-        return conditions.said([{"when": when, "text": "It is {c:.1f}."}], values)
+        return conditions.fill_sentences([{"when": when, "text": "It is {c:.1f}."}], values)
 
     for true in ("c > 0", "c > x", "x <= 0.4", "c stands", "c known", "word is 'yes'"):
         assert said(true) == "It is 0.5."
@@ -317,7 +317,7 @@ def test_each_input_of_each_headline_moves_its_sentences(root, records, works):
         for name, statistic in entry.get("values", {}).items():
             assert names_in(entry, name), (entry["id"], name)
             moved = copy.deepcopy(documents)
-            put(moved, statistic, other(at(documents, statistic)))
+            put(moved, statistic, other(statistic_value(documents, statistic)))
             (after,) = headlines([*records.values()], moved, [entry])
             still += [(entry["id"], name)] if after.reason == before.reason else []
     assert still == []
@@ -358,7 +358,7 @@ def test_each_input_of_the_story_moves_its_sentences(root, records, works):
             still += [(entry["id"], alias)] if after == before else []
         for name, statistic in entry.get("values", {}).items():
             moved = copy.deepcopy(documents)
-            put(moved, statistic, other(at(documents, statistic)))
+            put(moved, statistic, other(statistic_value(documents, statistic)))
             after = told(records, moved, entry, graded)
             still += [(entry["id"], name)] if after == before else []
     assert still == []
@@ -401,7 +401,7 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
                 "late": {"models": {"m": {"published": {"told": told_of, "smallest": 0.18}}}}
             },
         }
-        return power_of([{"question": "late", **fields}], documents)
+        return power_sentence([{"question": "late", **fields}], documents)
 
     assert power("undecided") == (
         "With 80% power at 5%, 230 pairs can detect an |r| of 0.18 or more."
@@ -414,7 +414,7 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
     sizes = {name: {"published": {"told": "5 categories can detect a shift of ", "smallest": size}}
              for name, size in (("a", 0.019), ("b", 0.077))}  # fmt: skip
     several = {"questions": {"q": {"models": cells}}, "power": {"q": {"models": sizes}}}
-    assert power_of([{"question": "q"}], several).endswith(
+    assert power_sentence([{"question": "q"}], several).endswith(
         "a shift of 0.019 to 0.077 or more, depending on the model."
     )
 

@@ -9,11 +9,10 @@ import pytest
 from judged import analysed
 from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
-from layerwise.engine.questions.table import as_many_by_chance, words, words_of_others
+from layerwise.engine.questions.table import count_words
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.rules import drawn
-from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.present.figures.numbers import OWN, Numbers
@@ -210,15 +209,9 @@ def asked(*answers: str, other: str) -> dict[str, Any]:
     }}  # fmt: skip
 
 
-def test_words_are_counted_by_choice_and_draws_that_give_as_many() -> None:
+def test_words_are_counted_by_choice() -> None:
     weights = asked("yes", "yes", "no", other="undecided")
-    assert words(weights) == {
+    assert count_words(weights) == {
         "published": {"yes": 2, "no": 1},
         "category_out": {"undecided": 3},
     }
-    assert words_of_others(weights) == {"undecided": 3}
-    draws = [asked("yes", "no", "no", other="yes"), asked("yes", "no", "yes", other="no")]
-    assert as_many_by_chance(weights, draws, PAPERS.choice_in_words) == {
-        "as the papers did": {"draws": 2, "yes": 1}
-    }
-    assert as_many_by_chance(weights, [], PAPERS.choice_in_words) == {}

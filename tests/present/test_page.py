@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import SVG, folders, headline, hostile_claims, judged, record
-from hostile import BIDI, TEXTS, UNSEEN, is_unseen
+from hostile import BIDI, TEXTS, UNSEEN, WRITTEN, is_unseen
 from layerwise.engine.findings import relative_difference
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
 from layerwise.engine.sentences import Said
 from layerwise.engine.verdicts import AS_RANDOM, VERDICTS
-from layerwise.engine.words import display_names, in_words, named
+from layerwise.engine.words import display_names, in_words, label_model
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, write_json
 from layerwise.home import REPOSITORY
@@ -131,7 +131,7 @@ def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> N
         **{"llama-3p1-8b-instruct-template": "Llama-3.1-8B-Instruct, template"},
         **{"pythia-6p9b < gemma-7b": "Pythia-6.9B < Gemma-7B", "GPT-4": "GPT-4", "": ""},
     }.items():
-        assert named(key, names) == display
+        assert label_model(key, names) == display
     said = "gt_numeric of opt-2.7b and gpt-j-6B, mean_pooled, not W_V or well-known"
     shown = "numeric facts of OPT-2.7B and GPT-J-6B, mean over the tokens, not W_V or well-known"
     code = "google/gemma-2b at /a/gemma-2b/b, gemma-7b-it/c"
@@ -406,10 +406,10 @@ def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
 def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
     tmp_path: Path, root: Path
 ) -> None:
-    text = page_of(tmp_path / "hostile", root, TEXTS)
+    text = page_of(tmp_path / "hostile", root, WRITTEN)
     assert {hex(ord(character)) for character in text if is_unseen(character)} == {"0xa"}
     hostile = Page(text)
-    plain = tuple(f"text {number}" for number in range(len(TEXTS)))
+    plain = tuple(f"text {number}" for number in range(len(WRITTEN)))
     harmless = Page(page_of(tmp_path / "harmless", root, plain))
     assert hostile.parts == harmless.parts
     assert hostile.scripts[1] == harmless.scripts[1]
@@ -419,7 +419,7 @@ def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
     assert "default-src 'none'; img-src data:; base-uri" in policy
     assert "unsafe" not in policy
     shown = "".join(hostile.words)
-    seen = [revealed(text, keep="\n") for text in TEXTS]
+    seen = [revealed(text, keep="\n") for text in WRITTEN]
     assert [text for text in seen if text not in shown] == []
     data = hostile.data
     assert [claim["quantity"] for claim in data["claims"][::2]] == seen

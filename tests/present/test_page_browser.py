@@ -11,7 +11,7 @@ import pytest
 
 from browser import Browser, browser, missing
 from claim_records import folders, headline, hostile_claims, record
-from hostile import TEXTS
+from hostile import WRITTEN
 from layerwise.files import revealed
 from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.figures.style import WIDTH
@@ -428,16 +428,16 @@ return titles.length
 
 def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: Path) -> None:
     """A dialog would stop the driver; a refused script would be told on the console."""
-    parts = [{"claim": f"p2.{n}.{text}", "verdict": "differs"} for n, text in enumerate(TEXTS)]
+    parts = [{"claim": f"p2.{n}.{text}", "verdict": "differs"} for n, text in enumerate(WRITTEN)]
     headlines = [
         headline(f"p2.{part['claim']}", "does not follow", says=part["claim"], parts=[part])
         for part in parts
     ]
-    made = folders(tmp_path, root, hostile_claims(TEXTS), headlines=headlines)
+    made = folders(tmp_path, root, hostile_claims(WRITTEN), headlines=headlines)
     stage.run("published", **vars(made))
     small = "return [...document.querySelectorAll('tr.claim small')].map(s => s.textContent)"
     with opened(window, (made.out / "index.html").as_uri()) as page:
-        assert page.run(UNFOLD) == page.run(DRAWN) == 2 * len(TEXTS)
-        ids = [f"p2.{n}.{revealed(text, keep=chr(10))}" for n, text in enumerate(TEXTS)]
+        assert page.run(UNFOLD) == page.run(DRAWN) == 2 * len(WRITTEN)
+        ids = [f"p2.{n}.{revealed(text, keep=chr(10))}" for n, text in enumerate(WRITTEN)]
         assert page.run(small)[::2] == ids
         assert page.run("return document.querySelectorAll('script, iframe, object').length") == 2

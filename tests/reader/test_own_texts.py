@@ -18,7 +18,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import LONGEST_NAME, require_name
 from layerwise.models.texts import place_of
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.reader.page.cautions import _of_categories, of_tokens
+from layerwise.reader.page.cautions import _category_cautions, token_cautions
 from layerwise.statistics.bootstrap import Draws
 
 MEGABYTE = 1_000_000
@@ -186,7 +186,7 @@ def test_different_pairs_are_counted_once_and_equal_sides_not_at_all() -> None:
         }
     )
     assert pairs.different() == [1, 2, 2]
-    said = " ".join(_of_categories(pairs, Draws(100, 0.95, 42)))
+    said = " ".join(_category_cautions(pairs, Draws(100, 0.95, 42)))
     assert "x (1 of 3), y (2 of 4)." in said
     assert "x (1), y (2), z (2)." in said
 
@@ -198,7 +198,7 @@ def test_many_repeated_pairs_do_not_make_a_category_large() -> None:
             for name in "xyzuvw"
         }
     )
-    (repeated, few) = _of_categories(pairs, Draws(100, 0.95, 42))
+    (repeated, few) = _category_cautions(pairs, Draws(100, 0.95, 42))
     assert "x (3 of 30)" in repeated
     assert "x (3)" in few
 
@@ -208,14 +208,14 @@ def test_what_the_tokenizer_does_to_texts_is_said() -> None:
         {name: {"pairs": [[f"{name} a", f"{name} b"], ["c", "d"]]} for name in "xyz"}
     )
     apart = [[1, n] for n in range(2, 14)]
-    assert of_tokens(pairs, apart, 0, (["<s>"], [])) == []
-    (unknown,) = of_tokens(pairs, [[1, 0, n] for n in range(2, 14)], 0, ([], []))
+    assert token_cautions(pairs, apart, 0, (["<s>"], [])) == []
+    (unknown,) = token_cautions(pairs, [[1, 0, n] for n in range(2, 14)], 0, ([], []))
     assert "33.3%" in unknown
-    assert of_tokens(pairs, [[1, 0, n] for n in range(2, 14)], None, ([], [])) == []
-    (alike,) = of_tokens(pairs, [*apart[:6], *apart[:2], *apart[8:]], 0, ([], []))
+    assert token_cautions(pairs, [[1, 0, n] for n in range(2, 14)], None, ([], [])) == []
+    (alike,) = token_cautions(pairs, [*apart[:6], *apart[:2], *apart[8:]], 0, ([], []))
     assert " 2 of 6 pairs " in alike
     for around in ([], ["</s>"]), (["<s>", "<s>"], []):
-        (said,) = of_tokens(pairs, apart, 0, around)
+        (said,) = token_cautions(pairs, apart, 0, around)
         assert all(token in said for tokens in around for token in tokens)
 
 

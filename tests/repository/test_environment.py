@@ -44,7 +44,7 @@ READ: dict[str, Callable[[], Any]] = {
     "WORLD_SIZE": n_processes,
     "RANK": is_first_process,
     "SOURCE_DATE_EPOCH": lambda: from_environment("SOURCE_DATE_EPOCH", 0, LATEST),
-    "PATH": lambda: running.of_copy(Path("copy"))["PATH"],
+    "PATH": lambda: running.copy_environment(Path("copy"))["PATH"],
     kernels.FORCED: kernel,
     kernels.WORKSPACE: kernel,
 }
@@ -69,4 +69,4 @@ def test_without_a_path_no_program_is_looked_for_where_it_runs(
 ) -> None:
     """As an empty part of PATH would have it."""
     monkeypatch.setenv("PATH", "")
-    assert "" not in running.of_copy(Path("copy"))["PATH"].split(os.pathsep)
+    assert "" not in running.copy_environment(Path("copy"))["PATH"].split(os.pathsep)

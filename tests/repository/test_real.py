@@ -27,7 +27,7 @@ from layerwise.papers.shared.rules.categories import decisive_category, without_
 from layerwise.present.figures import style
 from layerwise.reader.page import figures, sections
 from layerwise.reader.page.answers import summarize, summarize_random_weights
-from layerwise.reader.page.cautions import of_documents
+from layerwise.reader.page.cautions import document_cautions
 from layerwise.reader.run_record import RECORD, read_run
 from random_states import DRAWS
 from real import checkpoint
@@ -224,10 +224,10 @@ def test_what_makes_the_numbers_is_said_beside_them(
     documents: dict[str, Any], evidence: Evidence
 ) -> None:
     """r of 0.98 that one category makes; a direction of 99.9 % of the variance; a chat template."""
-    one_category, template = of_documents(documents, unused_template=True)
+    one_category, template = document_cautions(documents, unused_template=True)
     assert "+0.979 with all of them, -0.107 without ground truth numeric" in one_category
     assert "chat template" in template
-    assert of_documents(documents, unused_template=False) == [one_category]
+    assert document_cautions(documents, unused_template=False) == [one_category]
     notes = [note for table in sections.anisotropy(documents["anisotropy"]) for note in table.notes]
     (said,) = [note for note in notes if "one direction" in note]
     assert said.startswith("At 17 of 31 layers (12 to 28)")

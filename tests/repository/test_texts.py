@@ -5,7 +5,7 @@ import re
 import pytest
 
 from layerwise.engine.sentences import Value
-from layerwise.engine.words import WORDS, display_names, in_words, named
+from layerwise.engine.words import WORDS, display_names, in_words, label_model
 from layerwise.files import read_json
 from layerwise.models.registry import read_models
 from layerwise.present.records import PROSE, readable
@@ -25,7 +25,7 @@ def misnamed(root):
 
     def found(text):
         left = re.sub(r"```.*?```|`[^`]*`|<!--.*?-->|https?://\S+", "", text, flags=re.DOTALL)
-        return [one for one in name.findall(left) if one != named(one, names)]
+        return [one for one in name.findall(left) if one != label_model(one, names)]
 
     return found
 

@@ -10,7 +10,7 @@ import yaml
 
 from claim_records import judged, record
 from git_repositories import git, needs_git
-from layerwise.run.doctor.recorded import NO_RECORD, against_record
+from layerwise.run.doctor.recorded import NO_RECORD, compare_with_record
 
 CLAIMS, PAGE = "results/published/claims.json", "report/published"
 DIGEST = "ab" * 16
@@ -52,24 +52,24 @@ def checkout(tmp_path: Path) -> Path:
 
 @needs_git
 def test_the_same_hashes_are_the_record(checkout: Path) -> None:
-    assert against_record(checkout).startswith("identical to the record: ")
+    assert compare_with_record(checkout).startswith("identical to the record: ")
     changed = lock()
     changed["stages"]["page@measured"]["outs"][0]["md5"] = "9" * 32
     write(checkout, "dvc.lock", changed)
-    assert against_record(checkout).startswith("identical to the record: ")
+    assert compare_with_record(checkout).startswith("identical to the record: ")
 
 
 @needs_git
 def test_what_is_not_the_record_is_named(checkout: Path) -> None:
     """A page alone; then a claim, by its id where the recorded ones are at hand."""
     write(checkout, "dvc.lock", lock(**{PAGE: "2"}))
-    first, second = against_record(checkout).splitlines()
+    first, second = compare_with_record(checkout).splitlines()
     assert first == f"not identical to the record: {PAGE} differ from what is committed"
     assert second == "  every claim is as recorded"
     moved = judged([record("p2.a"), record("p2.b", recomputed=0.4, verdict="differs")])
     write(checkout, CLAIMS, moved)
     write(checkout, "dvc.lock", lock(**{CLAIMS: "cd" * 16, PAGE: "2"}))
-    first, second = against_record(checkout).splitlines()
+    first, second = compare_with_record(checkout).splitlines()
     assert first.endswith(f"record: {PAGE}, {CLAIMS} differ from what is committed")
     assert second == "  claims: p2.b (agrees, 0.34512345 -> differs, 0.4)"
 
@@ -79,14 +79,16 @@ def test_without_the_recorded_claims_the_counts_are_compared(checkout: Path) -> 
     """As in a fresh clone, whose cache is empty."""
     (checkout / f".dvc/cache/files/md5/{DIGEST[:2]}/{DIGEST[2:]}").unlink()
     write(checkout, "dvc.lock", lock(**{CLAIMS: "cd" * 16}))
-    assert against_record(checkout).endswith("\n  every count of verdicts is as recorded")
+    assert compare_with_record(checkout).endswith("\n  every count of verdicts is as recorded")
     write(checkout, "results/published/verdicts.json", {"paper2": {"agrees": 1, "differs": 1}})
-    assert against_record(checkout).endswith("differ: `git diff results/published/verdicts.json`")
+    assert compare_with_record(checkout).endswith(
+        "differ: `git diff results/published/verdicts.json`"
+    )
 
 
 def test_where_nothing_is_recorded_it_says_so(tmp_path: Path) -> None:
     write(tmp_path, "dvc.lock", lock())
-    assert against_record(tmp_path) == NO_RECORD
+    assert compare_with_record(tmp_path) == NO_RECORD
 
 
 @needs_git
@@ -109,7 +111,7 @@ def test_whatever_stands_there_is_said_in_words(checkout: Path, odd: bytes, wher
         write(checkout, "dvc.lock", lock(**{CLAIMS: "cd" * 16}))
     if where in ("claims", "cached"):
         ((checkout / CLAIMS) if where == "claims" else cached).write_bytes(odd)
-    said = against_record(checkout)
+    said = compare_with_record(checkout)
     if where in ("committed", "made"):
         assert re.fullmatch(
             r"no record to compare it with: .*dvc\.lock.*: .*; (take|save) .*", said

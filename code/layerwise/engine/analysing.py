@@ -8,7 +8,7 @@ from typing import Any
 
 from layerwise.engine.derivation import Derivation, Table, derive, evidence_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import mapped
+from layerwise.engine.measured import map_leaves
 from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.bootstrap import Draws
@@ -35,7 +35,7 @@ def statistics_files(
     evidence = evidence_of(numbers, draws, tables)
     kept = (*WRITTEN, *OF_MEASURED) if evidence.measured else WRITTEN
     return {
-        name: {key: mapped(getattr(derivation, key), _finite) for key in kept}
+        name: {key: map_leaves(getattr(derivation, key), _finite) for key in kept}
         for name, derivation in derive_all(tables, evidence).items()
     }
 

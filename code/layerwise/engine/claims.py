@@ -63,7 +63,7 @@ class Ledger(Strict):
 
 
 class Place(Strict):
-    """Where a published number stands, or a list of which the length is printed."""
+    """The place of a published number, or of a list of which the length is printed."""
 
     file: str
     key: str
@@ -71,7 +71,7 @@ class Place(Strict):
 
 
 class Places(Strict):
-    """Where several stand that are printed together."""
+    """The places of several numbers that are printed together."""
 
     file: str
     keys: Annotated[list[str], Field(min_length=1)]
@@ -214,8 +214,8 @@ def _expand(
     path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
 ) -> list[Claim]:
     try:
-        every = _combinations(document.get("sets", {}), entry.get("for", {}))
-        claims = [_claim(document, entry, variables, published) for variables in every]
+        combinations = _combinations(document.get("sets", {}), entry.get("for", {}))
+        claims = [_claim(document, entry, variables, published) for variables in combinations]
         _require_members(entry.get("also", {}), claims)
         return claims
     except ValidationError as error:
@@ -379,13 +379,14 @@ def _printed(
     return value, file, key
 
 
-def _cell(by: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:
+def _cell(axes: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:
     """Return the cell of a table: nested mappings, one level per variable."""
-    for variable in by:
+    for variable in axes:
         name = variables[variable].name if variable in variables else None
         if not isinstance(cells, dict) or name not in cells:
             raise LayerwiseError(
-                f"a table of printed cells must have one for every member of {', '.join(by):.80}, "
+                f"a table of printed cells must have one for every member of "
+                f"{', '.join(axes):.80}, "
                 f"found none for {variable} {name!r:.40}; add it"
             )
         cells = cells[name]

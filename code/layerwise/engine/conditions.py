@@ -35,18 +35,18 @@ class Sentence(Strict, total=False):
     text: Required[str]
 
 
-def said(sentences: Sequence[Mapping[str, str]], values: Mapping[str, Value]) -> str:
-    """The sentences whose conditions hold, filled in, in order.
+def fill_sentences(sentences: Sequence[Mapping[str, str]], values: Mapping[str, Value]) -> str:
+    """Fill in the sentences whose conditions hold, in order.
 
     Raises:
         LayerwiseError: for a condition or a template that does not fit the values.
     """
-    kept = [one["text"] for one in sentences if holds(one["when"], values)]
+    kept = [sentence["text"] for sentence in sentences if holds(sentence["when"], values)]
     return " ".join(fill(text, values) for text in kept)
 
 
 def holds(condition: str, values: Mapping[str, Value]) -> bool:
-    """Whether every part of a condition is met; what has no value meets none."""
+    """Return whether every part of a condition is met; what has no value meets none."""
     return all(_holds(part, values) for part in _AND.split(condition))
 
 

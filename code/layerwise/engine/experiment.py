@@ -30,8 +30,8 @@ class Subject:
 
 
 def is_about(entry: str, name: str) -> bool:
-    """Whether two names are one model's, but for an owner before a slash, case and hyphens."""
-    first, second = (of.rpartition("/")[2].lower().replace("-", "") for of in (entry, name))
+    """Return whether two names agree but for an owner before a slash, case and hyphens."""
+    first, second = (label.rpartition("/")[2].lower().replace("-", "") for label in (entry, name))
     return first == second
 
 
@@ -67,23 +67,27 @@ class Experiment:
     def fragments(self, experiment: str, subject: Subject) -> Fragments:
         """The model's fragments: objects number by number, lists as a whole."""
         slug = subject.model.slug
-        file = self._of(self.file, experiment, slug)
-        prompts = self._of(self.prompts, experiment, slug)
+        file = self._own_value(self.file, experiment, slug)
+        prompts = self._own_value(self.prompts, experiment, slug)
         place = self._place(file, experiment, subject)
         theirs = dict(self.measure(subject, prompts and subject.prompts[prompts]["prompts"]))
-        found: Fragments = {}
+        fragments: Fragments = {}
         if ours := theirs.pop("beyond", None):
-            found[f"{BEYOND}{experiment}"] = {pointer(slug): ours}
+            fragments[f"{BEYOND}{experiment}"] = {pointer(slug): ours}
         if place is not None:
-            found[file] = dict(numbers(place, theirs))
+            fragments[file] = dict(numbers(place, theirs))
             there = [f"{key}/" for key in subject.published.keys(file)]
-            lost = [one for one in found[file] if not any(k.startswith(f"{one}/") for k in there)]
+            lost = [
+                key
+                for key in fragments[file]
+                if not any(start.startswith(f"{key}/") for start in there)
+            ]
             if lost:
                 raise LayerwiseError(
                     f"{file}: a number of {experiment} must have a place in it, found none at "
                     f"{', '.join(lost)}; correct the name, or put it under `beyond`"
                 )
-        return found
+        return fragments
 
     def _place(self, file: str, experiment: str, subject: Subject) -> str | None:
         """JSON Pointer of the model's entry."""
@@ -94,22 +98,22 @@ class Experiment:
         group = pointer(*self.at.split("/"))
         entries = subject.published.value(file, group)
         about = (
-            {of: of for of in entries}
+            {entry: entry for entry in entries}
             if isinstance(entries, dict)
-            else {row: str(of["model"]) for row, of in enumerate(entries)}
+            else {row: str(entry["model"]) for row, entry in enumerate(entries)}
         )
-        found = [row for row, of in about.items() if is_about(of, name)]
-        if len(found) != 1:
+        rows = [row for row, entry in about.items() if is_about(entry, name)]
+        if len(rows) != 1:
             raise LayerwiseError(
-                f"{file}: one entry of {self.at!r} must be about {name!r}, found {len(found)} "
+                f"{file}: one entry of {self.at!r} must be about {name!r}, found {len(rows)} "
                 f"among {', '.join(about.values())}; take {experiment} out of {slug}'s experiments "
                 "in models.yaml"
             )
-        return group + pointer(found[0])
+        return group + pointer(rows[0])
 
     @staticmethod
-    def _of(value: Any, experiment: str, slug: str) -> Any:
-        """What is the same for all models, or this model's own."""
+    def _own_value(value: Any, experiment: str, slug: str) -> Any:
+        """Return a value that all models share, or the model's own entry of a mapping by slug."""
         if isinstance(value, Mapping) and slug not in value:
             raise LayerwiseError(
                 f"{experiment} was published for {', '.join(value)}, not for {slug}; take it out "

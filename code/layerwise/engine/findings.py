@@ -17,8 +17,8 @@ from layerwise.engine.sentences import (
     Said,
     Value,
     fill,
-    named_and_matching,
-    of_entry,
+    match_claims,
+    name_entry_in_errors,
     read_entries,
     values_of,
 )
@@ -114,8 +114,8 @@ def findings(
     known = {record["id"]: record for record in records}
     facts, listed = [], set()
     for entry in entries:
-        with of_entry("finding", entry):
-            touched = named_and_matching(entry, known)
+        with name_entry_in_errors("finding", entry):
+            touched = match_claims(entry, known)
             listed |= {record["id"] for record in touched}
             falling = [record for record in touched if record["verdict"] in FALLS]
             if falling or entry.get("caveat"):

@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Required
 
-from layerwise.engine.conditions import Sentence, said
+from layerwise.engine.conditions import Sentence, fill_sentences
 from layerwise.engine.published import pointer
 from layerwise.engine.sentences import (
     Entry,
     Record,
     Value,
     fill,
-    named_and_matching,
-    of_entry,
+    match_claims,
+    name_entry_in_errors,
     read_entries,
     stands,
     values_of,
 )
-from layerwise.engine.verdicts import VERDICTS, at
+from layerwise.engine.verdicts import VERDICTS, statistic_value
 from layerwise.shapes import Flag, Paper, Strict
 
 STANDS, DEPENDS, SOME = "stands", "depends on a choice", "holds for some of its models"
@@ -66,7 +66,7 @@ class Ask(Strict, total=False):
 
 
 class Caveat(Strict):
-    """What a paper itself says against too strong a reading, in our words, and where."""
+    """A paper's own warning against too strong a reading, in our words, and its place."""
 
     says: str
     where: str
@@ -87,7 +87,7 @@ class Asked(Entry, total=False):
 
 
 class ClaimPart(Strict):
-    """What a headline rests on: a claim with its verdict."""
+    """A claim on which a headline rests, with its verdict."""
 
     claim: str
     verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
@@ -104,7 +104,7 @@ Part = ClaimPart | QuestionPart
 
 
 class Drawn(Strict):
-    """How many draws of random weights there are, and how many answer yes, or not at all."""
+    """The number of draws of random weights, and of those that answer yes, or not at all."""
 
     draws: int
     yes: int
@@ -172,7 +172,7 @@ def headlines(
     known = {record["id"]: record for record in records}
     graded = []
     for entry in entries:
-        with of_entry("headline", entry):
+        with name_entry_in_errors("headline", entry):
             graded.append(_headline(entry, known, documents, control, undefined or {}))
     return graded
 
@@ -189,7 +189,7 @@ def _headline(
     control: Sequence[Mapping[str, Any]],
     undefined: Mapping[str, str],
 ) -> Headline:
-    claims = named_and_matching(entry, known)
+    claims = match_claims(entry, known)
     asks = [(ask, answers(ask, documents)) for ask in entry["asks"]]
     choices = conjunction([words for _, words in asks])
     models = words_by_model(entry["asks"], documents)
@@ -204,13 +204,18 @@ def _headline(
         says=fill(entry["says"], stated),
         grade=own_grade,
         numbers=count_as_printed(claims),
-        reason=" ".join([said(entry["reason"], values), *unanswered(entry, undefined)]).strip(),
+        reason=" ".join(
+            [fill_sentences(entry["reason"], values), *unanswered_sentences(entry, undefined)]
+        ).strip(),
         caveats=[
             f"{caveat['says'].removesuffix('.')} ({caveat['where']})."
             for caveat in entry.get("caveats", [])
         ],
         power=" ".join(
-            filter(None, [power_of(entry["asks"], documents), too_small(entry["asks"], documents)])
+            filter(
+                None,
+                [power_sentence(entry["asks"], documents), too_small(entry["asks"], documents)],
+            )
         ),
         parts=[
             *(ClaimPart(claim=claim["id"], verdict=claim["verdict"]) for claim in claims),
@@ -231,7 +236,7 @@ def _headline(
 
 
 def grade(choices: Mapping[str, str], models: Mapping[str, str], *, as_random: bool = False) -> str:
-    """How a claim fares.
+    """Grade a claim by the words of its questions.
 
     Arguments:
         choices: {choice: word} of its questions together.
@@ -314,13 +319,13 @@ def words_by_model(
 
     Empty for a claim that names one model or none, or counts how many of them answer.
     """
-    named = [ask for ask in asks if "of" in ask and "at_least" not in ask]
+    asks_by_model = [ask for ask in asks if "of" in ask and "at_least" not in ask]
     words: dict[str, list[str]] = {}
-    for ask in named:
+    for ask in asks_by_model:
         by_model = _words_by_choice(ask, documents)
         for model in ask["of"]:
             words.setdefault(model, []).append(by_model.get(model, {}).get(PUBLISHED, TOO_FEW))
-    if len(named) < len(asks) or len(words) < 2:
+    if len(asks_by_model) < len(asks) or len(words) < 2:
         return {}
     return {model: _weakest(given) for model, given in words.items()}
 
@@ -334,7 +339,7 @@ def yes_alone_under(words: Mapping[str, str]) -> str:
 def count_draws(
     asks: Sequence[Mapping[str, Any]], control: Sequence[Mapping[str, Any]]
 ) -> Drawn | None:
-    """What draws of random weights answer to all of these together."""
+    """Count the draws of random weights that answer yes to all of these together."""
     if not control:
         return None
     words = Counter(
@@ -345,14 +350,14 @@ def count_draws(
 
 
 def is_as_random(drawn: Drawn | None) -> bool:
-    """Whether at least half of the draws that answer at all answer yes."""
+    """Return whether at least half of the draws that answer at all answer yes."""
     if drawn is None or not drawn["yes"]:
         return False
     return drawn["yes"] >= MOST_DRAWS * (drawn["draws"] - drawn["unanswered"])
 
 
 def count_as_printed(records: Sequence[Record]) -> str:
-    """How many of the printed numbers are as printed, of those that could be compared.
+    """Return how many of the printed numbers are as printed, of those that could be compared.
 
     A number that several places print counts once.
     """
@@ -386,15 +391,15 @@ def _words_by_choice(
     return words
 
 
-def unanswered(entry: Mapping[str, Any], undefined: Mapping[str, str]) -> list[str]:
-    """A sentence for each answer, as the papers asked, that the numbers do not give."""
+def unanswered_sentences(entry: Mapping[str, Any], undefined: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each answer, as the papers asked, that the numbers do not give."""
     sentences = []
     for ask in entry["asks"]:
         start, end = f"questions:{ask['question']}:/models/", f"/{PUBLISHED}"
         for place, why in undefined.items():
             model = place.removeprefix(start).removesuffix(end)
-            named = place == f"{start}{model}{end}"
-            if named and model in ask.get("of", [model]):
+            is_whole = place == f"{start}{model}{end}"
+            if is_whole and model in ask.get("of", [model]):
                 question = ask["question"].replace("_", " ")
                 sentences.append(f"{question} of {model} has no answer: {why}.")
     return sentences
@@ -403,10 +408,10 @@ def unanswered(entry: Mapping[str, Any], undefined: Mapping[str, str]) -> list[s
 # --- what so few units can tell -------------------------------------------------------------------
 
 
-def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:
-    """The smallest effects that the units can tell, of every question without the claimed answer.
+def power_sentence(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:
+    """Say which effects the units can tell, for every question without the claimed answer.
 
-    Of several models with as many units it is one range.
+    Models with equally many units share one range.
     """
     sizes: dict[str, list[float]] = {}
     times_wider = []
@@ -416,24 +421,26 @@ def power_of(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) ->
         models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
         for model in ask.get("of", models):
             cell = models.get(model, {}).get(PUBLISHED)
-            power = at(documents, f"power:{ask['question']}:{pointer('models', model, PUBLISHED)}")
+            power = statistic_value(
+                documents, f"power:{ask['question']}:{pointer('models', model, PUBLISHED)}"
+            )
             if cell is None or power is None or power["smallest"] is None:
                 continue
             if cell["word"] not in (ask.get("answer", YES), TOO_FEW, NEVER):
                 sizes.setdefault(power["told"], []).append(power["smallest"])
                 times_wider += [power["wider"]] if "taken as independent" in power["told"] else []
-    told = [f"{units}{_least(smallest)}" for units, smallest in sizes.items()]
-    wider = _wider(times_wider)
-    return f"With 80% power at 5%, {'; '.join(told)}{wider}." if told else ""
+    clauses = [f"{units}{_least(smallest)}" for units, smallest in sizes.items()]
+    wider = _wider_clause(times_wider)
+    return f"With 80% power at 5%, {'; '.join(clauses)}{wider}." if clauses else ""
 
 
-def _wider(times: Sequence[float]) -> str:
-    """By how much resampled intervals are wider than those of independent units."""
+def _wider_clause(times: Sequence[float]) -> str:
+    """Say how many times wider resampled intervals are than those of independent units."""
     if not times or max(times) < WIDER:
         return ""
     low, high = (f"{size:.1f}" for size in (min(times), max(times)))
-    by = low if low == high else f"{low} to {high}"
-    return f" (the resampled intervals are {by} times as wide as independence gives)"
+    factor = low if low == high else f"{low} to {high}"
+    return f" (the resampled intervals are {factor} times as wide as independence gives)"
 
 
 def too_small(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ class Answers(Loose):
 
 
 class Detected(Loose):
-    """What the units of a model can detect under a choice; None where there is no interval."""
+    """The effects that a model's units can detect under a choice; None without an interval."""
 
     smallest: float | None
     told: str | None
@@ -86,8 +86,8 @@ class Sides:
 def read_sides(source: str, folder: Path, published: Published, origins: Origins | None) -> Sides:
     """The statistics in a folder, and those in the numbered folders beside them."""
     replicates, draws = (
-        [read_statistics(source, side, published) for side in numbered(folder / beside)]
-        for beside in (NOISE, CONTROL)
+        [read_statistics(source, side, published) for side in numbered(folder / kind)]
+        for kind in (NOISE, CONTROL)
     )
     return Sides(read_statistics(source, folder, published, origins), replicates, draws)
 
@@ -158,7 +158,7 @@ def judge_ledger(
         [headline.id for headline in graded],
         argued=results.source == "published",
     )
-    told = story(records, results.documents, graded, read_story(claims))
+    paragraphs = story(records, results.documents, graded, read_story(claims))
     rows = strip_rows(graded, records, results.documents, questions, read_strip(claims))
     stored = [
         judge_stored(entry, published, sides.results, sides.replicates, sides.draws)
@@ -168,7 +168,7 @@ def judge_ledger(
         "headlines": [asdict(headline) for headline in graded],
         "strip": [asdict(row) for row in rows],
         "findings": [asdict(finding) for finding in facts],
-        "story": [asdict(paragraph) for paragraph in told],
+        "story": [asdict(paragraph) for paragraph in paragraphs],
         "stored": [asdict(file) for file in stored],
         "claims": records,
     }
@@ -179,7 +179,7 @@ def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
     files = set()
     for record in records:
         rests_on = [record["provenance"], *record["readings"]]
-        files |= {cell.partition("#")[0] for one in rests_on for cell in one["inputs"]}
+        files |= {cell.partition("#")[0] for source in rests_on for cell in source["inputs"]}
     return files
 
 

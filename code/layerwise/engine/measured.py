@@ -38,7 +38,7 @@ SETTINGS = (
 
 
 class Run(Loose):
-    """What one run measured, beside what measured it: numbers by file and place."""
+    """The numbers that one run measured, by file and place, and the setting of the run."""
 
     fragments: dict[str, dict[str, Any]]
     random_weights: NotRequired[bool]
@@ -60,8 +60,8 @@ Measurements = Mapping[str, Mapping[str, Any]]  # by slug: `Runs` as a document
 def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
     """All fragments together, no two of the same place."""
     merged: dict[str, dict[str, Any]] = {}
-    for found in fragments:
-        for file, parts in found.items():
+    for fragment in fragments:
+        for file, parts in fragment.items():
             taken = merged.setdefault(file, {})
             for key, value in parts.items():
                 if key in taken:
@@ -75,24 +75,26 @@ def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
 
 def places(published: Published) -> dict[str, dict[str, Value]]:
     """Names and settings of the published files by place, None in the place of a number."""
-    found: dict[str, dict[str, Value]] = {}
+    places_by_file: dict[str, dict[str, Value]] = {}
     for (file, key), value in published.cells.items():
         known = is_identity(key) or is_setting(file, key)
-        found.setdefault(file, {})[key] = value if known else None
-    return found
+        places_by_file.setdefault(file, {})[key] = value if known else None
+    return places_by_file
 
 
 def read_places(path: Path) -> Published:
-    """What the stage `places` wrote: all that a measurement knows of the published files."""
-    found = read_json(path)
-    return Published({(file, key): value for file in found for key, value in found[file].items()})
+    """Read what the stage `places` wrote: all that a measurement knows of the published files."""
+    document = read_json(path)
+    return Published(
+        {(file, key): value for file in document for key, value in document[file].items()}
+    )
 
 
 Fate = Literal["kept", "gone", "measured"]
 
 
 def fate(file: str, key: str, places: Collection[str]) -> Fate:
-    """What becomes of a published cell where these places of its file were measured.
+    """Return the fate of a published cell where these places of its file were measured.
 
     |                   | in no measured place | in one   | in one, inside a list |
     |-------------------|----------------------|----------|-----------------------|
@@ -153,12 +155,12 @@ def tables_of_reader(documents: Mapping[str, Any]) -> Published:
 
 
 def is_identity(key: str) -> bool:
-    """Whether a cell says what an entry is about; no result, and known without a measurement."""
+    """Return whether a cell names the subject of its entry, which no measurement changes."""
     return key.rpartition("/")[2].lower() in IDENTITY
 
 
 def is_setting(file: str, key: str) -> bool:
-    """Whether a cell is a constant of a method, the same whatever is measured."""
+    """Return whether a cell is a constant of a method, the same whatever is measured."""
     return f"#{key.rpartition('/')[2]}" in SETTINGS or any(
         f"{file}#{key}".startswith(start) for start in SETTINGS if not start.startswith("#")
     )
@@ -166,18 +168,18 @@ def is_setting(file: str, key: str) -> bool:
 
 def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
     """`FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, and what is `absent`."""
-    found = {
+    measurements = {
         path.parent.name: require_shape(path, Runs, read_fragments(path), "measure it again")
         for path in sorted(folder.glob(f"*/{NAME}"))
     }
-    if not found:
+    if not measurements:
         raise LayerwiseError(f"{folder}: nothing is measured here (*/{NAME}); run `dvc repro`")
-    return found
+    return measurements
 
 
 def all_fragments(measurements: Measurements) -> dict[str, dict[str, Any]]:
     """The fragments of all runs of all models together."""
-    runs = (run for one in measurements.values() for run in one["runs"].values())
+    runs = (run for measurement in measurements.values() for run in measurement["runs"].values())
     return merge(run["fragments"] for run in runs)
 
 
@@ -186,23 +188,25 @@ def replicates(measurements: Measurements) -> list[dict[str, Any]]:
 
     What does not round, or rests on the weights alone, is in them as it was measured.
     """
-    found = []
+    replicates_by_number = []
     for number in range(_fewest(measurements, NOISE)):
-        found.append({slug: _with_noise(one, number) for slug, one in measurements.items()})
-    return found
+        replicates_by_number.append(
+            {slug: _with_noise(measurement, number) for slug, measurement in measurements.items()}
+        )
+    return replicates_by_number
 
 
-def _with_noise(one: Mapping[str, Any], number: int) -> dict[str, Any]:
-    if not one.get(NOISE):
-        return dict(one)
-    noisy = one[NOISE][number]["runs"]
+def _with_noise(measurement: Mapping[str, Any], number: int) -> dict[str, Any]:
+    if not measurement.get(NOISE):
+        return dict(measurement)
+    noisy = measurement[NOISE][number]["runs"]
     runs = {
         name: {**run, "fragments": _laid_over(run["fragments"], noisy[name]["fragments"])}
         if name in noisy
         else run
-        for name, run in one["runs"].items()
+        for name, run in measurement["runs"].items()
     }
-    return {**one, "runs": runs}
+    return {**measurement, "runs": runs}
 
 
 def _laid_over(fragments: Fragments, others: Fragments) -> dict[str, dict[str, Any]]:
@@ -215,29 +219,32 @@ def controls(measurements: Measurements) -> list[dict[str, Any]]:
     A model whose random weights gave nothing has no runs in them.
     """
     return [
-        {slug: _of_draw(one, number) for slug, one in measurements.items()}
+        {slug: _control_draw(measurement, number) for slug, measurement in measurements.items()}
         for number in range(_fewest(measurements, CONTROL))
     ]
 
 
-def _of_draw(one: Mapping[str, Any], number: int) -> Mapping[str, Any]:
-    if CONTROL not in one:
-        return one
-    drawn: list[Any] = one[CONTROL]
+def _control_draw(measurement: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    if CONTROL not in measurement:
+        return measurement
+    drawn: list[Any] = measurement[CONTROL]
     return drawn[number] if drawn else {"runs": {}, "absent": {}}
 
 
-def _fewest(measurements: Measurements, beside: str) -> int:
-    """How many of them all models have that have any."""
-    return min((len(one[beside]) for one in measurements.values() if one.get(beside)), default=0)
+def _fewest(measurements: Measurements, kind: str) -> int:
+    """Return how many of them all models have that have any."""
+    return min(
+        (len(measurement[kind]) for measurement in measurements.values() if measurement.get(kind)),
+        default=0,
+    )
 
 
 def sides(measurements: Measurements) -> dict[str, Measurements]:
     """The measurements, and beside them replicates and draws, by the folder of their statistics."""
-    found = {"": measurements}
+    by_folder = {"": measurements}
     for folder, others in ((NOISE, replicates(measurements)), (CONTROL, controls(measurements))):
-        found |= {f"{folder}/{number}": side for number, side in enumerate(others)}
-    return found
+        by_folder |= {f"{folder}/{number}": side for number, side in enumerate(others)}
+    return by_folder
 
 
 def absent_document(model: str, hub: str, names: Iterable[str], reason: str) -> dict[str, Any]:
@@ -246,55 +253,59 @@ def absent_document(model: str, hub: str, names: Iterable[str], reason: str) -> 
     return {"model": model, "hub": hub, "runs": {}, "absent": absent, NOISE: [], CONTROL: []}
 
 
-def failures(one: Mapping[str, Any]) -> dict[str, str]:
-    """What is absent of a model, and of replicates and controls of runs that are there: why."""
-    of_others = {
-        f"{name} ({beside})": why
-        for beside in (NOISE, CONTROL)
-        for other in one.get(beside, [])
+def failures(measurement: Mapping[str, Any]) -> dict[str, str]:
+    """Return the reasons why runs of a model, or replicates and controls of others, are absent."""
+    elsewhere = {
+        f"{name} ({kind})": why
+        for kind in (NOISE, CONTROL)
+        for other in measurement.get(kind, [])
         for name, why in other["absent"].items()
-        if name in one["runs"]
+        if name in measurement["runs"]
     }
-    return {**one["absent"], **of_others}
+    return {**measurement["absent"], **elsewhere}
 
 
-def by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
+def group_by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
     """The names of what is absent, by the reason."""
-    found: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, reason in absent.items():
-        found.setdefault(reason, []).append(name)
-    return found
+        names_by_reason.setdefault(reason, []).append(name)
+    return names_by_reason
 
 
 def said_of(document: Mapping[str, Any], place: Path) -> str:
-    """What was measured of a model and written to a place, and what failed, by the reason."""
+    """Say what was measured of a model and written to a place, and what failed, by the reason."""
     counts = f"{len(document['runs'])} runs in {place}, {len(document['absent'])} absent"
-    reasons = by_reason(failures(document)).items()
+    reasons = group_by_reason(failures(document)).items()
     why = "".join(f"\n  {', '.join(names)}: {reason}" for reason, names in reasons)
     return f"{document['model']}: {counts}{why}"
 
 
 def is_random(measurements: Measurements) -> bool:
-    return any(run.get(RANDOM) for one in measurements.values() for run in one["runs"].values())
+    return any(
+        run.get(RANDOM)
+        for measurement in measurements.values()
+        for run in measurement["runs"].values()
+    )
 
 
 def write_fragments(path: Path, document: dict[str, Any]) -> None:
     """Write what was measured as strict JSON, NaN as a word."""
-    write_json(path, mapped(document, lambda x: NAN if x != x else x))  # NaN alone
+    write_json(path, map_leaves(document, lambda x: NAN if x != x else x))  # NaN alone
 
 
 def read_fragments(path: Path) -> Any:
     """Read what `write_fragments` wrote."""
     try:
-        return mapped(read_json(path), lambda word: math.nan if word == NAN else word)
+        return map_leaves(read_json(path), lambda word: math.nan if word == NAN else word)
     except RecursionError:
         raise LayerwiseError(f"{path}: nested too deeply; measure it again") from None
 
 
-def mapped(node: Any, of: Callable[[Any], Any]) -> Any:
+def map_leaves(node: Any, function: Callable[[Any], Any]) -> Any:
     """The document with another leaf in the place of each."""
     if isinstance(node, dict):
-        return {str(name): mapped(entry, of) for name, entry in node.items()}
+        return {str(name): map_leaves(entry, function) for name, entry in node.items()}
     if isinstance(node, list | tuple):
-        return [mapped(entry, of) for entry in node]
-    return of(node)
+        return [map_leaves(entry, function) for entry in node]
+    return function(node)

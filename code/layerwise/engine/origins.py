@@ -1,4 +1,4 @@
-"""Where measured numbers come from: which run measured a cell, and why a cell was not measured."""
+"""The origin of measured numbers: the run that measured a cell, or why none did."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.measured import CONTROL, NAME, NOISE, by_reason, failures, is_identity
+from layerwise.engine.measured import CONTROL, NAME, NOISE, failures, group_by_reason, is_identity
 from layerwise.engine.published import Cell, Published, split_pointer
 from layerwise.engine.words import plain, slugs, studies
 from layerwise.files import sha256_of
@@ -32,8 +32,8 @@ class Origins:
         """The run that filled each place."""
         return {
             (file, place): f"{slug}/{name}"
-            for slug, one in self.measurements.items()
-            for name, run in one["runs"].items()
+            for slug, measurement in self.measurements.items()
+            for name, run in measurement["runs"].items()
             for file, parts in run["fragments"].items()
             for place in parts
         }
@@ -44,84 +44,90 @@ class Origins:
 
     def runs(self, cells: Iterable[str]) -> list[str]:
         """The runs ("slug/experiment") that measured these cells ("file#/pointer")."""
-        found = set()
+        runs = set()
         for cell in cells:
             file, _, key = cell.partition("#")
-            found |= {self._places[file, at] for at in prefixes(key) if (file, at) in self._places}
-        return sorted(found)
+            runs |= {
+                self._places[file, place]
+                for place in prefixes(key)
+                if (file, place) in self._places
+            }
+        return sorted(runs)
 
-    def of_models(self, cells: Iterable[str]) -> list[str]:
-        """Those of these runs in which a model ran: the texts are counted without one."""
+    def model_runs(self, cells: Iterable[str]) -> list[str]:
+        """Return the runs of these cells in which a model ran: texts are counted without one."""
         return [run for run in self.runs(cells) if run.partition("/")[0] in self.models]
 
     def in_16_bits(self, runs: Iterable[str]) -> bool:
-        """Whether some of these runs rounded to 16 bits."""
+        """Return whether some of these runs rounded to 16 bits."""
         return any(map(self._is_rounded, runs))
 
     def _is_rounded(self, run: str) -> bool:
         return str(self.settings(run).get("dtype")) != "float32"
 
     def why_no_noise(self, runs: Iterable[str]) -> str | None:
-        """Why the noise of these runs is not known; None where it is."""
+        """Say why the noise of these runs is not known; None where it is."""
         return self._why_none(filter(self._is_rounded, runs), NOISE, "measure.replicates")
 
     def why_no_control(self, runs: Iterable[str]) -> str | None:
-        """Why there is no draw of random weights beside these runs; None where there is."""
+        """Say why these runs have no draw of random weights; None where there is one."""
         return self._why_none(runs, CONTROL, "measure.control")
 
-    def _why_none(self, runs: Iterable[str], beside: str, choice: str) -> str | None:
+    def _why_none(self, runs: Iterable[str], kind: str, choice: str) -> str | None:
         for run in runs:
             slug, _, name = run.partition("/")
-            others = self.measurements[slug].get(beside, [])
+            others = self.measurements[slug].get(kind, [])
             if not others:
                 return f"{run}: there is none; {choice} of params.yaml says how many"
-            for number, one in enumerate(others):
-                if name not in one["runs"]:
-                    why = one["absent"].get(name, "it was not measured")
-                    return f"{run}, {beside} {number}: {why}"
+            for number, measurement in enumerate(others):
+                if name not in measurement["runs"]:
+                    why = measurement["absent"].get(name, "it was not measured")
+                    return f"{run}, {kind} {number}: {why}"
         return None
 
     def settings(self, run: str) -> dict[str, Any]:
-        """What measured a run: model, dtype, device, kernels, revision, versions."""
+        """Return the setting of a run: model, dtype, device, kernels, revision, versions."""
         slug, _, name = run.partition("/")
-        one = self.measurements[slug]
-        return {key: value for key, value in one["runs"][name].items() if key != "fragments"}
+        measurement = self.measurements[slug]
+        return {
+            key: value for key, value in measurement["runs"][name].items() if key != "fragments"
+        }
 
     def document(self, records: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, Any]:
-        """Of judged claims: their `inputs` by hash, their `runs`, and what is absent.
+        """Return the `inputs` of judged claims by hash, their `runs`, and what is absent.
 
         `failed` and `left_out` are {slug: {"reasons": {name: reason}, "claims": how many wait}}.
         """
         used = sorted({run for record in records for run in record["provenance"]["runs"]})
         files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
-        found: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
-        for slug, one in self.measurements.items():
-            if reasons := failures(one):
+        absent: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
+        for slug, measurement in self.measurements.items():
+            if reasons := failures(measurement):
                 skipped = slug in self.models and self.models[slug].skipped
-                found["left_out" if skipped else "failed"][slug] = {
+                absent["left_out" if skipped else "failed"][slug] = {
                     "reasons": reasons,
                     "claims": sum(f" ({slug}: " in (record["cause"] or "") for record in records),
                 }
         return {
             "inputs": {path.as_posix(): sha256_of(path) for path in files},
             "runs": {run: self.settings(run) for run in used},
-            **found,
+            **absent,
         }
 
     def why_not(self, cell: str | None, model: str | None) -> str:
-        """Why a cell was not measured; `model` is whom a claim is about."""
+        """Say why a cell was not measured; `model` is the subject of the claim."""
         slug = self._model_of(cell) if cell else None
         slug = slug or self._names.get(plain(model or ""))
         what = f"{cell} was not measured" if cell else "no experiment measures it"
         absent = self.measurements.get(slug or "", {}).get("absent", {})
-        reasons = "; ".join(f"{studies(n)}: {why}" for why, n in by_reason(absent).items())
+        reasons = "; ".join(f"{studies(n)}: {why}" for why, n in group_by_reason(absent).items())
         return f"{what} ({slug}: {reasons})" if reasons else what
 
     def _model_of(self, cell: str) -> str | None:
         """The model that an entry is about: by its names, its keys, or the file's name."""
         file, _, key = cell.partition("#")
-        for at in prefixes(key):
-            for name in self._identities.get((file, at), ()):
+        for place in prefixes(key):
+            for name in self._identities.get((file, place), ()):
                 if slug := self._names.get(plain(name)):
                     return slug
         for name in split_pointer(key):
@@ -131,12 +137,12 @@ class Origins:
 
     @cached_property
     def _identities(self) -> dict[Cell, list[str]]:
-        """What each entry says that it is about."""
-        found: dict[Cell, list[str]] = {}
+        """The names that each entry gives its subject."""
+        names: dict[Cell, list[str]] = {}
         for (file, key), value in self.published.cells.items():
             if is_identity(key) and isinstance(value, str):
-                found.setdefault((file, key.rpartition("/")[0]), []).append(value)
-        return found
+                names.setdefault((file, key.rpartition("/")[0]), []).append(value)
+        return names
 
 
 def prefixes(key: str) -> list[str]:

@@ -18,7 +18,7 @@ from layerwise.engine.judging import (
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import Published, read_tables
 from layerwise.engine.questions.table import documents_of_questions
-from layerwise.engine.records import by_paper, hashes_judged_from
+from layerwise.engine.records import count_by_paper, hashes_judged_from
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -83,7 +83,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
     known = table_hashes(folder / NUMBERS, names)
     document = {
         "source": PRINT,
-        "counts": by_paper(judged["claims"]),
+        "counts": count_by_paper(judged["claims"]),
         "statistics": {},
         "judged_from": hashes_judged_from(folder / LEDGER, folder / NUMBERS),
         "inputs": input_hashes(judged["claims"], known),

@@ -85,9 +85,11 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
     return document
 
 
-def by_paper(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """How often each verdict was given, by paper."""
-    counts: dict[str, dict[str, int]] = count_verdicts(records, lambda one: f"paper{one['paper']}")
+def count_by_paper(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how often each verdict was given, by paper."""
+    counts: dict[str, dict[str, int]] = count_verdicts(
+        records, lambda record: f"paper{record['paper']}"
+    )
     return counts
 
 
@@ -121,13 +123,13 @@ def changed_files(document: Mapping[str, Any], results: Path) -> list[str]:
     return sorted(path for path in now.keys() | then.keys() if now.get(path) != then.get(path))
 
 
-def require_judged(document: dict[str, Any], found: Mapping[str, str], statistics: Path) -> None:
+def require_judged(document: dict[str, Any], hashes: Mapping[str, str], statistics: Path) -> None:
     """Refuse statistics of which a file was written, changed or removed since they were judged.
 
     Arguments:
         found: `hashes_of` the folder of the statistics, or some of them.
     """
-    for name, sha256 in found.items():
+    for name, sha256 in hashes.items():
         if sha256 != document["statistics"].get(name):
             raise LayerwiseError(
                 f"{statistics / name}: these statistics are not the ones that were judged; "

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from layerwise.engine.verdicts import FALLS, STANDING, at
+from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
 from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_there
@@ -23,7 +23,7 @@ Record = Mapping[str, Any]
 
 
 class Entry(Strict, total=False):
-    """What a headline or a finding rests on: claims by alias, and patterns (with `*`) of others."""
+    """The claims of a headline or a finding, by alias, and patterns (with `*`) of others."""
 
     id: Required[str]
     claims: Required[dict[str, str]]
@@ -39,13 +39,13 @@ def read_entries(path: Path, shape: Any, *, optional: bool = False) -> list[dict
     if optional and not is_there(path):
         return []
     document: Any = Annotated[dict[Literal[path.stem], list[shape]], Field(min_length=1)]  # type: ignore[name-defined]
-    found: list[dict[str, Any]] = require_shape(path, document, read_yaml(path))[path.stem]
-    return found
+    entries: list[dict[str, Any]] = require_shape(path, document, read_yaml(path))[path.stem]
+    return entries
 
 
 @contextlib.contextmanager
-def of_entry(kind: str, entry: Mapping[str, Any], file: str = "") -> Iterator[None]:
-    """Inside the block, what goes wrong names the entry and its file (by default KINDs.yaml)."""
+def name_entry_in_errors(kind: str, entry: Mapping[str, Any], file: str = "") -> Iterator[None]:
+    """Name the entry and its file (by default KINDs.yaml) in the errors of the block."""
     try:
         yield
     except (LookupError, AttributeError, ValueError, LayerwiseError) as error:
@@ -54,19 +54,19 @@ def of_entry(kind: str, entry: Mapping[str, Any], file: str = "") -> Iterator[No
         ) from None
 
 
-def named_and_matching(entry: Mapping[str, Any], known: Mapping[str, Record]) -> list[Record]:
-    """The records of an entry's `claims`, then those that fit a pattern of `also`."""
-    found: dict[str, Record] = {}
+def match_claims(entry: Mapping[str, Any], known: Mapping[str, Record]) -> list[Record]:
+    """Return the records of an entry's `claims`, then those that fit a pattern of `also`."""
+    records: dict[str, Record] = {}
     for pattern in [*entry["claims"].values(), *entry.get("also", [])]:
         fitting = {claim: known[claim] for claim in fnmatch.filter(known, pattern)}
         if not fitting:
             raise LayerwiseError(f"no claim fits {pattern!r}; correct the pattern")
-        found |= fitting
-    return list(found.values())
+        records |= fitting
+    return list(records.values())
 
 
 def stands(record: Record) -> bool | None:
-    """Whether a verdict confirms its claim; None where it says nothing."""
+    """Return whether a verdict confirms its claim; None where it says nothing."""
     return True if record["verdict"] in STANDING else False if record["verdict"] in FALLS else None
 
 
@@ -85,11 +85,11 @@ class Value:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, list):
-            inner = [part for one in value if isinstance(one, list) for part in one]
+            inner = [part for entry in value if isinstance(entry, list) for part in entry]
             if any(isinstance(part, list | dict) for part in inner):
                 raise ValueError("lists may hold lists of values, but nothing deeper")
-            is_range = len(value) == 2 and all(isinstance(one, int | float) for one in value)
-            return (" to " if is_range else ", ").join(f"{Value(one):{form}}" for one in value)
+            is_range = len(value) == 2 and all(isinstance(entry, int | float) for entry in value)
+            return (" to " if is_range else ", ").join(f"{Value(entry):{form}}" for entry in value)
         if isinstance(value, float):
             return format(value, form or ".4g")
         return in_words(value) if isinstance(value, str) else format(value, form)
@@ -116,14 +116,16 @@ def values_of(
     documents: Mapping[str, Any] | None = None,
     others: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """What the sentences of an entry speak of, by name: its claims, its statistics, and others.
+    """Return the values that an entry's sentences name: its claims, its statistics, and others.
 
     Raises:
         LayerwiseError: if a name stands for two things.
     """
     claims = {alias: Said(known[claim]) for alias, claim in entry["claims"].items()}
     statistics = entry.get("values", {}).items()
-    values = {name: Value(at(documents or {}, statistic)) for name, statistic in statistics}
+    values = {
+        name: Value(statistic_value(documents or {}, statistic)) for name, statistic in statistics
+    }
     named = [*claims, *values, *(others or {})]
     if twice := sorted({name for name in named if named.count(name) > 1}):
         raise LayerwiseError(f"a name may stand for one thing, {twice} stand for two; rename them")

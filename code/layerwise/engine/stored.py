@@ -43,7 +43,7 @@ class StoredFiles(Strict):
 
 @dataclass(frozen=True)
 class Stored:
-    """How the cells of a result file fare.
+    """The counts of the cells of a result file.
 
     Attributes:
         n_cells: numbers and labels that the file holds.
@@ -59,7 +59,7 @@ class Stored:
 
     @property
     def n_recomputed(self) -> int:
-        """How many cells were recomputed, and compared with what the file has."""
+        """The number of cells that were recomputed and compared with the file."""
         return sum(self.verdicts.get(word, 0) for word in (*STANDING, AS_RANDOM, "differs"))
 
 

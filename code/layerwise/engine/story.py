@@ -1,4 +1,4 @@
-"""What the three papers together leave a reader with: `claims/story.yaml`, a few paragraphs.
+"""The story that the three papers together tell: the paragraphs of `claims/story.yaml`.
 
 Every sentence stands while its condition on grades, answers and numbers holds, as in the reasons of
 the headlines; none is a conclusion that outlives what carries it.
@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Required
 
-from layerwise.engine.conditions import Sentence, said
+from layerwise.engine.conditions import Sentence, fill_sentences
 from layerwise.engine.headlines import Headline
-from layerwise.engine.sentences import Entry, Record, Value, of_entry, read_entries, values_of
+from layerwise.engine.sentences import (
+    Entry,
+    Record,
+    Value,
+    name_entry_in_errors,
+    read_entries,
+    values_of,
+)
 
 
 class Asked(Entry, total=False):
@@ -29,7 +36,7 @@ class Asked(Entry, total=False):
 
 @dataclass(frozen=True)
 class Paragraph:
-    """What a reader should believe about one matter."""
+    """A paragraph on what a reader should believe about one matter."""
 
     id: str
     title: str
@@ -52,14 +59,18 @@ def story(
     """
     known = {record["id"]: record for record in records}
     grades = {headline.id: Value(headline.grade) for headline in graded}
-    found = []
+    paragraphs = []
     for entry in entries:
-        with of_entry("paragraph", entry, "story"):
-            named = {name: grades[headline] for name, headline in entry.get("grades", {}).items()}
-            text = said(entry["sentences"], values_of(entry, known, documents, named))
+        with name_entry_in_errors("paragraph", entry, "story"):
+            grades_by_name = {
+                name: grades[headline] for name, headline in entry.get("grades", {}).items()
+            }
+            text = fill_sentences(
+                entry["sentences"], values_of(entry, known, documents, grades_by_name)
+            )
         if text:
-            found.append(Paragraph(entry["id"], entry["title"], text))
-    return found
+            paragraphs.append(Paragraph(entry["id"], entry["title"], text))
+    return paragraphs
 
 
 def read_story(folder: Path) -> list[dict[str, Any]]:

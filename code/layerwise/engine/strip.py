@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Required
 
-from layerwise.engine.conditions import Sentence, said
+from layerwise.engine.conditions import Sentence, fill_sentences
 from layerwise.engine.headlines import GRADES, NO, PUBLISHED, YES, Headline, Word
-from layerwise.engine.sentences import Entry, Record, of_entry, read_entries, values_of
+from layerwise.engine.sentences import Entry, Record, name_entry_in_errors, read_entries, values_of
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict
 
@@ -145,7 +145,7 @@ def strip_rows(
     rows = []
     for headline in graded:
         entry = by_id[headline.id]
-        with of_entry("row", entry, "strip"):
+        with name_entry_in_errors("row", entry, "strip"):
             values = values_of(entry, known, documents)
             points = [
                 point
@@ -162,7 +162,7 @@ def strip_rows(
                     number=entry["number"],
                     decimals=entry.get("decimals", 2),
                     points=points,
-                    text=said(entry.get("sentences", []), values),
+                    text=fill_sentences(entry.get("sentences", []), values),
                     figure=entry.get("figure", ""),
                     front=entry.get("front", False),
                 )

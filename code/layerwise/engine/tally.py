@@ -17,7 +17,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Totals:
-    """How the claims of one kind of document fare.
+    """The counts of the claims of one kind of document.
 
     Attributes:
         n: claims; the rest of them needs the weights, or has no value to compare.
@@ -87,11 +87,11 @@ def tally_sentence(records: Iterable[Record]) -> str:
             "roundings or copies of a stored number, need the models' weights, or have no value "
             "to compare."
         )
-    beside = [
+    others = [
         f"{kind}s, {total.n:,} claims ({total.agree:,} agree, {total.differ:,} differ, "
         f"{total.contradicted:,} contradicted)"
         for kind, total in counts.items()
     ]
-    if beside:
-        sentences.append(f"Counted apart: {'; '.join(beside)}.")
+    if others:
+        sentences.append(f"Counted apart: {'; '.join(others)}.")
     return " ".join(sentences)

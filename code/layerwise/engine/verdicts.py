@@ -50,7 +50,7 @@ FALLS = ("differs", "contradicted")
 
 
 class Band(NamedTuple):
-    """How far a value may lie from print: relative or absolute, whichever is wider."""
+    """The distance from print that a value may have: relative or absolute, whichever is wider."""
 
     relative: float
     absolute: float
@@ -94,19 +94,21 @@ class Statistics:
     published: Published | None = None  # the cells that published statistics rest on
 
     def derived_from(self, statistic: str | None) -> list[str] | None:
-        """The cells that a statistic, or what it is a part of, was recomputed from; None: given."""
-        found = (self.derived[one] for one in prefixes(statistic or "") if one in self.derived)
-        return next(found, None)
+        """Return the cells behind a recomputed statistic or its parent; None if it is given."""
+        cells = (
+            self.derived[place] for place in prefixes(statistic or "") if place in self.derived
+        )
+        return next(cells, None)
 
     def inputs(self, statistic: str) -> list[str]:
-        """The published cells a statistic rests on; of a given one, where it was published."""
+        """Return the published cells behind a statistic; the cell itself for a given one."""
         if (cells := self.derived_from(statistic)) is not None:
             return cells
-        starts = (one for one in prefixes(statistic) if one in self.given)
+        starts = (place for place in prefixes(statistic) if place in self.given)
         return [self.given[start] + statistic[len(start) :] for start in starts][:1]
 
     def copies(self, claim: Claim, value: Any) -> bool:
-        """Whether a claim's statistic is one stored number, or rests on the printed one itself.
+        """Return whether a claim's statistic is one stored number, or rests on the printed one.
 
         What is counted in the statements or prompts is no copy.
         """
@@ -120,7 +122,7 @@ class Statistics:
         return number and file not in COUNTED and self.published.cells.get((file, key)) == value
 
     def why_none(self, statistic: str) -> str | None:
-        """Why there is none though all that it rests on was measured: a curve may not cross 0.
+        """Say why a statistic of measured inputs is undefined: a curve may not cross 0.
 
         None where something was not measured.
         """
@@ -130,23 +132,23 @@ class Statistics:
             if place in self.undefined:
                 return self.undefined[place]
             if place in self.derived:
-                found = at(self.documents, place)
-                if found is None and place != statistic:
+                value = statistic_value(self.documents, place)
+                if value is None and place != statistic:
                     return f"{place} is empty"
-                return f"{place} has {len(found)} entries" if isinstance(found, list) else ""
+                return f"{place} has {len(value)} entries" if isinstance(value, list) else ""
         return None
 
     def why_not(self, claim: Claim) -> str | None:
-        """Why a measured source does not have a claim's statistic."""
+        """Say why a measured source does not have a claim's statistic."""
         statistic = claim.statistic or ""
         if self.origins is None:
             return None
-        needs = [self.missing[one] for one in prefixes(statistic) if one in self.missing]
+        needs = [self.missing[place] for place in prefixes(statistic) if place in self.missing]
         return self.origins.why_not(next(iter(needs or self.inputs(statistic)), None), claim.model)
 
 
-def at(documents: Mapping[str, Any], statistic: str) -> Any:
-    """What stands at analysis:document:/pointer of {analysis: {document: result}}, or None."""
+def statistic_value(documents: Mapping[str, Any], statistic: str) -> Any:
+    """Return the value at analysis:document:/pointer of {analysis: {document: result}}, or None."""
     analysis, document, key = statistic_parts(statistic)
     node = documents.get(analysis, {}).get(document)
     for name in split_pointer(key):
@@ -164,7 +166,7 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     statistic = statistic or claim.statistic
     if statistic is None:
         return None
-    node = at(statistics.documents, statistic)
+    node = statistic_value(statistics.documents, statistic)
     if isinstance(node, dict):
         raise LayerwiseError(
             f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
@@ -181,7 +183,7 @@ def judge(
     replicates: Sequence[Statistics] = (),
     draws: Sequence[Statistics] = (),
 ) -> dict[str, Any]:
-    """The record of one claim: printed, recomputed, verdict, cause, provenance.
+    """Return the record of one claim: printed, recomputed, verdict, cause, provenance.
 
     Arguments:
         replicates: the statistics of the same models with noise of the size of rounding.
@@ -194,13 +196,15 @@ def judge(
         )
     published, origins = statistics.source == "published", statistics.origins
     value, inputs, derived = _answer(claim, statistics)
-    beside: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     if published:
         verdict, cause = _judge_published(claim, value, statistics)
     else:
         case = Case(claim, value, statistics, replicates, draws)
-        verdict, cause, beside = _judge_measured(case)
-    readings = [_reading(claim, statistics, text, of) for text, of in claim.readings.items()]
+        verdict, cause, details = _judge_measured(case)
+    readings = [
+        _reading(claim, statistics, text, statistic) for text, statistic in claim.readings.items()
+    ]
     if verdict == "differs":  # the values say how; the cause says why, where that is known
         giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
         known = (cause, f"{giving} would give the printed value" if giving else None, claim.why)
@@ -212,7 +216,7 @@ def judge(
         **{name: getattr(claim, name) for name in RECORDED},
         "published": claim.printed,
         "recomputed": shown,
-        **beside,
+        **details,
         "verdict": verdict,
         "tolerance": claim.tolerance,
         "cause": cause,
@@ -228,7 +232,7 @@ def judge(
 
 
 def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) -> dict[str, Any]:
-    """What another reading of a claim's words gives, and from which cells.
+    """Return the value that another reading of a claim's words gives, and its cells.
 
     Raises:
         LayerwiseError: if no document of the analysis has such a statistic, so that it is none.
@@ -251,7 +255,7 @@ def _require_statistic(claim: Claim, statistics: Statistics, statistic: str) -> 
     documents = statistics.documents.get(analysis, {})
     places = [f"{analysis}:{name}:{key}" for name in documents if document in documents]
     known = statistics.why_none(statistic) is not None
-    if not known and all(at(statistics.documents, place) is None for place in places):
+    if not known and all(statistic_value(statistics.documents, place) is None for place in places):
         raise LayerwiseError(
             f"claim {claim.id}: the reading {statistic} matches no statistic of any model; "
             "correct it"
@@ -259,7 +263,7 @@ def _require_statistic(claim: Claim, statistics: Statistics, statistic: str) -> 
 
 
 def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]:
-    """What answers a claim, the cells behind it, and whether it was derived from them."""
+    """Return the answer to a claim, the cells behind it, and whether it was derived from them."""
     value, published = select(claim, statistics), statistics.source == "published"
     if published and value is None and claim.statistic and not claim.unpublished:
         if statistics.why_none(claim.statistic):
@@ -346,23 +350,23 @@ class Case:
 
     @property
     def origins(self) -> Origins:
-        """Which run measured a number: every measured source says it."""
+        """Return the runs that measured a number, which every measured source records."""
         assert self.statistics.origins is not None
         return self.statistics.origins
 
     @cached_property
     def runs(self) -> list[str]:
         """The runs of models that the value rests on; none where it is counted in texts."""
-        return self.origins.of_models(self.statistics.inputs(self.claim.statistic or ""))
+        return self.origins.model_runs(self.statistics.inputs(self.claim.statistic or ""))
 
     @cached_property
     def is_rounded(self) -> bool:
-        """Whether the value rests on a run in 16 bits."""
+        """True where the value rests on a run in 16 bits."""
         return self.origins.in_16_bits(self.runs)
 
     @cached_property
     def noise(self) -> Noise | None:
-        """What rounding does to the value; None of a value in 32 bits."""
+        """Return the noise that rounding gives the value; None for a value in 32 bits."""
         if not self.is_rounded:
             return None
         claim = self.claim
@@ -373,10 +377,10 @@ class Case:
             is_exact=claim.tolerance == "exact",
         )
 
-    def verdict(self, word: str, cause: str | None = None, **beside: Any) -> Verdict:
+    def verdict(self, word: str, cause: str | None = None, **details: Any) -> Verdict:
         """Return a verdict on the value, with its noise beside it."""
         noise = {} if self.noise is None else {"noise": _plain(self.noise)}
-        return Verdict(word, cause, noise | beside)
+        return Verdict(word, cause, noise | details)
 
 
 Gate = Callable[[Case], Verdict | None]
@@ -456,7 +460,7 @@ def _judge_measured(case: Case) -> Verdict:
 
 
 def reproduces(claim: Claim, value: Any, noise: Noise | None) -> bool:
-    """Whether a value is what is printed, within the band of its class or, if wider, its noise."""
+    """Return whether a value agrees with print, within the band of its class or its noise."""
     decimals = None if claim.decimals == FULL else digits(claim)
     bands = _bands(claim.tolerance, None if noise is None else noise.band)
     return equal(claim.printed, value, decimals, bands)
@@ -466,12 +470,12 @@ def _bands(tolerance: str, width: Any) -> "Band | list[Band]":
     """The band of a class, widened by noise; of a list one for each entry."""
     least = TOLERANCES[tolerance]
     if isinstance(width, list):
-        return [least._replace(absolute=max(least.absolute, one)) for one in width]
+        return [least._replace(absolute=max(least.absolute, entry)) for entry in width]
     return least if width is None else least._replace(absolute=max(least.absolute, width))
 
 
 def drowns(claim: Claim, noise: Noise) -> bool:
-    """Whether rounding moves a value as far as the claim asserts: to zero, or to another word.
+    """Return whether rounding moves a value as far as the claim asserts, to zero or another word.
 
     A p-value asserts its logarithm: a band as wide as that reaches p = 1.
     """
@@ -480,34 +484,34 @@ def drowns(claim: Claim, noise: Noise) -> bool:
     of_log = TOLERANCES[claim.tolerance].of_log
     printed = claim.printed if isinstance(claim.printed, list) else [claim.printed]
     return any(
-        width > 0 and width >= abs(math.log(one) if of_log and one > 0 else one)
-        for one, width in zip(printed, noise.widths, strict=True)
-        if is_number(one)
+        width > 0 and width >= abs(math.log(number) if of_log and number > 0 else number)
+        for number, width in zip(printed, noise.widths, strict=True)
+        if is_number(number)
     )
 
 
 def _plain(noise: Noise) -> dict[str, Any]:
     """As a record has it: an infinite band is null."""
-    found = {name: one for name, one in noise._asdict().items() if one is not None}
-    if "band" in found:
-        finite = [one if math.isfinite(one) else None for one in noise.widths]
-        found["band"] = finite if isinstance(noise.band, list) else finite[0]
-    return found
+    fields = {name: value for name, value in noise._asdict().items() if value is not None}
+    if "band" in fields:
+        finite = [value if math.isfinite(value) else None for value in noise.widths]
+        fields["band"] = finite if isinstance(noise.band, list) else finite[0]
+    return fields
 
 
 def counts(decimals: int | str | None, tolerance: str) -> bool:
-    """Whether a printed number is a count, which is no rounding of anything."""
+    """Return whether a printed number is a count, which is no rounding of anything."""
     return decimals in (0, None) and tolerance == "exact"
 
 
 def count_verdicts(
     records: Iterable[Mapping[str, Any]], group: Callable[[Any], Any]
 ) -> dict[Any, Any]:
-    """How often each verdict was given, by what `group` says of a record."""
-    found: dict[Any, Counter[str]] = {}
+    """Return how often each verdict was given, by what `group` says of a record."""
+    counts: dict[Any, Counter[str]] = {}
     for record in records:
-        found.setdefault(group(record), Counter())[record["verdict"]] += 1
-    return found
+        counts.setdefault(group(record), Counter())[record["verdict"]] += 1
+    return counts
 
 
 def digits(claim: Claim) -> int | str | None:
@@ -518,7 +522,7 @@ def digits(claim: Claim) -> int | str | None:
 def equal(
     printed: Any, value: Any, decimals: int | str | None, band: "Band | Sequence[Band]"
 ) -> bool:
-    """Whether a recomputed value is what is printed.
+    """Return whether a recomputed value is what is printed.
 
     Labels, booleans and counts must be equal; lists entry by entry; numbers within the band and
     half a unit of the last printed decimal together.
@@ -528,7 +532,8 @@ def equal(
             return False
         bands = [band] * len(printed) if isinstance(band, Band) else band
         return all(
-            equal(p, v, decimals, one) for p, v, one in zip(printed, value, bands, strict=True)
+            equal(p, v, decimals, entry_band)
+            for p, v, entry_band in zip(printed, value, bands, strict=True)
         )
     assert isinstance(band, Band)
     if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (printed, value)):
@@ -548,7 +553,7 @@ def equal(
 
 
 def tolerance_used(record: Mapping[str, Any], source: str) -> str:
-    """How a judged claim was compared with print, in words."""
+    """Say in words how a judged claim was compared with print."""
     decimals, printed = record["decimals"], record["published"]
     if printed is None or record["verdict"] in UNCOMPARED:
         return "with nothing"
@@ -573,5 +578,5 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
 
 
 def gives(printed: Any, value: Any, decimals: int | str | None) -> bool:
-    """Whether a value would give what is printed."""
+    """Return whether a value would give what is printed."""
     return value is not None and equal(printed, value, decimals, STORED)

@@ -1,4 +1,4 @@
-"""What people read in place of keys: models, categories, poolings, measures and experiments."""
+"""The words that readers see for keys: models, categories, poolings, measures, experiments."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ _SLUG = re.compile(
 
 
 def display_names(models: Mapping[str, Model]) -> dict[str, str]:
-    """What models are called, by all that `slugs` knows of them.
+    """Return the display names of models, by every name that `slugs` knows.
 
     Arguments:
         models: the registry, `read_models`.
@@ -83,13 +83,13 @@ def names_here() -> Names:
 
 def slugs(models: Mapping[str, Model]) -> dict[str, str]:
     """The slug of a model by all that the published files and our tables call it, `plain`."""
-    found: dict[str, str] = {}
+    slug_by_name: dict[str, str] = {}
     for slug, model in models.items():
         known = [slug, model.hub, model.display]
-        if any("p1_ua" in one.experiments for one in model.extractions.values()):
+        if any("p1_ua" in extraction.experiments for extraction in model.extractions.values()):
             known.append(slug.partition("-")[0])  # as Paper 1's files do: llama
-        found |= dict.fromkeys(map(plain, known), slug)
-    return found
+        slug_by_name |= dict.fromkeys(map(plain, known), slug)
+    return slug_by_name
 
 
 def plain(name: str) -> str:
@@ -98,10 +98,10 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", short)
 
 
-def named(model: str, names: Names) -> str:
-    """What a model is called, one under a condition too: `SLUG-templated` is "NAME, templated"."""
+def label_model(model: str, names: Names) -> str:
+    """Return a model's display name; `SLUG-templated` becomes "NAME, templated"."""
     if " < " in model:
-        return " < ".join(named(one, names) for one in model.split(" < "))
+        return " < ".join(label_model(part, names) for part in model.split(" < "))
     if display := names.get(plain(model)):
         return display
     start, _, condition = model.rpartition("-")

@@ -60,7 +60,7 @@ def _eigenvalues(centred: np.ndarray) -> np.ndarray:
     """All d eigenvalues of the sample covariance (N - 1), descending."""
     n, hidden = centred.shape
     product = centred @ centred.T if n < hidden else centred.T @ centred
-    found = np.zeros(hidden)
+    eigenvalues = np.zeros(hidden)
     spectrum = np.linalg.eigvalsh(product)[::-1] / (n - 1)
-    found[: len(spectrum)] = spectrum
-    return found
+    eigenvalues[: len(spectrum)] = spectrum
+    return eigenvalues

@@ -59,8 +59,8 @@ def half_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> np.float32:
     p16 = softmax(logits).astype(np.float16)
     p = (p16 / np.sum(p16)).astype(np.float32)
     p = p[p > 0]
-    found: np.float32 = np.sum(-p * np.log(p), dtype=np.float32)
-    return found
+    entropy: np.float32 = np.sum(-p * np.log(p), dtype=np.float32)
+    return entropy
 
 
 def clipped_entropy(logits: Float32[np.ndarray, " vocabulary"]) -> float:

@@ -22,14 +22,14 @@ def _mean(side: np.ndarray) -> np.ndarray:
 
 def _cosine(side: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Cosine row by row; `others` may be one vector."""
-    found = np.empty(len(side))
+    cosines = np.empty(len(side))
     for rows in blocks(len(side)):
-        some = side[rows].astype(np.float64)
-        against = (others[rows] if others.ndim > 1 else others).astype(np.float64)
-        norms = np.linalg.norm(some, axis=1) * np.linalg.norm(against, axis=-1)
-        products = np.einsum("ph,ph->p", some, np.broadcast_to(against, some.shape))
-        found[rows] = products / (norms + NORM_OFFSET)
-    return found
+        block = side[rows].astype(np.float64)
+        other_block = (others[rows] if others.ndim > 1 else others).astype(np.float64)
+        norms = np.linalg.norm(block, axis=1) * np.linalg.norm(other_block, axis=-1)
+        products = np.einsum("ph,ph->p", block, np.broadcast_to(other_block, block.shape))
+        cosines[rows] = products / (norms + NORM_OFFSET)
+    return cosines
 
 
 def _distance(side: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -59,10 +59,10 @@ def _nearest(side: np.ndarray, rows: slice, count: int) -> np.ndarray:
     cosines = np.full((len(units), count + min(OTHERS_AT_A_TIME, len(side))), -np.inf)
     for others in blocks(len(side), OTHERS_AT_A_TIME):
         size = others.stop - others.start
-        found = cosines[:, count : count + size]
-        np.matmul(units, unit_rows(side[others]).T, out=found)
+        next_cosines = cosines[:, count : count + size]
+        np.matmul(units, unit_rows(side[others]).T, out=next_cosines)
         both = np.arange(max(rows.start, others.start), min(rows.stop, others.stop))
-        found[both - rows.start, both - others.start] = 1.0
+        next_cosines[both - rows.start, both - others.start] = 1.0
         cosines[:, : count + size].partition(size, axis=1)
         cosines[:, :count] = cosines[:, size : size + count]
     return np.sort(np.maximum(1.0 - cosines[:, :count], 0.0), axis=1)

@@ -24,7 +24,7 @@ ByBin = Float[np.ndarray, "perm k"]
 
 def bin_mean(values: Float[np.ndarray, " pair"], labels: Labels, k: int) -> ByBin:
     """Mean value of each bin; NaN for a bin of fewer than two pairs."""
-    return _by_bin(labels, k, len(values), lambda member, counts: values @ member / counts)
+    return _apply_to_bins(labels, k, len(values), lambda member, counts: values @ member / counts)
 
 
 def binner(side_a: Side, side_b: Side) -> Callable[[np.ndarray, int], np.ndarray]:
@@ -45,7 +45,7 @@ def binner(side_a: Side, side_b: Side) -> Callable[[np.ndarray, int], np.ndarray
             sums = _cosines_in_bins(side_a, member) - _cosines_in_bins(side_b, member)
         return np.asarray(sums / (counts * (counts - 1)))
 
-    return lambda labels, k: _by_bin(labels, k, min(side_a.shape), asymmetry)
+    return lambda labels, k: _apply_to_bins(labels, k, min(side_a.shape), asymmetry)
 
 
 def _cosines_in_bins(side: np.ndarray, member: Any) -> np.ndarray:
@@ -58,21 +58,21 @@ def _cosines_in_bins(side: np.ndarray, member: Any) -> np.ndarray:
     return np.sum(totals * totals, axis=0) - squares
 
 
-def _by_bin(
-    labels: np.ndarray, k: int, width: int, of: Callable[[Any, np.ndarray], np.ndarray]
+def _apply_to_bins(
+    labels: np.ndarray, k: int, width: int, function: Callable[[Any, np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """A function of membership [pair, perm * k] and of the pairs per bin, some binnings at a time.
 
     `width` numbers per bin are what the function holds.
     """
-    found = []
+    values = []
     for perms in blocks(len(labels), max(1, AT_A_TIME // (k * width))):
-        some = labels[perms]
-        bins = (some + k * np.arange(len(some))[:, None]).ravel()
-        pairs = np.tile(np.arange(some.shape[1]), len(some))
-        shape = (some.shape[1], len(some) * k)
+        block = labels[perms]
+        bins = (block + k * np.arange(len(block))[:, None]).ravel()
+        pairs = np.tile(np.arange(block.shape[1]), len(block))
+        shape = (block.shape[1], len(block) * k)
         member = csr_array((np.ones(len(bins)), (pairs, bins)), shape=shape)
         counts = np.bincount(bins, minlength=shape[1])
         with np.errstate(divide="ignore", invalid="ignore"):
-            found.append(np.where(counts < 2, np.nan, of(member, counts)).reshape(-1, k))
-    return np.concatenate(found)
+            values.append(np.where(counts < 2, np.nan, function(member, counts)).reshape(-1, k))
+    return np.concatenate(values)

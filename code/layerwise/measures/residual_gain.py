@@ -61,7 +61,9 @@ def sequence_norms(outputs: Sequence[Tokens]) -> Float64[np.ndarray, " output"]:
 
 def mean_token_norms(trace: Stream) -> Float64[np.ndarray, " layer"]:
     """Mean token norm at layers 0..n, the last one behind the final norm (LLaMA 2 and 3.1)."""
-    return np.array([mean_token_norm(of) for of in trace.states], np.float32).astype(np.float64)
+    return np.array([mean_token_norm(states) for states in trace.states], np.float32).astype(
+        np.float64
+    )
 
 
 def round_to(values: Float32[np.ndarray, "*shape"], dtype: str) -> Float32[np.ndarray, "*shape"]:
@@ -158,6 +160,12 @@ def module_gains(traces: Sequence[Trace]) -> tuple[Blocks, Blocks]:
             "module gains need texts and the inputs and outputs of the modules, found "
             f"{len(traces)} texts; trace with modules=True"
         )
-    attention = [[module_gain(m.attention_input, m.attention_output) for m in of] for of in blocks]
-    mlp = [[module_gain(m.mlp_input, m.mlp_output) for m in of] for of in blocks]
+    attention = [
+        [module_gain(block.attention_input, block.attention_output) for block in text_blocks]
+        for text_blocks in blocks
+    ]
+    mlp = [
+        [module_gain(block.mlp_input, block.mlp_output) for block in text_blocks]
+        for text_blocks in blocks
+    ]
     return np.mean(attention, axis=0), np.mean(mlp, axis=0)

@@ -52,14 +52,14 @@ def excess_mass(maps: Maps) -> Float64[np.ndarray, "*head"]:
 
 
 def traces(masses: ByHead, norms: ByHead) -> dict[str, Traces]:
-    """Every trace of the papers, by its name in their files."""
+    """Return every trace of the papers, by its name in their files."""
     mean = masses.mean(axis=-1)
-    found = {
+    by_name = {
         "full": mean * norms[..., 0],
         "multihead": np.sum(masses * norms, axis=-1),
         "mean_map": mean * norms.sum(axis=-1),
     }
-    return {name: np.asarray(trace) for name, trace in found.items()}
+    return {name: np.asarray(trace) for name, trace in by_name.items()}
 
 
 def evenly_chosen(n_tokens: int, most: int) -> list[int]:
@@ -74,9 +74,9 @@ def token_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
     causal attention one of A_ij, A_ji is 0, which leaves the blocks off the diagonal 1e-5 in size.
     """
     shifted = np.asarray(attention, dtype=np.float64) + TINY
-    found = -np.sqrt(shifted * shifted.T)
-    np.fill_diagonal(found, shifted.sum(axis=1) - np.diagonal(shifted))
-    return found
+    laplacian = -np.sqrt(shifted * shifted.T)
+    np.fill_diagonal(laplacian, shifted.sum(axis=1) - np.diagonal(shifted))
+    return laplacian
 
 
 def graph_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
@@ -119,7 +119,7 @@ class Smallest(NamedTuple):
 def smallest_products(
     graph: Float64[np.ndarray, " token"], value: Float64[np.ndarray, " corner"]
 ) -> Smallest:
-    """Of the products of the 5 smallest eigenvalues of either factor (second trace script).
+    """Return the smallest products of the 5 smallest eigenvalues of either factor (second script).
 
     A graph eigenvalue can be negative, since only one triangle was read; its product with the
     largest of the five is then the smallest. The trace is that of the whole product.
@@ -133,9 +133,10 @@ def smallest_products(
 
 
 def laplacian_spectrum(attention: Map, value: Float32[np.ndarray, "corner corner"]) -> Smallest:
-    """Of the whole Laplacian M (x) W^T W plus the ridge, by one dense eigen-solver, as published.
+    """Return the smallest eigenvalues of the whole Laplacian M (x) W^T W plus the ridge.
 
-    First trace script and restriction maps: a few tokens and a corner of W_V. The two eigenvalues
+    One dense eigen-solver, as published by the first trace script and the restriction maps: a few
+    tokens and a corner of W_V. The two eigenvalues
     are the ridge and differ by 1e-14, which is what rounding leaves. With NaN the first
     is 0 and the second NaN, as the notebook stores it.
     """

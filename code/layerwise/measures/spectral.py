@@ -26,7 +26,7 @@ Values = Float[np.ndarray, " value"]
 
 @dataclass(frozen=True)
 class Spectrum:
-    """What Paper 3 tabulates of a weight matrix."""
+    """The numbers that Paper 3 tabulates for a weight matrix."""
 
     spectral_norm: float
     frobenius_norm: float

@@ -1,4 +1,4 @@
-"""What one text does to a model: every state, attention map and module output, as arrays.
+"""The trace of one text through a model: states, attention maps and module outputs, as arrays.
 
 A trace holds one unpadded, unbatched text. Every array is float32; from a 16-bit model it holds
 the model's own numbers exactly, so a norm "in the dtype of the model" is the float32 norm rounded

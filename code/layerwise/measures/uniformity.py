@@ -37,8 +37,8 @@ def mean_pairwise_cosine_by_group(
             members = units[labels[rows] == group]
             totals[group] += members.sum(axis=0)
             squares[group] += np.sum(members * members)
-    found = np.full(n_groups, np.nan)
+    means = np.full(n_groups, np.nan)
     for group, n in enumerate(np.bincount(labels, minlength=n_groups)[:n_groups]):
         if n >= 2:
-            found[group] = (totals[group] @ totals[group] - squares[group]) / (n * (n - 1))
-    return found
+            means[group] = (totals[group] @ totals[group] - squares[group]) / (n * (n - 1))
+    return means

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import transformers
 
-from layerwise.home import of_code
+from layerwise.home import find_home
 from layerwise.models.kernels import settings
 from layerwise.models.load import Checkpoint, kernel_of
 from layerwise.models.registry import RANDOM
@@ -84,7 +84,7 @@ def commit_of_code(root: Path | None = None) -> str | None:
     Of an unpacked archive it is the one that its record names; None: nobody knows, as where the
     package was installed without its repository.
     """
-    root = root or of_code()
+    root = root or find_home()
     git = ["git", "-C", str(root)]
     try:
         if (root / ".git").exists():

@@ -15,15 +15,15 @@ from typing import Any
 from markupsafe import Markup
 
 import layerwise
-from layerwise.engine.measured import by_reason
+from layerwise.engine.measured import group_by_reason
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import Published
 from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance_used
-from layerwise.engine.words import Names, named, studies
+from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
 from layerwise.present.choices import claimed_under
-from layerwise.present.html import fill, inlined, linked, packed, policy, reveal_all
+from layerwise.present.html import data_address, fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.pictures import Figures, Picture
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
@@ -63,6 +63,7 @@ def page(
     hashes: Mapping[str, str],
     templates: Path,
     *,
+    asymmetry: str | None = None,
     small: SmallModels | None = None,
     methods: Mapping[str, Sequence[Mapping[str, str]]],
     names: Names,
@@ -76,6 +77,7 @@ def page(
         published: the values behind a claim of source `published`.
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
+        asymmetry: the SVG that shows what asymmetry is; with it the papers' terms are explained.
         small: the small trained models, of which it shows the answers.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
@@ -122,6 +124,7 @@ def page(
                 key=lambda card: card["block"],
             )
         ],
+        "asymmetry": None if asymmetry is None else data_address(asymmetry),
         "n_claims": len(records),
         "small": small,
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
@@ -289,7 +292,7 @@ def models(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, lis
         how += " (random weights)" if run.get(RANDOM) else ""
         found.setdefault(slug, {}).setdefault(how, []).append(of)
     return {
-        named(slug, names): [f"{how}: {studies(measured)}" for how, measured in of.items()]
+        label_model(slug, names): [f"{how}: {studies(measured)}" for how, measured in of.items()]
         for slug, of in found.items()
     }
 
@@ -297,8 +300,8 @@ def models(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, lis
 def by_model(absent: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, list[str]]:
     """By model, how many claims wait, and every reason."""
     return {
-        f"{named(slug, names)}, {one['claims']} claims": [
-            f"{studies(failed)}: {why}" for why, failed in by_reason(one["reasons"]).items()
+        f"{label_model(slug, names)}, {one['claims']} claims": [
+            f"{studies(failed)}: {why}" for why, failed in group_by_reason(one["reasons"]).items()
         ]
         for slug, one in absent.items()
     }

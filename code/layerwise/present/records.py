@@ -8,7 +8,7 @@ from layerwise.engine.headlines import GRADES
 from layerwise.engine.sentences import NOTHING
 from layerwise.engine.tally import count_by, tally_sentence
 from layerwise.engine.verdicts import VERDICTS
-from layerwise.engine.words import Names, in_words, named
+from layerwise.engine.words import Names, in_words, label_model
 from layerwise.present.strip import FAILS, HOLDS, IN_PART, MARKS, OPEN
 from layerwise.present.values import short_text, value_text
 
@@ -58,7 +58,7 @@ def readable(told: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, 
 
     def shown(name: str, value: Any) -> Any:
         if name == "model" and value is not None:
-            return named(value, names)
+            return label_model(value, names)
         if name == "readings":
             words = ("text", "value")
             return [{**one, **{part: words_of(one[part]) for part in words}} for one in value]

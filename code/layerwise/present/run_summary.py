@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.measured import by_reason
+from layerwise.engine.measured import group_by_reason
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import studies
 from layerwise.present import terminal
@@ -43,6 +43,6 @@ def absences(document: Mapping[str, Any]) -> list[str]:
         lines += [f"\n{title}, of {len(found)} models:"] if found else []
         for slug, one in found.items():
             lines.append(f"  {slug} ({one['claims']} claims wait for it)")
-            for reason, names in by_reason(one["reasons"]).items():
+            for reason, names in group_by_reason(one["reasons"]).items():
                 lines.append(f"    {studies(names)}: {reason}")
     return [*lines, NEXT] if document.get("failed") else lines

@@ -21,7 +21,7 @@ from layerwise.engine.headlines import (
     UNDECIDED,
     YES,
 )
-from layerwise.engine.words import Names, in_words, named
+from layerwise.engine.words import Names, in_words, label_model
 from layerwise.present.values import NOTHING, with_signs
 
 NOTEBOOKS = "From the notebooks"
@@ -103,7 +103,7 @@ def strip_lines(rows: Iterable[Mapping[str, Any]], names: Names) -> list[Line]:
     """
     lines = []
     for row in rows:
-        points = [{**point, "model": named(point["model"], names)} for point in row["points"]]
+        points = [{**point, "model": label_model(point["model"], names)} for point in row["points"]]
         mark = MARKS[row["grade"]]
         number = in_words(row["number"], names)
         lines.append(

@@ -68,7 +68,9 @@ def compare(
     """
     is_one = isinstance(models, str | Path | Result) or not isinstance(models, Iterable)
     given: list[Any] = [models] if is_one else list(models)
-    if wrong := [one for one in given if not isinstance(one, str | Path | Result)]:
+    if wrong := [
+        given_model for given_model in given if not isinstance(given_model, str | Path | Result)
+    ]:
         raise LayerwiseError(
             "scaling compares results of `analyze` or their folders, found "
             f"{type(wrong[0]).__name__}; name the --out folders of several runs"
@@ -81,7 +83,7 @@ def compare(
     place: Path | None = converted("compare: out", Folder, out)
     if place is not None:
         check_comparison_folder(place)
-    analysed = [_analysed(one) for one in given]
+    analysed = [_analysed(given_model) for given_model in given]
     by_name = dict(zip(_names(analysed), analysed, strict=True))
     documents = {name: model.documents for name, model in by_name.items()}
     records = {name: model.record for name, model in by_name.items()}
@@ -98,14 +100,14 @@ def compare(
     chosen = [line for name, record in records.items() for line in _cautions(name, record)]
     own = replace(
         own,
-        settings=[*own.settings, *(one for of in analysed for one in of.settings)],
+        settings=[*own.settings, *(given_model for of in analysed for given_model in of.settings)],
         cautions=[*own.cautions, *unlike, *chosen],
         random_weights=any(record[RANDOM] for record in records.values()),
     )
     if unlike:
         comparison = {**comparison, UNLIKE: unlike}
-    found = Result(documents, {"scaling": comparison}, own, of_papers.curves)
-    return found if place is None else found.save(place)
+    result = Result(documents, {"scaling": comparison}, own, of_papers.curves)
+    return result if place is None else result.save(place)
 
 
 def _analysed(given: Result | str | Path) -> Analysed:

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.beside import controlled, replicated
+from layerwise.engine.questions.beside import compare_draws, compare_replicates
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
 from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
-from layerwise.reader.page.cautions import limited, of_template, of_tokens
+from layerwise.reader.page.cautions import limited, template_cautions, token_cautions
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.plan import estimate_seconds
@@ -59,8 +59,8 @@ def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None
     noisy = map(ask, measurement.measure_replicates(checkpoint, prepared.replicates, states))
     random = map(ask, measurement.measure_random(checkpoint, choices["control"], states))
     beside = {
-        REPLICATES: replicated(answered, list(noisy)),
-        CONTROL: controlled(answered, list(random)),
+        REPLICATES: compare_replicates(answered, list(noisy)),
+        CONTROL: compare_draws(answered, list(random)),
     }
     documents |= {name: document for name, document in beside.items() if document}
     # page: what it says; in grey are the papers' curves
@@ -93,9 +93,9 @@ def _cautions_of_texts(prepared: Prepared) -> list[str]:
     warned = limited(request.pairs, request.n_given)
     if request.template != "none":
         first = render(tokenizer, request.pairs.statements[0], request.template)
-        warned += of_template(leading_bos(tokenizer, first))
+        warned += template_cautions(leading_bos(tokenizer, first))
     before, behind = around = checkpoint.declaration.around
     is_special = tokenizer.unk_token in (*before, *behind)  # some name an end token so
     unknown = None if is_special else tokenizer.unk_token_id
     ids = [text.tolist() for text in prepared.ids["statements"]]
-    return warned + of_tokens(request.pairs, ids, unknown, around)
+    return warned + token_cautions(request.pairs, ids, unknown, around)

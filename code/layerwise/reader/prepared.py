@@ -116,9 +116,9 @@ def prepare_each(requests: Sequence[tuple[str, Request]]) -> list[Prepared]:
     Raises:
         LayerwiseError: before anything is measured of one of them.
     """
-    each = [prepare_from_shapes(model, request) for model, request in requests]
-    require_room_for(each)
-    return each
+    prepared = [prepare_from_shapes(model, request) for model, request in requests]
+    require_room_for(prepared)
+    return prepared
 
 
 def require_room_for(each: Sequence[Prepared]) -> None:

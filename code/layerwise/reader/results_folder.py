@@ -69,11 +69,15 @@ def check_results_folder(out: Path, given: Iterable[Any] = ()) -> None:
         given: the statements and prompts, of which those that are files are not replaced.
     """
     _check_place(out)
-    for one in given:
-        is_file = isinstance(one, str | Path) and os.path.isfile(one)
-        if is_file and Path(one).name in FILES and Path(one).resolve().parent == out.resolve():
+    for source in given:
+        is_file = isinstance(source, str | Path) and os.path.isfile(source)
+        if (
+            is_file
+            and Path(source).name in FILES
+            and Path(source).resolve().parent == out.resolve()
+        ):
             raise LayerwiseError(
-                f"{out}: a result of the name {Path(one).name} would replace what was given; "
+                f"{out}: a result of the name {Path(source).name} would replace what was given; "
                 "choose another --out"
             )
     for name in (*FOLDERS, *FILES):

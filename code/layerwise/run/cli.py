@@ -29,11 +29,11 @@ class WordsForValues:
 
     def get_params(self, ctx: Any) -> Any:
         """For the help."""
-        found = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            if isinstance(one, TyperArgument) or one.is_flag:
-                one.display_type_rich = lambda ctx: ""
-        return found
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if isinstance(parameter, TyperArgument) or parameter.is_flag:
+                parameter.display_type_rich = lambda ctx: ""
+        return parameters
 
 
 class Verb(WordsForValues, TyperCommand):
@@ -116,7 +116,7 @@ def _completed(incomplete: str) -> list[str]:
     """Ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
         records = module("present.claim_list").list_claims("published", _results(None))
-        return [one["id"] for one in records if one["id"].startswith(incomplete)]
+        return [record["id"] for record in records if record["id"].startswith(incomplete)]
     return []
 
 

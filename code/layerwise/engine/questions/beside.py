@@ -28,7 +28,7 @@ class Again:
 
 @dataclass(frozen=True)
 class Shared:
-    """How many of a model's answers every draw of random weights gives too: (shared, asked).
+    """Count a model's answers that every draw of random weights gives too: (shared, asked).
 
     Attributes:
         decided: answers yes or no.
@@ -39,31 +39,33 @@ class Shared:
     undecided: tuple[int, int]
 
 
-def replicated(answers: Sequence[Answer], again: Sequence[Sequence[Answer]]) -> dict[str, Any]:
-    """The document of replicates: by question, band and words; empty where none was measured."""
-    found = {
-        one.question.name: {
-            "value": one.estimate.value,
-            "band": band(one.estimate.value, [of.estimate.value for of in others]),
-            **_words(one, others, again),
+def compare_replicates(
+    answers: Sequence[Answer], again: Sequence[Sequence[Answer]]
+) -> dict[str, Any]:
+    """Compare answers with those of replicates: band and words by question, empty without any."""
+    compared = {
+        answer.question.name: {
+            "value": answer.estimate.value,
+            "band": band(answer.estimate.value, [other.estimate.value for other in others]),
+            **_words(answer, others, again),
         }
-        for one, others in _by_question(answers, again)
+        for answer, others in _pair_by_question(answers, again)
         if len(others) == len(again)
     }
-    return {"n": len(again), "answers": found} if again else {}
+    return {"n": len(again), "answers": compared} if again else {}
 
 
-def controlled(answers: Sequence[Answer], draws: Sequence[Sequence[Answer]]) -> dict[str, Any]:
-    """The document of random weights: by question, what each draw answers."""
-    found = {
-        one.question.name: {
-            "value": one.estimate.value,
-            "drawn": [of.estimate.value for of in others],
-            **_words(one, others, draws),
+def compare_draws(answers: Sequence[Answer], draws: Sequence[Sequence[Answer]]) -> dict[str, Any]:
+    """Compare answers with those of random weights: the number and the word of each draw."""
+    compared = {
+        answer.question.name: {
+            "value": answer.estimate.value,
+            "drawn": [other.estimate.value for other in others],
+            **_words(answer, others, draws),
         }
-        for one, others in _by_question(answers, draws)
+        for answer, others in _pair_by_question(answers, draws)
     }
-    return {"n": len(draws), "answers": found} if draws else {}
+    return {"n": len(draws), "answers": compared} if draws else {}
 
 
 def find_again(document: Mapping[str, Any], question: str) -> Again | None:
@@ -88,19 +90,21 @@ def shared_answers(document: Mapping[str, Any]) -> Shared:
 
 
 def _words(
-    one: Answer, others: Sequence[Answer], again: Sequence[Sequence[Answer]]
+    answer: Answer, others: Sequence[Answer], again: Sequence[Sequence[Answer]]
 ) -> dict[str, Any]:
-    words = [of.word for of in others] + ["-"] * (len(again) - len(others))
-    return {"word": one.word, "words": words, "same": sum(word == one.word for word in words)}
+    words = [other.word for other in others] + ["-"] * (len(again) - len(others))
+    return {"word": answer.word, "words": words, "same": sum(word == answer.word for word in words)}
 
 
-def _by_question(
+def _pair_by_question(
     answers: Sequence[Answer], again: Sequence[Sequence[Answer]]
 ) -> list[tuple[Answer, list[Answer]]]:
-    """Every answer with those to the same question; one that was not measured again is left out."""
-    found = []
-    for one in answers:
-        others = [of for some in again for of in some if of.question.name == one.question.name]
+    """Pair every answer with those to the same question; leave out one without any."""
+    pairs = []
+    for answer in answers:
+        others = [
+            other for run in again for other in run if other.question.name == answer.question.name
+        ]
         if others:
-            found.append((one, others))
-    return found
+            pairs.append((answer, others))
+    return pairs

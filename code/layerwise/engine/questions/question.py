@@ -34,7 +34,7 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Range:
-    """Where a number lies if the claim is right: between two bounds, which are not in it."""
+    """The open range in which a number lies if the claim is right."""
 
     above: float = -math.inf
     below: float = math.inf
@@ -114,7 +114,7 @@ class Question:
 
     @property
     def is_equivalence(self) -> bool:
-        """Whether the claim is that a number shows no effect: it lies between two bounds."""
+        """True where the claim is that a number shows no effect: it lies between two bounds."""
         return math.isfinite(self.above) and math.isfinite(self.below)
 
     def word(self, estimate: Estimate) -> str:
@@ -139,7 +139,7 @@ class Question:
         }
 
     def rules(self, entry: Any) -> dict[str, "Asked"]:
-        """What answers the question of one model, by choice."""
+        """Return the rules that answer the question of one model, by choice."""
         return {choice: Asked(self, partial(rule, entry)) for choice, rule in self.choices.items()}
 
 
@@ -154,11 +154,11 @@ class Asked:
 
     @property
     def says(self) -> str:
-        """What the estimate is, in words."""
+        """Describe the estimate in words."""
         return self.question.number
 
     def __call__(self, _: Any = None) -> dict[str, Any]:
-        found = self.rule()
-        if isinstance(found, Estimate):
-            return self.question.answer(found)
-        return {part: Asked(self.question, rule) for part, rule in found.items()}
+        value = self.rule()
+        if isinstance(value, Estimate):
+            return self.question.answer(value)
+        return {part: Asked(self.question, rule) for part, rule in value.items()}

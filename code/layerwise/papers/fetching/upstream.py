@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from layerwise.engine.published import DATASET, PROMPTS, read_table
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, is_folder, is_there, sha256_of, together
-from layerwise.home import checkout, of_code
+from layerwise.home import checkout, find_home
 from layerwise.papers.fetching.mirrors import (
     MIRROR_VARIABLE,
     Mirror,
@@ -34,7 +34,7 @@ ADDRESS = f"https://raw.githubusercontent.com/buk81/uniformity-asymmetry/{COMMIT
 
 DATA_FILES = (DATASET, PROMPTS)
 PAPERS = "papers"  # in place of a file: what the papers used
-PUBLISHED = of_code() / "published"
+PUBLISHED = find_home() / "published"
 RETRIES = 3
 DEADLINE = 600  # seconds for all files together, however slowly the bytes drip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from layerwise.engine.curves import Curves
 from layerwise.engine.records import read_judged
-from layerwise.engine.words import Names, display_names, named
+from layerwise.engine.words import Names, display_names, label_model
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.models.registry import read_models
@@ -52,7 +52,7 @@ class Numbers:
 
     def shown(self, model: str) -> str:
         """A model as labels show it, by the name that a published file has for it."""
-        return named(model, self.displays)
+        return label_model(model, self.displays)
 
     @property
     def grey(self) -> str:
@@ -122,7 +122,7 @@ def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbe
     return Numbers(
         source,
         documents,
-        {key: name for key in sorted(keys) if (name := named(key, displays)) != key},
+        {key: name for key in sorted(keys) if (name := label_model(key, displays)) != key},
         judged["claims"],
         any(result.get("random_weights", False) for result in results.values()),
         displays=displays,

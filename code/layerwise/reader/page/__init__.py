@@ -8,8 +8,8 @@ page       everything a page says (`Own`), and its files: HTML, LaTeX, CSV
 of_one     the page of one model; `across`: of several, the papers' families beside them
 """
 
-from layerwise.home import of_code
+from layerwise.home import find_home
 
-ROOT = of_code()
+ROOT = find_home()
 HTML, LATEX = "index.html.j2", "tables.tex.j2"
 STYLES = ("report/templates/page.css", "report/own_model/own.css")

@@ -33,7 +33,7 @@ def page_of(
     printed: Printed,
     curves: Curves,
 ) -> Own:
-    """What the page across models says.
+    """Return the page across models.
 
     Arguments:
         models: result documents by display name.
@@ -49,12 +49,12 @@ def page_of(
     )
     return Own(
         ", ".join(models),
-        [(name, of["layers"]["model"]) for name, of in models.items()],
+        [(name, documents["layers"]["model"]) for name, documents in models.items()],
         _alike(models),
         {},
         {PEAKS: PEAKS.build(models, comparison, family)},
         answers=over_models(models, printed),
-        asked={name: answers(of, printed) for name, of in models.items()},
+        asked={name: answers(documents, printed) for name, documents in models.items()},
         further=[_curves(models, curves)],
         lead=lead,
     )
@@ -62,7 +62,7 @@ def page_of(
 
 def _alike(models: Mapping[str, Results]) -> list[str]:
     """A sentence per pair of models whose curves are the same, of which a figure shows one."""
-    curves = {name: depth_curves.own(of) for name, of in models.items()}
+    curves = {name: depth_curves.own(documents) for name, documents in models.items()}
     return [
         f"{first} and {second} have the same curves: in the figures the second hides the first."
         for first, second in combinations(models, 2)
@@ -77,11 +77,11 @@ def peaks(
     rows = []
     for document in (comparison, printed):
         for row in document["summary"]:
-            of = models.get(row["model"], {}) if document is comparison else {}
-            tests = of.get("category_bootstrap", {}).get("layer_results", {})
+            documents = models.get(row["model"], {}) if document is comparison else {}
+            tests = documents.get("category_bootstrap", {}).get("layer_results", {})
             last = tests[max(tests, key=int)] if tests else {}
             ends = (last.get(key) for key in ("ci_lower", "ci_upper", "p_value"))
-            n = of.get("category_bootstrap", {}).get("n_categories")
+            n = documents.get("category_bootstrap", {}).get("n_categories")
             whose = "own" if document is comparison else "papers'"
             rows.append([row["model"], whose, *(row[key] for key in OF_PEAKS), *ends, n])
     columns = {"low": 3, "high": 3, "p": 4, "n": None}
@@ -103,11 +103,11 @@ PEAKS = Section(
 
 
 def _curves(models: Mapping[str, Results], printed: Curves) -> Table:
-    """Every curve, point by point."""
+    """Tabulate every curve, point by point."""
     rows: list[list[Value]] = [
         [name, "own", quantity, depth, value]
-        for name, of in models.items()
-        for quantity, curve in depth_curves.own(of).items()
+        for name, documents in models.items()
+        for quantity, curve in depth_curves.own(documents).items()
         for depth, value in curve
     ]
     rows += [

@@ -29,11 +29,11 @@ def cautions(
         n_prompt_tokens: tokens of all prompts together.
     """
     return [
-        *_of_categories(pairs, draws),
+        *_category_cautions(pairs, draws),
         *_skipped("categories", drawn.by_category, draws.n_resamples),
-        *_of_bins(values),
+        *_bin_cautions(values),
         *_skipped("random bins", drawn.by_bins, draws.n_resamples),
-        *_of_prompts(n_prompt_tokens, values.hidden_size),
+        *_prompt_cautions(n_prompt_tokens, values.hidden_size),
     ]
 
 
@@ -48,8 +48,8 @@ def limited(pairs: StatementPairs, n_given: int) -> list[str]:
     ]
 
 
-def of_template(n_bos: int) -> list[str]:
-    """What the statements' chat template means for what is measured.
+def template_cautions(n_bos: int) -> list[str]:
+    """Warn of what the statements' chat template means for the measurement.
 
     Arguments:
         n_bos: BOS tokens that a statement in its template begins with.
@@ -65,10 +65,10 @@ def of_template(n_bos: int) -> list[str]:
     ]
 
 
-def of_tokens(
+def token_cautions(
     pairs: StatementPairs, ids: Sequence[Sequence[int]], unknown: int | None, around: Around
 ) -> list[str]:
-    """What the tokenizer does to the statements that their texts do not show.
+    """Warn of what the tokenizer does to the statements that their texts do not show.
 
     Arguments:
         ids: of every statement, the A sides first.
@@ -99,7 +99,7 @@ def of_tokens(
     return found
 
 
-def _of_categories(pairs: StatementPairs, draws: Draws) -> list[str]:
+def _category_cautions(pairs: StatementPairs, draws: Draws) -> list[str]:
     """Few categories, pairs that are no further ones, few different pairs in a category."""
     found = []
     n = len(pairs.categories)
@@ -133,8 +133,8 @@ def _of_categories(pairs: StatementPairs, draws: Draws) -> list[str]:
     return found
 
 
-def _of_bins(values: Values) -> list[str]:
-    """Bins that hold too few pairs for an asymmetry."""
+def _bin_cautions(values: Values) -> list[str]:
+    """Warn of bins that hold too few pairs for an asymmetry."""
     used = int(np.sum(np.isfinite(values.stable_preference)))
     if used == values.k_stable:
         return []
@@ -144,7 +144,7 @@ def _of_bins(values: Values) -> list[str]:
     ]
 
 
-def _of_prompts(n_tokens: int, hidden_size: int) -> list[str]:
+def _prompt_cautions(n_tokens: int, hidden_size: int) -> list[str]:
     """Fewer tokens than dimensions; nothing where no prompts were given."""
     if not 0 < n_tokens <= hidden_size:
         return []
@@ -170,8 +170,10 @@ def _skipped(what: str, intervals: Intervals, n_resamples: int) -> list[str]:
     ]
 
 
-def of_documents(documents: Mapping[str, Mapping[str, Any]], *, unused_template: bool) -> list[str]:
-    """What the numbers themselves call for.
+def document_cautions(
+    documents: Mapping[str, Mapping[str, Any]], *, unused_template: bool
+) -> list[str]:
+    """Return the warnings that the numbers themselves call for.
 
     Arguments:
         documents: the result documents, by analysis.

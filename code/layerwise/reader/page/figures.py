@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from layerwise.engine.curves import Curves
-from layerwise.engine.words import display_names, named
+from layerwise.engine.words import display_names, label_model
 from layerwise.models.registry import read_models
 from layerwise.papers.across.rules import drawn
 from layerwise.papers.shared.terms import OVER_MODELS
@@ -37,8 +37,8 @@ def labels(names: Sequence[str]) -> dict[str, str]:
     """A label for every name, each another one; none begins with an underscore."""
     made: dict[str, str] = {}
     for number, name in enumerate(names, start=1):
-        found = label(name).lstrip("_")  # matplotlib hides entries that begin with one
-        made[name] = f"{found} ({number})" if found in made.values() else found
+        short = label(name).lstrip("_")  # matplotlib hides entries that begin with one
+        made[name] = f"{short} ({number})" if short in made.values() else short
     return made
 
 
@@ -48,8 +48,8 @@ def _displays() -> dict[str, str]:
 
 
 def display_name(name: str) -> str:
-    """Of one of the papers' models, as texts and labels call it."""
-    return named(name, _displays())
+    """Return the name that texts and labels give one of the papers' models."""
+    return label_model(name, _displays())
 
 
 def numbers_of(
@@ -58,7 +58,7 @@ def numbers_of(
     random_weights: bool = False,
     beside: Curves | None = None,
 ) -> Numbers:
-    """What figures read of readers' models.
+    """Return the numbers of readers' models, as figures read them.
 
     Arguments:
         models: by display name, then by analysis, as the JSON files hold them.

@@ -13,7 +13,7 @@ from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
 from layerwise.present.tables import Table
-from layerwise.reader.page.cautions import cautions, of_documents
+from layerwise.reader.page.cautions import cautions, document_cautions
 from layerwise.reader.page.page import Own
 from layerwise.reader.page.sections import sections_of
 from layerwise.statistics.bootstrap import Draws
@@ -34,7 +34,7 @@ def page_of(
     of_texts: Sequence[str] = (),
     unused_template: bool = False,
 ) -> Own:
-    """The page of one model.
+    """Return the page of one model.
 
     Arguments:
         documents: the result documents, by analysis.
@@ -46,7 +46,7 @@ def page_of(
     warned = [f"{RANDOM.capitalize()}."] if random_weights else []
     n_prompt_tokens = sum(measured.index["prompt_lengths"])
     warned += [*of_texts, *cautions(measured.values, pairs, measured.drawn, n_prompt_tokens, draws)]
-    warned += of_documents(documents, unused_template=unused_template)
+    warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,
         settings(measured.values, measured.index, pairs, draws),
@@ -55,7 +55,7 @@ def page_of(
         sections_of(documents),
         answers=answered,
         beside=beside,
-        further=[by_pair(measured.values)],
+        further=[tabulate_pairs(measured.values)],
         random_weights=random_weights,
     )
 
@@ -78,8 +78,8 @@ def settings(
     ]
 
 
-def by_pair(values: Values) -> Table:
-    """A row per pair: what the statements themselves gave; their texts stay where they are."""
+def tabulate_pairs(values: Values) -> Table:
+    """Tabulate the numbers of every pair; the texts of the statements are not repeated."""
     last = values.pair_metrics[-1]
     first: dict[int, int] = {}
     rows = []

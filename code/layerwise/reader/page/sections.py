@@ -73,44 +73,46 @@ def interval(result: Document) -> list[Value]:
 
 
 def validation(document: Document) -> list[Table]:
-    categories = {name: of for name, of in document.items() if not name.startswith("_")}
+    categories = {name: entry for name, entry in document.items() if not name.startswith("_")}
     return [
         Table(
             "categories",
             "Mean pairwise cosine of each side's states, their difference (UA), and what the model "
             "prefers, by category.",
             {"category": None, **dict(OF_CATEGORY.values())},
-            [[name, *(of[key] for key in OF_CATEGORY)] for name, of in categories.items()],
+            [[name, *(entry[key] for key in OF_CATEGORY)] for name, entry in categories.items()],
         ),
-        _over_categories(document["_global_stats"]),
-        *_without_one(document),
+        _tabulate_overall(document["_global_stats"]),
+        *_tabulate_left_out(document),
     ]
 
 
-def _over_categories(found: Document) -> Table:
-    low, high = found["bootstrap_95ci"]
+def _tabulate_overall(overall: Document) -> Table:
+    low, high = overall["bootstrap_95ci"]
     statistics = {
-        "pairs": found["total_pairs"],
-        "mean UA": found["mean_asymmetry"],
+        "pairs": overall["total_pairs"],
+        "mean UA": overall["mean_asymmetry"],
         "lower end of its 95% interval": low,
         "upper end of its 95% interval": high,
-        "population SD of UA": found["std_asymmetry"],
-        "Cohen's d of UA against zero": found["cohens_d"],
-        "mean preference (nats)": found["mean_output_preference"],
-        "r of UA and preference": found["ua_output_correlation"],
+        "population SD of UA": overall["std_asymmetry"],
+        "Cohen's d of UA against zero": overall["cohens_d"],
+        "mean preference (nats)": overall["mean_output_preference"],
+        "r of UA and preference": overall["ua_output_correlation"],
     }
     return facts("over-categories", "Over the categories, each with the same weight.", statistics)
 
 
-def _without_one(document: Document) -> list[Table]:
-    """What r is without each category; none where a category less leaves no r."""
+def _tabulate_left_out(document: Document) -> list[Table]:
+    """Tabulate r without each category; no table where a category less leaves no r."""
     left = without_a_category(document)
     if not left:
         return []
     r, deciding = document["_global_stats"]["ua_output_correlation"], decisive_category(document)
     notes = [] if deciding is None else [made_by(deciding, r, left[deciding].r)]
     caption = "r of UA and preference over the other categories when one is left out."
-    rows: list[list[Value]] = [[name, of.r, of.p] for name, of in left.items()]
+    rows: list[list[Value]] = [
+        [name, correlation.r, correlation.p] for name, correlation in left.items()
+    ]
     columns = {"left out": None, "r": 3, "p": 4}
     return [Table("without-one-category", caption, columns, rows, notes)]
 
@@ -129,17 +131,17 @@ def layers(document: Document) -> list[Table]:
     notes = [
         f"No r for the {POOLINGS[name]}: it has the same state in every statement, as where the "
         "tokenizer puts the same token before each text."
-        for name, found in strategies.items()
-        if found["correlation"] is None
+        for name, strategy in strategies.items()
+        if strategy["correlation"] is None
     ]
     notes.append(_said_of_signs(document["summary"]["sign_changes"]))
     rows = [
         [
             POOLINGS.get(name, f"layer {name.removeprefix(LAYER_PREFIX)}"),
-            of["correlation"],
-            of["p_value"],
+            strategy["correlation"],
+            strategy["p_value"],
         ]
-        for name, of in strategies.items()
+        for name, strategy in strategies.items()
     ]
     caption = "Correlation of UA and preference over the categories, by reading of the states."
     return [Table("layers", caption, {"reading": None, "r": 4, "p": 4}, rows, notes)]
@@ -157,18 +159,18 @@ def category_bootstrap(document: Document) -> list[Table]:
         f"Correlation over {document['n_categories']} categories with its "
         f"{document['ci_level']:.0%} interval from {document['n_bootstrap']} resamples of them."
     )
-    rows = [[int(layer), *interval(of)] for layer, of in document["layer_results"].items()]
+    rows = [[int(layer), *interval(result)] for layer, result in document["layer_results"].items()]
     return [Table("intervals", caption, {"layer": None, **INTERVAL}, rows)]
 
 
 def bins(document: Document) -> list[Table]:
     rows, scarce = [], []
-    for layer, found in document["bootstrap_results"].items():
-        cells = interval(found)
-        if found["n_bins"] < MIN_POINTS:
+    for layer, result in document["bootstrap_results"].items():
+        cells = interval(result)
+        if result["n_bins"] < MIN_POINTS:
             scarce.append(layer)
             cells = [None] * len(cells)
-        rows.append([int(layer), *cells, found["n_bins"]])
+        rows.append([int(layer), *cells, result["n_bins"]])
     notes = []
     if scarce:
         notes.append(
@@ -214,9 +216,9 @@ def pairs(document: Document) -> list[Table]:
         "is corrected for the number of tests, and pairs of one category are not independent."
     ]
     rows = [
-        [int(layer), metric.replace("_", " "), *interval(found)]
+        [int(layer), metric.replace("_", " "), *interval(result)]
         for layer, of_layer in document["results"].items()
-        for metric, found in of_layer.items()
+        for metric, result in of_layer.items()
     ]
     caption = f"Correlation of five measures with preference over {document['n_pairs']} pairs."
     return [Table("pairs", caption, {"layer": None, "measure": None, **INTERVAL}, rows, notes)]
@@ -260,10 +262,10 @@ def _profile(document: Document) -> Table:
     )
     columns = {"layer": None, "first-PC share": 4, "effective rank": 2, "mean cosine": 4}
     rows = list(zip(range(n_layers + 1), *series, strict=True))
-    return Table("profile", caption, columns, rows, _one_direction(document))
+    return Table("profile", caption, columns, rows, _note_on_one_direction(document))
 
 
-def _one_direction(document: Document) -> list[str]:
+def _note_on_one_direction(document: Document) -> list[str]:
     """A note on the layers that a single direction fills."""
     filled = filled_by_one_direction(document)
     if not filled:
@@ -282,8 +284,8 @@ def gains(document: Document) -> list[Table]:
     over = f"over {document['n_prompts']} prompts"
     of_model = {heading: document[key] for heading, key in OF_GAINS.items()}
     readings = [
-        [READINGS[name], found["mean"], found["std"]]
-        for name, found in document["readings"].items()
+        [READINGS[name], reading["mean"], reading["std"]]
+        for name, reading in document["readings"].items()
     ]
     series = document["all_layer_gains"], document["all_layer_gains_std"]
     by_block = list(zip(range(document["n_layers"]), *series, strict=True))

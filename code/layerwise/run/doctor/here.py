@@ -106,7 +106,7 @@ def locked(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def _applies(path: Path, name: str, marker: str) -> bool:
-    """Whether a package is for this interpreter, by the marker of its line in a lock."""
+    """Return whether a package is for this interpreter, by the marker of its line in a lock."""
     from packaging.markers import Marker
 
     try:

@@ -23,7 +23,7 @@ BUILDS = {13: "`make setup TORCH=cuda`", 12: "`make setup TORCH=cuda12`"}
 
 
 def gpu(root: Path) -> Finding:
-    """Whether torch sees the device of params.yaml; if not, what stands in the way."""
+    """Return whether torch sees the device of params.yaml; if not, what stands in the way."""
     import torch
 
     from layerwise.models.load import require_accelerator

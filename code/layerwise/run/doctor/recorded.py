@@ -57,8 +57,8 @@ class Judged(Loose):
     claims: list[Record]
 
 
-def against_record(root: Path = Path()) -> str:
-    """Whether the results of the source `published` are the committed ones; else which differ."""
+def compare_with_record(root: Path = Path()) -> str:
+    """Compare the results of the source `published` with the committed ones."""
     committed = _committed(root, LOCK)
     if committed is None:
         return NO_RECORD
@@ -103,9 +103,9 @@ def _claims(root: Path, digest: str) -> str:
     """The claims that differ, where DVC's cache has the recorded ones; else the counts that do."""
     cached = root / CACHE / digest[:2] / digest[2:]
     if digest and cached.is_file():
-        before, now = (_by_id(file) for file in (cached, root / CLAIMS))
+        before, now = (_records_by_id(file) for file in (cached, root / CLAIMS))
         moved = [
-            f"{name} ({_told(before.get(name))} -> {_told(now.get(name))})"
+            f"{name} ({_describe(before.get(name))} -> {_describe(now.get(name))})"
             for name in sorted(before.keys() | now.keys())
             if _judged(before.get(name)) != _judged(now.get(name))
         ]
@@ -119,7 +119,7 @@ def _claims(root: Path, digest: str) -> str:
     return f"the counts of verdicts differ: `git diff {VERDICTS}`"
 
 
-def _by_id(file: Path) -> dict[str, Mapping[str, Any]]:
+def _records_by_id(file: Path) -> dict[str, Mapping[str, Any]]:
     document = require_shape(file, Judged, read_json(file))
     return {record["id"]: record for record in document["claims"]}
 
@@ -128,7 +128,7 @@ def _judged(record: Mapping[str, Any] | None) -> tuple[Any, Any] | None:
     return None if record is None else (record["recomputed"], record["verdict"])
 
 
-def _told(record: Mapping[str, Any] | None) -> str:
+def _describe(record: Mapping[str, Any] | None) -> str:
     return "not there" if record is None else f"{record['verdict']}, {record['recomputed']}"
 
 

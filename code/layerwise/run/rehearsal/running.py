@@ -25,8 +25,8 @@ BEGUN = re.compile("(?:Running stage|Stage) '(.+?)'")  # or it is up to date
 LAST = 12  # lines that tell why a stage failed
 
 
-def of_copy(folder: Path) -> dict[str, str]:
-    """What a copy's stages run in: its code, this machine's cache and network, no GPU."""
+def copy_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a copy's stages: its code, this machine's cache, no GPU."""
     # an empty part of it would be the folder that a program runs in
     programs = filter(None, [str(Path(sys.executable).parent), os.environ.get("PATH")])
     return os.environ | {
@@ -44,7 +44,7 @@ def run_pipeline(folder: Path) -> int:
     """
     command = [sys.executable, "-m", "layerwise.run.steps.run", "all"]
     with subprocess.Popen(
-        command, cwd=folder, env=of_copy(folder), start_new_session=True
+        command, cwd=folder, env=copy_environment(folder), start_new_session=True
     ) as launcher:
         try:
             return launcher.wait()
@@ -56,7 +56,7 @@ def run_pipeline(folder: Path) -> int:
 
 def environment(folder: Path) -> dict[str, str]:
     """What the rehearsal's stages run in: that of a copy, with its twins, its texts, no network."""
-    return of_copy(folder) | {
+    return copy_environment(folder) | {
         "PYTHONHASHSEED": "0",
         "HF_HUB_OFFLINE": "1",
         "HF_HUB_CACHE": str(folder / CACHE),

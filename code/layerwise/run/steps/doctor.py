@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from layerwise.home import of_code, repository
+from layerwise.home import find_home, repository
 from layerwise.run.doctor import (
     DECIDING,
     TARGETS,
@@ -30,7 +30,7 @@ def run(as_json: bool, root: Path | None = None) -> tuple[Any, int]:
     if clone is not None:
         findings = examine(here.CHECKS | measuring.CHECKS, clone)
     else:
-        targets, findings = installed.VERBS, examine(installed.CHECKS, of_code())
+        targets, findings = installed.VERBS, examine(installed.CHECKS, find_home())
     blocking = obstacles(findings, targets)
     text = as_text(findings, targets)
     shown = json.dumps(as_document(findings, targets), indent=1) if as_json else text

@@ -27,12 +27,16 @@ def run(
     numbers = read_numbers(source, statistics, claims, models)
     entries = []
     with together(out.parent) as part:
-        for one in track(print_all(numbers), "figures", "figures", len(FIGURES)):
-            one.save(part / out.name)
-            entries.append(one.entry)
+        for figure in track(print_all(numbers), "figures", "figures", len(FIGURES)):
+            figure.save(part / out.name)
+            entries.append(figure.entry)
         index = {"random_weights": numbers.random_weights, "figures": entries}
         write_json(part / out.name / INDEX, index)
-    absent = [f"\n  without {e['name']}: {e['left_out']}" for e in entries if e["left_out"]]
+    absent = [
+        f"\n  without {entry['name']}: {entry['left_out']}"
+        for entry in entries
+        if entry["left_out"]
+    ]
     return f"{len(entries) - len(absent)} figures in {out}{''.join(absent)}"
 
 

@@ -7,7 +7,7 @@ from layerwise.engine.judging import input_hashes, judge_ledger, read_sides, tab
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import TYPED
-from layerwise.engine.records import by_paper, hashes_judged_from, hashes_of, sealed
+from layerwise.engine.records import count_by_paper, hashes_judged_from, hashes_of, sealed
 from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json
 from layerwise.models.registry import read_models
@@ -40,7 +40,7 @@ def run(
     sides = read_sides(source, statistics, tables, origins)
     judged = judge_ledger(claims, sides, tables, PAPERS.questions)
     records = judged["claims"]
-    counts = by_paper(records)
+    counts = count_by_paper(records)
     if origins is None:
         known = table_hashes(published, [TYPED]) | pins_of(published)
         behind = {"inputs": input_hashes(records, known)}

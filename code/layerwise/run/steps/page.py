@@ -8,7 +8,7 @@ from layerwise.engine.derivation import evidence_of
 from layerwise.engine.published import Published
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
-from layerwise.files import sha256_of, together, write_text
+from layerwise.files import read_text, sha256_of, together, write_text
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.together import PAPERS
@@ -33,6 +33,7 @@ def run(
     templates: Place = Path("report/templates"),
     models: Place = Path("models.yaml"),
     small: Place = FOLDER,
+    asymmetry: Place = Path("docs/asymmetry.svg"),
     params: Place = Path("params.yaml"),
 ) -> str:
     """Write OUT/index.html, which opens from disk and asks for nothing, and OUT/findings.csv."""
@@ -46,6 +47,7 @@ def run(
     text = page(
         PAPERS, document, drawn, numbers, pins, hashes, templates, methods=methods, names=names,
         environment=ENVIRONMENT | {"the papers' repository": f"{REPOSITORY}/tree/{COMMIT}"},
+        asymmetry=read_text(asymmetry),
         small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )  # fmt: skip
     with together(out.parent) as part:

@@ -13,9 +13,11 @@ def run(out: Place, published: Place = Path("published")) -> str:
 
     Models are measured with these alone: a number that is mended in print asks for no measurement.
     """
-    found = places(read_published(published))
-    write_json(out, found)
-    return f"{sum(map(len, found.values()))} places of {len(found)} files in {out}"
+    places_by_file = places(read_published(published))
+    write_json(out, places_by_file)
+    return (
+        f"{sum(map(len, places_by_file.values()))} places of {len(places_by_file)} files in {out}"
+    )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, locked
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
-from layerwise.run.doctor.recorded import against_record
+from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
 from layerwise.run.steps import Source, program
 
@@ -61,7 +61,7 @@ def run(
             Reproduction(repo, stages, clock, force).bring_up_to_date(source)
             typeset(source)
     documents = [judged(source, Path("results")) for source in sources]
-    answer = "\n".join([*map(summary, documents), against_record()])
+    answer = "\n".join([*map(summary, documents), compare_with_record()])
     return (answer, 1) if any(document.get("failed") for document in documents) else answer
 
 
@@ -143,14 +143,14 @@ class Reproduction:
 
     def dependents(self, stage: Stage) -> set[Stage]:
         """Return the stages that read what a stage writes, directly or by way of others."""
-        found: set[Stage] = set()
+        stages: set[Stage] = set()
         waiting = [stage]
         while waiting:
             # an arrow of the graph runs from who reads to what is read
-            readers = set(self.graph.predecessors(waiting.pop())) - found
-            found |= readers
+            readers = set(self.graph.predecessors(waiting.pop())) - stages
+            stages |= readers
             waiting += readers
-        return found
+        return stages
 
     def has_changed(self, stage: Stage) -> bool:
         """Return whether a stage's inputs, command or outputs are not as recorded."""

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from layerwise.engine.questions.question import PUBLISHED, YES
-from layerwise.engine.questions.table import words
+from layerwise.engine.questions.table import count_words
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -79,7 +79,7 @@ def layer_curves(numbers: Numbers) -> Figure:
     title += f"{drawn['n_models']} models"
     asked = _of_the_four(numbers, there)
     if asked["models"]:
-        title += f", its interval below zero in {words(asked)[PUBLISHED][YES]}"
+        title += f", its interval below zero in {count_words(asked)[PUBLISHED][YES]}"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
     remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
