@@ -192,6 +192,7 @@ def use_checkpoint(folder: Path) -> None:
         "limit": None,
         "chat_template": False,
         "control": 0,
+        "keep_states": True,
     }
     dry = refusal(lambda: plan_each([str(folder)], PAIRS, [LONG], asked))
     texts = {"statements": read_pairs(PAIRS).statements, "prompts": [LONG]}

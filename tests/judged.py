@@ -5,7 +5,6 @@ from dataclasses import replace
 from layerwise.engine import verdicts
 from layerwise.engine.claims import read_ledger
 from layerwise.engine.derivation import evidence_of
-from layerwise.engine.published import Published
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.papers.across.analyses import TABLES, analyse, analyse_all
 from layerwise.statistics.bootstrap import Draws
@@ -56,4 +55,4 @@ def inputs_of(work, statistic):
 
 def changed(published, cells):
     """The published numbers with other values in some places."""
-    return Published({**published.cells, **cells})
+    return replace(published, cells={**published.cells, **cells})

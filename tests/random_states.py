@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from layerwise.engine.measured import tables_of_reader
 from layerwise.measuring.reduction import measure
 from layerwise.models.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
 from layerwise.models.texts import StatementPairs
@@ -30,7 +29,7 @@ def numbers_of(values, draws=DRAWS):
 def results_of(folder, categories=CATEGORIES):
     """The result documents of random states."""
     values = measure(write_states(folder / "states"), some_pairs(categories=categories), **FEW)
-    return of_reader(tables_of_reader(numbers_of(values).files), DRAWS)
+    return of_reader(reader.tables(numbers_of(values).files), DRAWS)
 
 
 def some_pairs(sizes=SIZES, categories=CATEGORIES):

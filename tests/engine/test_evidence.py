@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from layerwise.engine.derivation import Document, derive, derived_cells, evidence_of
-from layerwise.engine.evidence import Evidence
+from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.measured import measured, tables_of_reader
 from layerwise.engine.published import NotMeasured
 from layerwise.errors import LayerwiseError
@@ -46,6 +46,47 @@ def weighed(fragments, **documents):
 
 def derived(document, evidence):
     return derive({"it": document}, evidence)
+
+
+# --- roles ----------------------------------------------------------------------------------------
+
+ROLES = {
+    "gains": {"small": ("gains", "/of/small"), "large": ("gains", "/of/large")},
+    "labels": {"small": ("labels", "")},
+    "depth": {"small": ("other", "")},
+    "norms": {},
+}
+DOCUMENTS = {
+    "gains": {"of": {"small": {"gain": 0.9}, "large": {"gain": 1.1}}},
+    "labels": {"first": "high"},
+    "other": {"n_layers": 12},
+}
+
+
+def test_a_role_is_filled_by_model():
+    evidence = Evidence(tables_of_reader(DOCUMENTS, ROLES), DRAWS)
+    gains = {model: entry.gain for model, entry in evidence.role("gains").items()}
+    assert gains == {"small": 0.9, "large": 1.1}
+    assert evidence.role("norms") == {}
+    with pytest.raises(Missing, match="no role 'norm'; its roles are gains, labels"):
+        evidence.role("norm")
+
+
+def test_a_file_has_the_roles_of_the_one_model_that_it_is_about():
+    evidence = Evidence(tables_of_reader(DOCUMENTS, ROLES), DRAWS)
+    with evidence.recording() as read:
+        assert evidence["labels"].role("depth").n_layers == 12
+    assert read.cells == {("other", "/n_layers")}
+    with pytest.raises(Missing, match=r"gains: it must be about one model .* about large, small"):
+        evidence["gains"].role("labels")
+    with pytest.raises(Missing, match=r"labels: it must be about one model that fills .*'norms'"):
+        evidence["labels"].role("norms")
+
+
+def test_measured_numbers_fill_the_roles_of_print():
+    in_print = replace(tables_of_reader(DOCUMENTS, ROLES), kept=frozenset())
+    evidence = Evidence(measured(in_print, {"gains": {"/of/small": {"gain": 0.8}}}), DRAWS)
+    assert evidence.role("gains")["small"].gain == 0.8
 
 
 # --- entries --------------------------------------------------------------------------------------

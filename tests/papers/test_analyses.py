@@ -8,15 +8,16 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from scipy import stats
 
-from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
 from layerwise.measuring.reduction import measure
-from layerwise.papers.across.analyses import READER, of_reader
+from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.paper2.rules.scaling import compare
+from layerwise.papers.shared.experiments import reader
 from layerwise.papers.shared.names.result_files import SCALING
+from layerwise.papers.shared.roles import PAPERS
 from layerwise.statistics.bootstrap import Draws
 from random_states import CATEGORIES, SIZES, numbers_of, some_pairs, write_states
 
@@ -39,7 +40,7 @@ def values(states):
 
 def analyse(values):
     draws = Draws(RESAMPLES, 0.95, 42)
-    return of_reader(tables_of_reader(numbers_of(values, draws).files), draws)
+    return of_reader(reader.tables(numbers_of(values, draws).files), draws)
 
 
 @pytest.fixture(scope="module")
@@ -284,9 +285,14 @@ def test_scaling_compares_the_layers_of_several_models(published, works):
     ]
 
 
+# the roles that results fill, where these have another name
+FILLED_BY = {"validation": "preferences", "anisotropy": "profiles"}
+
+
 @pytest.mark.parametrize("name", WITH_PAIRS)
 def test_documents_have_the_published_keys(name, documents, published):
-    expected, document = published.document(READER[name].of), documents[name]
+    (file, _), *_ = PAPERS[FILLED_BY.get(name, name)].values()
+    expected, document = published.document(file), documents[name]
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
     def lacking(expected, found, place=""):

@@ -4,6 +4,7 @@ import fnmatch
 import math
 import operator
 import random
+from dataclasses import replace
 from functools import cache
 
 import jaxtyping
@@ -16,7 +17,6 @@ from layerwise.engine.derivation import Document, derive, derived_cells, documen
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.findings import findings, read_findings
 from layerwise.engine.headlines import headlines, read_headlines
-from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.paper3.rules.gain_files import Rows
@@ -309,7 +309,7 @@ def test_missing_number_refused(works, published, analysis):
     file, key = max(works[analysis].derived.values(), key=len)[0].split("#", 1)
     cells = {cell: value for cell, value in published.cells.items() if cell != (file, key)}
     with pytest.raises(LayerwiseError, match=r"no numbers of |nothing stands at ") as error:
-        analysed(analysis, Published(cells))
+        analysed(analysis, replace(published, cells=cells))
     assert file in str(error.value)
     # a list that lacks an entry has no last one, so another place can be named
     assert key.rpartition("/")[0] in str(error.value) or "no numbers of" in str(error.value)

@@ -23,7 +23,6 @@ from test_paper import document, needs_latex
 
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import Published
 from layerwise.engine.questions.answers import Answer
 from layerwise.measuring.reduction import measure
@@ -33,6 +32,7 @@ from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.across.rules.drawn import of_model
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.figures.categories import MOST_NAMED
+from layerwise.papers.shared.experiments import reader
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import OWN, Numbers
 from layerwise.present.tables import Table
@@ -417,7 +417,7 @@ def test_each_shortage_gives_its_warning(
     for one, of in zip(said, expected, strict=True):
         assert re.search(of.format(used=used), one)
     if used < MIN_POINTS:  # the whole range in the file, nothing on the page
-        document = of_reader(tables_of_reader(drawn.files), DRAWS)["bins"]
+        document = of_reader(reader.tables(drawn.files), DRAWS)["bins"]
         assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
         assert {row[1] for row in sections.bins(document)[0].rows} == {None}
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, partial, reduce
+from operator import getitem
 from typing import Any, TypeVar
 
 import numpy as np
@@ -74,6 +75,27 @@ class Evidence:
         return Entry(self, file, "", self._document(file))
 
     of = __getitem__  # as an entry says it of the other files of its source
+
+    def role(self, name: str) -> dict[str, Entry]:
+        """Return what fills a role, by model; nothing where the source has no such numbers.
+
+        Raises:
+            Missing: for a role that the source does not name.
+        """
+        return {model: self._at(place) for model, place in self._places(name).items()}
+
+    def _places(self, role: str) -> Mapping[str, Cell]:
+        if role not in self.cells.roles:
+            raise Missing(
+                f"the source names no role {role!r}; its roles are "
+                f"{', '.join(self.cells.roles) or 'none'}"
+            )
+        return self.cells.roles[role]
+
+    def _at(self, place: Cell) -> Any:
+        """Return the entry at a place."""
+        file, key = place
+        return reduce(getitem, split_pointer(key), self[file])
 
     def __contains__(self, file: str) -> bool:
         """Whether there is such a file, measured or not."""
@@ -164,6 +186,24 @@ class Entry:
     def of(self, file: str) -> Entry:
         """The entry of another file of the same source."""
         return self.evidence[file]
+
+    def role(self, name: str) -> Entry:
+        """Return what fills a role for the one model that this file is about.
+
+        Raises:
+            Missing: if the file is about no model, or several, or the role is not filled for it.
+        """
+        places = self.evidence._places(name)
+        roles = self.evidence.cells.roles.values()
+        about = {model for filled in roles for model, (file, _) in filled.items()
+                 if file == self._file}  # fmt: skip
+        if len(about) != 1 or not about <= set(places):
+            raise Missing(
+                f"{self._file}: it must be about one model that fills the role {name!r}, "
+                f"it is about {', '.join(sorted(about)) or 'none'}"
+            )
+        (model,) = about
+        return self.evidence._at(places[model])
 
     def __getitem__(self, name: str | int | slice) -> Any:
         """What stands there: a number, a label, an entry; a slice is an array, or a list of

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NotRequired
 
-from layerwise.engine.published import Cell, Published, Value, leaves
+from layerwise.engine.published import Cell, Published, Roles, Value, leaves
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.models.registry import RANDOM
@@ -137,13 +138,19 @@ def measured(published: Published, fragments: Fragments) -> Published:
             for key, value in leaves(place, part):
                 cells[file, key] = value
                 unmeasured.discard((file, key))
-    return Published(cells, unmeasured=frozenset(unmeasured), kept=frozenset(kept))
+    return replace(
+        published, cells=cells, unmeasured=frozenset(unmeasured), kept=frozenset(kept), documents={}
+    )
 
 
-def tables_of_reader(documents: Mapping[str, Any]) -> Published:
+def tables_of_reader(documents: Mapping[str, Any], roles: Roles | None = None) -> Published:
     """The tables of one model that has no published place: whole files, texts included.
 
     They are measured numbers, so names and settings are kept apart as in `measured`.
+
+    Args:
+        documents: by file.
+        roles: those that rules ask for, with the places of these files that fill them.
     """
     cells = {
         (file, key): value
@@ -151,7 +158,7 @@ def tables_of_reader(documents: Mapping[str, Any]) -> Published:
         for key, value in leaves("", document, texts=True)
     }
     kept = frozenset(cell for cell in cells if is_identity(cell[1]) or is_setting(*cell))
-    return Published(cells, kept=kept, documents=documents)
+    return Published(cells, kept=kept, documents=documents, roles=roles or {})
 
 
 def is_identity(key: str) -> bool:

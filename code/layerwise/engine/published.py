@@ -28,6 +28,9 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Value = Number | int | bool | str | None
 EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact
 Cell = tuple[str, str]
+# What a source has, by the role in which rules ask for it: where it stands, by model.
+Roles = Mapping[str, Mapping[str, Cell]]
+OVER_MODELS = "all models"  # in place of a model, of what is about several at once
 
 HEADER = ["file", "key", "value"]
 TYPED = "typed.csv"  # numbers that exist only in a notebook's cells, so no file to compare with
@@ -52,6 +55,7 @@ class Published:
     unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)
     kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
     documents: Mapping[str, Any] = field(default_factory=dict)  # files known as they are nested
+    roles: Roles = field(default_factory=dict)
 
     def __getitem__(self, cell: Cell) -> Value:
         try:

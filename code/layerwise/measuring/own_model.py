@@ -1,8 +1,7 @@
 """All that is measured on a reader's model: numbers of pairs, prompts and matrices, by file.
 
-What `registered_models` is for the papers' models. A reader's numbers stand in the files of Paper
-2's first model and of Paper 3's sweep, where the rules that derive statistics from print find them
-too.
+What `registered_models` is for the papers' models. A reader's numbers fill the roles in which the
+rules that derive statistics from print ask for them.
 """
 
 import contextlib
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layerwise import workers
-from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError
 from layerwise.folders import AGAIN
@@ -95,7 +93,7 @@ class Measurement:
                 drawn = reader.numbers(values, self.draws, self.published)
             of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
         return Measured(
-            tables_of_reader(drawn.files | of_weights), absent, values, drawn, states.index
+            reader.tables(drawn.files | of_weights), absent, values, drawn, states.index
         )
 
 

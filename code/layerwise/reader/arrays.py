@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import require_name
 from layerwise.given import Draw, Folder, Layers
@@ -116,7 +115,7 @@ def _measured(
     of_papers = papers(draws)
     values = reduced(states, pairs, layers=sampled, seed=asked["seed"])
     drawn = reader.numbers(values, draws, of_papers.numbers)
-    measured = reader.Measured(tables_of_reader(drawn.files), ABSENT, values, drawn, states.index)
+    measured = reader.Measured(reader.tables(drawn.files), ABSENT, values, drawn, states.index)
     documents = of_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
     page = page_of(measured, documents, answered, {}, pairs, draws)

@@ -6,8 +6,9 @@ from typing import Any
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import tables_of_reader
+from layerwise.engine.published import OVER_MODELS
 from layerwise.engine.questions.answers import Answer, Printed, Results
-from layerwise.engine.questions.question import OVER_MODELS, PUBLISHED
+from layerwise.engine.questions.question import PUBLISHED
 from layerwise.engine.questions.table import cells
 from layerwise.papers.across.questions import QUESTIONS, documents, rows
 from layerwise.papers.shared.names.result_files import SWEEP
@@ -46,7 +47,8 @@ def over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]
     if not gains:
         return []
     draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
-    several = Evidence(tables_of_reader({SWEEP: {"models": gains}}), draws)
+    sample = {"sample": {OVER_MODELS: (SWEEP, "/models")}}
+    several = Evidence(tables_of_reader({SWEEP: {"models": gains}}, sample), draws)
     return _answers(rows(several, ["depth_gain"]), printed)
 
 

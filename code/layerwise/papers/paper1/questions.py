@@ -12,12 +12,10 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
-from layerwise.papers.paper1.rules.calibration import BAND, BOUND, MODELS, PASS_BELOW
+from layerwise.papers.paper1.rules.calibration import BAND, BOUND, PASS_BELOW
 from layerwise.papers.paper1.rules.output_correlation import ua as ua_of_rerun
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.names.models import READER, SLUG
-from layerwise.papers.shared.names.result_files import UA_FILES
-from layerwise.papers.shared.questions.choices import is_of_reader, measured_choices
+from layerwise.papers.shared.questions.choices import measured_choices
 from layerwise.papers.shared.questions.states import STATES
 from layerwise.papers.shared.rules.categories import asymmetry, categories, n_categories
 from layerwise.statistics.estimates import (
@@ -31,7 +29,6 @@ from layerwise.statistics.estimates import (
 )
 
 BUSINESS = "business"
-PREFERENCES_OF_READER = UA_FILES[SLUG]  # where a reader's cosines and preferences stand
 
 
 # --- categories -----------------------------------------------------------------------------------
@@ -61,9 +58,7 @@ class Categories:
 
 def paper_1_models(e: Evidence) -> dict[str, Categories]:
     """The four models of Paper 1, or the reader's."""
-    if is_of_reader(e):
-        return {READER: Categories(READER, e[PREFERENCES_OF_READER])}
-    return {model: Categories(model, e[file]) for model, file in MODELS.items()}
+    return {model: Categories(model, file) for model, file in e.role("asymmetries").items()}
 
 
 def of_ua(values: Mapping[str, float], where: str = "") -> Estimate:
@@ -198,7 +193,7 @@ def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
 
 
 def rerun_of(m: Categories, names: Iterable[str]) -> dict[str, float]:
-    if m.name == READER:
+    if m.name not in m.evidence.role("reruns"):
         raise NotMeasured("a second run was not measured")
     return {name: ua_of_rerun(m.file, m.name, name) for name in names}
 

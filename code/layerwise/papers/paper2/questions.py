@@ -9,13 +9,12 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_R, OVER_MODELS, PUBLISHED, Question, Range
+from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
 from layerwise.papers.paper2.rules.bins import n_bins
-from layerwise.papers.paper2.rules.pair_curves import CURVES, PairCurve
+from layerwise.papers.paper2.rules.pair_curves import CURVES, OWN_CURVE, PairCurve
 from layerwise.papers.shared.names.curves import METRIC
-from layerwise.papers.shared.names.models import OWN, READER, SLUG
-from layerwise.papers.shared.names.result_files import BINS, BOOTSTRAP, SCALING, UA_FILES
-from layerwise.papers.shared.questions.choices import is_of_reader, measured_choices
+from layerwise.papers.shared.names.models import READER
+from layerwise.papers.shared.questions.choices import measured_choices
 from layerwise.papers.shared.questions.states import STATES
 from layerwise.papers.shared.rules.categories import (
     asymmetry,
@@ -70,16 +69,9 @@ def _evidence(source: Entry | Evidence) -> Evidence:
 
 
 def curves_of(e: Evidence) -> dict[str, Curve]:
-    """Of every model and condition of Paper 2, or of the reader's model.
-
-    Of a reader's curve that ends before the last layer no layer is a late one.
-    """
-    if is_of_reader(e):
-        whole = CURVES[SLUG].of(e)
-        to_the_end = whole.layers[-1] == e[SCALING].models[OWN].n_layers
-        enough = len(whole.layers) >= len(phases.PHASES)
-        return {READER: Curve(READER, whole)} if to_the_end and enough else {}
-    return {slug: Curve(slug, curve.of(e)) for slug, curve in CURVES.items()}
+    """Of every model and condition of Paper 2, or of the reader's model."""
+    places = {**CURVES, READER: OWN_CURVE}
+    return {model: Curve(model, places[model].of(e)) for model in e.role("curves")}
 
 
 def mean_over(curve: Curve, layers: list[int]) -> Estimate:
@@ -309,10 +301,12 @@ class Transition:
 
 def transitions(e: Evidence) -> dict[str, Transition]:
     """Of the papers' curves; nobody has printed a reader's."""
-    if is_of_reader(e):
-        return {}
-    found = curves_of(e)
-    return {slug: Transition(found[slug], *at) for slug, at in PRINTED_TRANSITIONS.items()}
+    by_model = curves_of(e)
+    return {
+        slug: Transition(by_model[slug], *layers)
+        for slug, layers in PRINTED_TRANSITIONS.items()
+        if slug in by_model
+    }
 
 
 TRANSITIONS = (
@@ -364,10 +358,12 @@ class Extremum:
 
 def extrema(e: Evidence) -> dict[str, Extremum]:
     """Of the papers' curves; nobody has printed a reader's."""
-    if is_of_reader(e):
-        return {}
-    found = curves_of(e)
-    return {slug: Extremum(found[slug], layer) for slug, layer in PRINTED_EXTREMUM.items()}
+    by_model = curves_of(e)
+    return {
+        slug: Extremum(by_model[slug], layer)
+        for slug, layer in PRINTED_EXTREMUM.items()
+        if slug in by_model
+    }
 
 
 def below_last(extremum: Extremum) -> Estimate:
@@ -451,17 +447,16 @@ class LastLayer:
 
 
 def last_layers(e: Evidence) -> dict[str, LastLayer]:
-    """The Pythia sizes of Paper 2, by slug, or the reader's model."""
-    if is_of_reader(e):
-        points = e[UA_FILES[SLUG]]
-        tests = e[BOOTSTRAP].layer_results
-        return {READER: LastLayer(READER, partial(r_over_categories, points), tests, points)}
-    found = {}
-    for name, m in e[SCALING].models.items():
-        slug = name.lower().replace(".", "p")
-        of_slug = e[UA_FILES[slug]] if slug in UA_FILES else None
-        found[slug] = LastLayer(slug, partial(last_r, m), m.layer_results, of_slug)
-    return found
+    """The Pythia sizes of Paper 2, by slug, or the reader's model.
+
+    A reader's layers may be sampled without the last one, so its r is read from the points.
+    """
+    points, last = e.role("preferences"), papers_sizes(e)
+    for model, file in e.role("category_bootstrap").items():
+        if model not in last:
+            r = partial(r_over_categories, points[model])
+            last[model] = LastLayer(model, r, file.layer_results, points[model])
+    return last
 
 
 def last_r(m: Entry) -> float:
@@ -490,23 +485,33 @@ def by_rank(m: LastLayer) -> Estimate:
     return spearman_estimate(*m.series(m.names()), "categories")
 
 
-def last_test(m: LastLayer, file: str, group: str) -> Entry:
-    """The last layer's test in a file on the first model's layers."""
-    if m.name not in (SLUG, READER):
+def drawn_tests(m: LastLayer, role: str, group: str) -> dict[int, Entry]:
+    """The tests by layer in a file that was drawn for one model, ascending.
+
+    Raises:
+        NotMeasured: for any other model.
+    """
+    files = m.evidence.role(role)
+    if m.name not in files:
         raise NotMeasured("it was drawn for one model")
-    return list(by_layer(m.evidence[file][group]).values())[-1]
+    return by_layer(files[m.name][group])
+
+
+def last_test(m: LastLayer, role: str, group: str) -> Entry:
+    """The last layer's test in a file on one model's layers."""
+    return list(drawn_tests(m, role, group).values())[-1]
 
 
 def last_resampled(m: LastLayer) -> Estimate:
     """With the notebook's bootstrap interval; the resamples of few points need a p as well."""
-    test = last_test(m, BOOTSTRAP, "layer_results")
+    test = last_test(m, "category_bootstrap", "layer_results")
     p = float(pearson_p(test.r, m.n))
     return Estimate(test.r, *ends(test), m.n, "categories", p)
 
 
 def over_bins(m: LastLayer) -> Estimate:
-    test = last_test(m, BINS, "bootstrap_results")
-    n = n_bins(m.tests)
+    test = last_test(m, "bins", "bootstrap_results")
+    n = n_bins(test)
     p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
     return Estimate(test.r, *ends(test), n, "bins", p)
 
@@ -525,11 +530,9 @@ def categories_under(choice: str) -> Function:
 
 def over_mid_bins(model: LastLayer) -> Estimate:
     """The lower of r over the bins at the two layers that the notebook calls the middle."""
-    if model.name != SLUG:
-        raise NotMeasured("it was drawn for one model")
-    tests = by_layer(model.evidence[BINS]["bootstrap_results"])
+    tests = drawn_tests(model, "bins", "bootstrap_results")
     layer = min(curves.MID_LAYERS, key=lambda at: tests[at].r)
-    test, n = tests[layer], n_bins(model.tests)
+    test, n = tests[layer], n_bins(tests[layer])
     p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
     return Estimate(test.r, *ends(test), n, "bins", p, f"layer {layer}")
 
@@ -548,13 +551,19 @@ def r_of_test(test: Entry) -> float:
 
 
 def papers_sizes(e: Evidence) -> dict[str, LastLayer]:
-    """The Pythia sizes; the notebook's middle layers say nothing of a reader's model."""
-    return {} if is_of_reader(e) else last_layers(e)
+    """The Pythia sizes, by slug; the notebook's middle layers say nothing of a reader's model."""
+    points, sizes = e.role("preferences"), {}
+    for models in e.role("sizes").values():
+        for name, model in models.items():
+            slug = name.lower().replace(".", "p")
+            r = partial(last_r, model)
+            sizes[slug] = LastLayer(slug, r, model.layer_results, points.get(slug))
+    return sizes
 
 
 def scaled(e: Evidence) -> dict[str, Entry]:
     """The Pythia sizes of Paper 2 together; a reader's single model has none."""
-    return {} if is_of_reader(e) else {OVER_MODELS: e[SCALING].models}
+    return e.role("sizes")
 
 
 def spread_of_peaks(models: Entry) -> Estimate:

@@ -1,3 +1,3 @@
-"""What several papers need: `names`, `rules`, `questions`, `experiments`; and `terms`, the bounds
-and words that both rules and figures use.
+"""What several papers need: `names`, `rules`, `questions`, `experiments`; `roles`, in which rules
+ask for numbers; and `terms`, the bounds and words that both rules and figures use.
 """

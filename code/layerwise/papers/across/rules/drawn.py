@@ -15,16 +15,7 @@ from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, va
 from layerwise.papers.paper3.rules import anisotropy
 from layerwise.papers.paper3.rules.depth_gain import above_bound, interval
 from layerwise.papers.paper3.rules.gain_files import gain, models
-from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import (
-    ANISOTROPY,
-    BOOTSTRAP,
-    PAIRS,
-    SCALING,
-    SPECTRAL,
-    SWEEP,
-    UA_FILES,
-)
+from layerwise.papers.shared.names.result_files import SCALING, own_file
 from layerwise.papers.shared.rules.categories import includes_zero
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
@@ -33,19 +24,20 @@ Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, 
 
 # --- one model ------------------------------------------------------------------------------------
 
-OF_MODEL: Mapping[str, tuple[str, Rules]] = {
-    "validation": (UA_FILES[SLUG], validation.DRAWN),
-    "category_bootstrap": (BOOTSTRAP, category_bootstrap.DRAWN),
-    "pairs": (PAIRS, pairs.DRAWN),
-    "anisotropy": (ANISOTROPY, anisotropy.DRAWN),
+OF_MODEL: Mapping[str, Rules] = {
+    "validation": validation.DRAWN,
+    "category_bootstrap": category_bootstrap.DRAWN,
+    "pairs": pairs.DRAWN,
+    "anisotropy": anisotropy.DRAWN,
 }
 
 
 def of_model(results: Results) -> dict[str, Mapping[str, Any]]:
     """The result documents of a model, with what figures state of each."""
     found = dict(results)
-    for analysis, (file, rules) in OF_MODEL.items():
+    for analysis, rules in OF_MODEL.items():
         if analysis in results:
+            file = own_file(analysis)
             files = {file: results[analysis], DATASET: _categories(results)}
             found[analysis] = {**results[analysis], **_stated(file, rules, files)}
     return found
@@ -70,44 +62,35 @@ def ends(values: list[float]) -> list[float]:
     return [min(values), max(values)]
 
 
-# by analysis: the file in whose place `models` are, and the rules
-ACROSS: Mapping[str, tuple[str, Rules]] = {
-    "gains": (
-        SWEEP,
-        {
-            "bound": for_each_group(
-                models,
-                Rule(
-                    lambda m: depth_bound(count(m.all_layer_gains)),
-                    "the bound of equation 3 at each depth",
-                ),
+# By analysis, the rules over its documents of several models.
+ACROSS: Mapping[str, Rules] = {
+    "gains": {
+        "bound": for_each_group(
+            models,
+            Rule(
+                lambda m: depth_bound(count(m.all_layer_gains)),
+                "the bound of equation 3 at each depth",
             ),
-            "above_bound": above_bound,
-            "interval": for_each_group(models, interval),
-            "range": Rule(
-                lambda f: ends([gain(m) for m in models(f).values()]),
-                "the smallest and the largest value over the models",
-            ),
-        },
-    ),
-    "spectral": (
-        SPECTRAL,
-        {
-            "range": Rule(
-                lambda f: ends([m.W_V_over_W_O for m in f.models.values()]),
-                "the smallest and the largest value over the models",
-            )
-        },
-    ),
-    "category_bootstrap": (
-        BOOTSTRAP,
-        {
-            "n_excluding_zero": Rule(
-                lambda f: sum(not includes_zero(one) for one in of_last_layers(f)),
-                "the models whose last interval excludes zero",
-            )
-        },
-    ),
+        ),
+        "above_bound": above_bound,
+        "interval": for_each_group(models, interval),
+        "range": Rule(
+            lambda f: ends([gain(m) for m in models(f).values()]),
+            "the smallest and the largest value over the models",
+        ),
+    },
+    "spectral": {
+        "range": Rule(
+            lambda f: ends([m.W_V_over_W_O for m in f.models.values()]),
+            "the smallest and the largest value over the models",
+        )
+    },
+    "category_bootstrap": {
+        "n_excluding_zero": Rule(
+            lambda f: sum(not includes_zero(one) for one in of_last_layers(f)),
+            "the models whose last interval excludes zero",
+        )
+    },
 }
 
 
@@ -117,7 +100,8 @@ def over_models(several: Mapping[str, Results]) -> dict[str, Any]:
     A model whose file lacks a number is left out, as the figures leave it out.
     """
     found = {}
-    for analysis, (file, rules) in ACROSS.items():
+    for analysis, rules in ACROSS.items():
+        file = own_file(analysis)
         there = {name: of[analysis] for name, of in several.items() if analysis in of}
         whole = {
             name: document

@@ -8,7 +8,7 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules, any_of, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS
+from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS, own_file
 from layerwise.papers.shared.rules.categories import (
     OVER_CATEGORIES,
     ends,
@@ -25,14 +25,14 @@ CHANGES = {(True, False): "NOW SIGNIFICANT!", (False, True): "Lost significance"
 
 def n_bins(f: Entry) -> int:
     """Bins that hold two pairs or more."""
-    k = int(f.of(BINS).k_bins)
+    k = int(f.role("bins").k_bins)
     labels = stable_labels(total_pairs(f), k, f.draws.seed)
     return int(np.sum(np.bincount(labels, minlength=k) >= 2))
 
 
 def original(f: Entry) -> Entry:
     """The results over categories that the notebook compares with."""
-    return f.of(TYPED_INTERVALS).original_results
+    return f.role("intervals").original_results
 
 
 def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.Ends]:
@@ -135,5 +135,6 @@ DOCUMENTS = {
     )
 }
 READER = Document(
-    BINS, {"": {**OF_MODEL, "original_results": over_categories}, "bootstrap_results/*": OF_LAYER}
+    own_file("bins"),
+    {"": {**OF_MODEL, "original_results": over_categories}, "bootstrap_results/*": OF_LAYER},
 )

@@ -8,7 +8,7 @@ from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import BOOTSTRAP, UA_FILES
+from layerwise.papers.shared.names.result_files import BOOTSTRAP, UA_FILES, own_file
 from layerwise.papers.shared.rules.categories import (
     OVER_CATEGORIES,
     asymmetries,
@@ -105,4 +105,4 @@ DRAWN: Rules = {"drawn/n_excluding_zero": n_excluding_zero}
 DOCUMENTS = {
     SLUG: Document(BOOTSTRAP, {**RULES, "": {**RULES[""], **DRAWN}, "layer_results/32": LAST})
 }
-READER = Document(BOOTSTRAP, RULES)
+READER = Document(own_file("category_bootstrap"), RULES)

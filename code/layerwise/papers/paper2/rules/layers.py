@@ -4,7 +4,7 @@ from layerwise.engine.derivation import Document, Rule, Rules, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import LAYERS, UA_FILES
+from layerwise.papers.shared.names.result_files import LAYERS, UA_FILES, own_file
 from layerwise.papers.shared.rules.categories import p_over_categories, r_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
@@ -89,4 +89,4 @@ LAST: Rules = {
 DOCUMENTS = {
     SLUG: Document(LAYERS, {**RULES, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST})
 }
-READER = Document(LAYERS, RULES)
+READER = Document(own_file("layers"), RULES)

@@ -84,3 +84,5 @@ WITHOUT = CURVES["llama-3p1-8b-instruct"]
 WITH = CURVES["llama-3p1-8b-instruct-template"]
 APERTUS_CURVE = CURVES["apertus-8b"]
 GEMMA_CURVE = CURVES["gemma-2b"]
+# A reader's has the shape of that of Paper 2's first model.
+OWN_CURVE = replace(PYTHIA_CURVE, file=files.own_file("pairs"))

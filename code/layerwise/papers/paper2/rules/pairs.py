@@ -7,14 +7,14 @@ from layerwise.engine.derivation import Document, Rule, Rules, any_of, count
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import PAIRS
+from layerwise.papers.shared.names.result_files import PAIRS, own_file
 from layerwise.papers.shared.rules.categories import OVER_PAIRS, includes_zero
 from layerwise.statistics import curves
 
 
 def best(row: Entry) -> Entry:
     """The measure of a row's layer with the largest |r|, the first of equals."""
-    results = row.of(PAIRS).results
+    results = row.role("pairs").results
     if str(row.layer) not in results:
         raise LayerwiseError(
             f"a row must be of a sampled layer, {', '.join(results)}, found {row.layer}; restore it"
@@ -73,5 +73,10 @@ SUMMARY: Rules = {
     "summary/late_layer_significant": partial(n_significant, layers=curves.LATE_LAYERS),
 }
 DRAWN: Rules = {"drawn/turning": turning, "drawn/turning_clearly": turning_clearly}
-READER = Document(PAIRS, {"": SUMMARY, "results/*/*": OVER_PAIRS, "best_per_layer/*": OF_BEST})
-DOCUMENTS = {SLUG: Document(PAIRS, {**READER.rules, "": {**SUMMARY, **DRAWN}})}
+RULES: dict[str, Rules] = {
+    "": SUMMARY,
+    "results/*/*": OVER_PAIRS,
+    "best_per_layer/*": OF_BEST,
+}
+DOCUMENTS = {SLUG: Document(PAIRS, {**RULES, "": {**SUMMARY, **DRAWN}})}
+READER = Document(own_file("pairs"), RULES)

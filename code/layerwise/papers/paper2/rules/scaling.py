@@ -9,7 +9,6 @@ from layerwise.engine.derivation import Document, Rule, Rules, derive, for_each_
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.models import OWN
 from layerwise.papers.shared.names.result_files import SCALING, UA_FILES
 from layerwise.papers.shared.rules.categories import (
     n_categories,
@@ -25,8 +24,8 @@ STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 
 
 def depth(f: Entry) -> int:
-    """Blocks of the model of the notebooks on layers."""
-    return int(f.of(SCALING).models[OWN].n_layers)
+    """Blocks of the model that a file on layers is about."""
+    return int(f.role("depth").n_layers)
 
 
 def model(row: Entry) -> Entry:

@@ -10,12 +10,12 @@ from layerwise.engine.derivation import Document, Function, Rule, Rules, for_eac
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
 from layerwise.papers.shared.names.categories import FACTS
-from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import (
     OUTPUT_CORRELATION,
     PAPER1,
     TYPED_MODELS,
     UA_FILES,
+    own_file,
 )
 from layerwise.papers.shared.rules.categories import (
     asymmetries,
@@ -186,4 +186,4 @@ DOCUMENTS = {
         {f"/{m}/pref": (OUTPUT_CORRELATION, pointer("rlhf_masking", m, "pref")) for m in PAPER1},
     )
 }
-READER = Document(UA_FILES[SLUG], RULES)
+READER = Document(own_file("validation"), RULES)

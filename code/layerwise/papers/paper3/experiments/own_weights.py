@@ -17,7 +17,7 @@ from layerwise.models.store import HiddenStates
 from layerwise.papers.paper3.experiments.gains import over_texts
 from layerwise.papers.paper3.experiments.matrices import by_block
 from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.names.result_files import SPECTRAL, SWEEP
+from layerwise.papers.shared.names.result_files import own_file
 from layerwise.progress import track
 
 Spectra = Mapping[tuple[str, int], Future[Spectrum]]  # by matrix and block, in order
@@ -31,8 +31,8 @@ def files(
     A model can lack one of them, say slices of the weights that are known, and have all else.
     """
     measures: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-        "gains": (SWEEP, lambda: gains(checkpoint, states)),
-        "spectral": (SPECTRAL, lambda: spectral(checkpoint, spectra)),
+        "gains": (own_file("gains"), lambda: gains(checkpoint, states)),
+        "spectral": (own_file("spectral"), lambda: spectral(checkpoint, spectra)),
     }
     needing = () if states.index["n_prompts"] else ("anisotropy", "gains")
     absent = dict.fromkeys(needing, "it needs prompts, and none were given")

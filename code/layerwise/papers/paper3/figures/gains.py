@@ -6,7 +6,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.questions.question import OVER_MODELS, PUBLISHED
+from layerwise.engine.published import OVER_MODELS
+from layerwise.engine.questions.question import PUBLISHED
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS, depth_bound
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers

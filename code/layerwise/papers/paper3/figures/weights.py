@@ -2,7 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from layerwise.engine.questions.question import OVER_MODELS, PUBLISHED
+from layerwise.engine.published import OVER_MODELS
+from layerwise.engine.questions.question import PUBLISHED
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import NotMeasured
+from layerwise.engine.published import OVER_MODELS, NotMeasured
 from layerwise.engine.questions.question import (
     ALPHA,
     NO,
     OF_MEAN,
     OF_R,
-    OVER_MODELS,
     PUBLISHED,
     YES,
     Question,
@@ -40,18 +39,14 @@ from layerwise.papers.paper3.rules.gain_files import (
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
 from layerwise.papers.paper3.rules.twins import base as tuned_base
 from layerwise.papers.paper3.rules.twins import same_side
-from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.names.result_files import (
-    BENCHMARK_ROWS,
     GPT2,
     HUNT,
     SWEEP,
-    TWIN_ROWS,
 )
 from layerwise.papers.shared.questions.choices import (
     READINGS,
     experiment_file,
-    is_of_reader,
     measured_entry,
 )
 from layerwise.papers.shared.terms import depth_bound
@@ -144,9 +139,8 @@ def pooled(e: Evidence) -> dict[str, Model]:
 
 def single_models(e: Evidence) -> dict[str, Model]:
     """Every model with gains, or the reader's."""
-    if is_of_reader(e):
-        return {READER: Model(READER, e[SWEEP], READER)} if SWEEP in e else {}
-    return pooled(e)
+    own = {name: Model(name, entry, name) for name, entry in e.role("gains").items()}
+    return (pooled(e) if e.role("sample") else {}) | own
 
 
 # --- of one model ---------------------------------------------------------------------------------
@@ -198,7 +192,7 @@ def by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Fu
 
 def at_all_models(m: Model) -> Estimate:
     """With an interval that holds for all models of the pool together."""
-    if m.experiment == READER:
+    if not m.entry.evidence.role("sample"):
         raise NotMeasured("one model is no family of tests")
     return widened(m.reading("penultimate"), len(pooled(m.entry.evidence)))
 
@@ -254,14 +248,13 @@ class Benchmarked:
 
 def benchmarked(e: Evidence) -> dict[str, Benchmarked]:
     """The four models by name, the families of the tuned ones by name and variant."""
-    if is_of_reader(e):
-        return {}
-    four = Rows(e[BENCHMARK_ROWS]).by("Model")
-    found = {name: Benchmarked(name, rows) for name, rows in four.items()}
-    for family, rows in Rows(e[TWIN_ROWS]).by("Family").items():
-        for variant, of in rows.by("Variant").items():
-            found[f"{family} {variant}"] = Benchmarked(f"{family} {variant}", of)
-    return found
+    rows_by_name: dict[str, Rows] = {}
+    for table in e.role("benchmark").values():
+        rows_by_name |= Rows(table).by("Model")
+    for family, twins in families(e).items():
+        for variant, rows in twins.by("Variant").items():
+            rows_by_name[f"{family} {variant}"] = rows
+    return {name: Benchmarked(name, rows) for name, rows in rows_by_name.items()}
 
 
 EXPANSION = Question(
@@ -296,10 +289,9 @@ class Neighbours:
 
 
 def neighbours(e: Evidence) -> dict[str, Neighbours]:
-    if is_of_reader(e):
-        return {}
-    four = benchmarked(e)
-    return {f"{a} < {b}": Neighbours(four[a], four[b]) for a, b in pairwise(ORDER)}
+    by_name = benchmarked(e)
+    pairs = pairwise(ORDER) if by_name else ()
+    return {f"{a} < {b}": Neighbours(by_name[a], by_name[b]) for a, b in pairs}
 
 
 def rise_of(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
@@ -329,7 +321,10 @@ GAIN_ORDER = Question(
 
 def families(e: Evidence) -> dict[str, Rows]:
     """A base model and its tuned twin, by family."""
-    return {} if is_of_reader(e) else dict(Rows(e[TWIN_ROWS]).by("Family"))
+    by_family: dict[str, Rows] = {}
+    for table in e.role("tuned").values():
+        by_family |= Rows(table).by("Family")
+    return by_family
 
 
 def beyond_one(family: Rows, n_tests: int = 1) -> Estimate:
@@ -351,7 +346,7 @@ def families_that_keep(e: Evidence) -> Estimate:
 
 def over_models(e: Evidence) -> dict[str, Evidence]:
     """The evidence itself, of several models at once; a reader's single model has none."""
-    return {} if is_of_reader(e) else {OVER_MODELS: e}
+    return {OVER_MODELS: e} if e.role("sample") else {}
 
 
 TUNING = (

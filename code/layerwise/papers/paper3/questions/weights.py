@@ -17,19 +17,16 @@ from layerwise.papers.paper3.rules.gain_files import gain, models
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER
 from layerwise.papers.paper3.rules.spectral_norms import ratio
 from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
-from layerwise.papers.shared.names.models import READER, SLUG
 from layerwise.papers.shared.names.result_files import (
     CROSS,
     HUNT,
-    PROFILES,
+    PROFILES_FILE,
     SPECTRAL,
     SWEEP,
     V2,
 )
 from layerwise.papers.shared.questions.choices import (
     experiment_file,
-    is_of_reader,
-    measured_choices,
     measured_entry,
 )
 from layerwise.statistics.estimates import (
@@ -59,20 +56,12 @@ class Profile:
 
     def before_norm(self) -> list[float]:
         """With the last layer in front of the final norm."""
-        e = self.file.evidence
-        if is_of_reader(e):
-            last = measured_choices(e, READER).profile.last_before_norm
-        else:
-            entry = measured_entry(e, experiment_file("aniso"), self.name)
-            last = entry.last_share_before_norm
-        return [*self.shares()[:-1], last]
+        entry = measured_entry(self.file.evidence, PROFILES_FILE, self.name)
+        return [*self.shares()[:-1], entry.last_share_before_norm]
 
 
 def profiles(e: Evidence) -> dict[str, Profile]:
-    if is_of_reader(e):
-        file = PROFILES[SLUG]
-        return {READER: Profile(READER, e[file])} if file in e else {}
-    return {slug: Profile(slug, e[file]) for slug, file in PROFILES.items()}
+    return {model: Profile(model, file) for model, file in e.role("profiles").items()}
 
 
 BELL = (
@@ -110,10 +99,10 @@ class Norms:
 
 
 def normed(e: Evidence) -> dict[str, Norms]:
-    if is_of_reader(e):
-        return {READER: Norms(READER, e[SPECTRAL])} if SPECTRAL in e else {}
-    return {m.model.rpartition("/")[2]: Norms(m.model.rpartition("/")[2], m)
-            for m in e[SPECTRAL].results}  # fmt: skip
+    by_name = dict(e.role("spectral"))
+    for sample in e.role("norms").values():
+        by_name |= {entry.model.rpartition("/")[2]: entry for entry in sample}
+    return {name: Norms(name, entry) for name, entry in by_name.items()}
 
 
 def mean_over_mean(m: Norms, kind: str = "spectral_norm") -> Estimate:
@@ -135,7 +124,7 @@ def geometric_mean(m: Norms) -> Estimate:
 
 def correctly_cut(m: Norms) -> Estimate:
     """Of the rows that the model computes with; a reader's are, and of means there is no spread."""
-    if m.name == READER:
+    if "slices" in m.entry and m.entry.slices == CORRECT:
         return mean_over_mean(m)
     slug = m.name.lower().replace(".", "p")
     found = measured_entry(m.entry.evidence, experiment_file("spectral"), slug, CORRECT)

@@ -18,6 +18,7 @@ from layerwise.papers.shared.names.result_files import (
     GEMMA_ANISOTROPY,
     PAIRS,
     TYPED_LAYER,
+    own_file,
 )
 from layerwise.papers.shared.rules.categories import includes_zero
 from layerwise.statistics import curves
@@ -193,4 +194,4 @@ DOCUMENTS = {
     SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2, **DRAWN}}),
     "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**OF_GEMMA, **DRAWN}}),
 }
-READER = Document(ANISOTROPY, {"": {**PROFILE, "L_star_paper2": estimate}})
+READER = Document(own_file("anisotropy"), {"": {**PROFILE, "L_star_paper2": estimate}})

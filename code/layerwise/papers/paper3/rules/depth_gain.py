@@ -14,7 +14,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     gain,
     models,
 )
-from layerwise.papers.shared.names.result_files import HUNT, MLP_SCALING, SWEEP
+from layerwise.papers.shared.names.result_files import HUNT, MLP_SCALING, SWEEP, own_file
 from layerwise.papers.shared.terms import AXIS, depth_bound
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.estimates import mean_estimate
@@ -201,7 +201,7 @@ OF_READING = {
     "mean": Rule(lambda one: np.mean(one.all), "mean of the reading over the prompts"),
     "std": Rule(lambda one: np.std(one.all), "population SD of the reading over the prompts"),
 }
-READER = Document(SWEEP, {"": OF_OWN, "readings/*": OF_READING})
+READER = Document(own_file("gains"), {"": OF_OWN, "readings/*": OF_READING})
 DOCUMENTS = {
     "family": Document(SWEEP, {"": OVER_SIZES, "models/*": OF_SIZE}),
     "hunt": Document(

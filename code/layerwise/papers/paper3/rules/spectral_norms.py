@@ -12,7 +12,7 @@ from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import dampens, gain, models, row_of
 from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.names.result_files import HUNT, OPT, SPECTRAL, SWEEP
+from layerwise.papers.shared.names.result_files import HUNT, OPT, SPECTRAL, SWEEP, own_file
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
 
@@ -202,7 +202,7 @@ STUDY: Rules = {
     ),
 }
 
-READER = Document(SPECTRAL, {"": {**OF_NORMS, "W_V_over_W_O": ratio}})
+READER = Document(own_file("spectral"), {"": {**OF_NORMS, "W_V_over_W_O": ratio}})
 DOCUMENTS = {
     **{model: Document(row_of(SPECTRAL, model), {"": OF_MODEL}) for model in MODELS},
     **{

@@ -15,14 +15,6 @@ from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import POOLED, Values
 from layerwise.papers.shared.names.categories import SERIES
-from layerwise.papers.shared.names.result_files import (
-    ANISOTROPY,
-    BINS,
-    BOOTSTRAP,
-    LAYERS,
-    PAIRS,
-    TYPED_INTERVALS,
-)
 from layerwise.progress import track
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
@@ -176,7 +168,7 @@ def anisotropy(values: Values) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Filled:
-    """The documents of one model, by file, and those intervals that say more than a file does."""
+    """The documents of one model, by name, and those intervals that say more than a file does."""
 
     files: dict[str, dict[str, Any]]
     by_category: Intervals
@@ -184,27 +176,31 @@ class Filled:
 
 
 def of_layers(values: Values, draws: Draws) -> Filled:
-    """The files on the layers of Paper 2's first model; every interval is drawn once."""
+    """The documents on one model's layers, by the result that they are for.
+
+    `intervals` are those over the categories that bins are compared with. Every interval is drawn
+    once.
+    """
     by_category, by_bins = over_categories(values, draws), over_bins(values, draws)
     by_pair = over_pairs(values, draws)
     n_resamples = {"n_bootstrap": draws.n_resamples}
     files: dict[str, dict[str, Any]] = {
-        LAYERS: {"strategies": strategies(values)},
-        BOOTSTRAP: {
+        "layers": {"strategies": strategies(values)},
+        "category_bootstrap": {
             "n_categories": len(values.categories),
             **n_resamples,
             "ci_level": draws.level,
             "layer_results": by_layer(by_category),
         },
-        BINS: {
+        "bins": {
             "k_bins": values.k_stable,
             **n_resamples,
             "n_permutations": values.n_permutations,
             "bootstrap_results": by_layer(by_bins),
             "results_by_k": binnings(values),
         },
-        TYPED_INTERVALS: {"original_results": by_layer(by_category)},
-        PAIRS: {
+        "intervals": {"original_results": by_layer(by_category)},
+        "pairs": {
             "n_pairs": values.n_pairs,
             **n_resamples,
             "metrics_tested": list(METRICS),
@@ -215,5 +211,5 @@ def of_layers(values: Values, draws: Draws) -> Filled:
         },
     }
     if values.n_prompts:
-        files[ANISOTROPY] = anisotropy(values)
+        files["anisotropy"] = anisotropy(values)
     return Filled(files, by_category, by_bins)

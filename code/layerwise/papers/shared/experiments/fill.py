@@ -33,6 +33,15 @@ from layerwise.statistics.bootstrap import Draws
 
 Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
 Test = tuple[float, float, float]  # r, and the ends of its interval
+# Where Paper 2's first model has the documents on its layers.
+OF_FIRST_MODEL = {
+    "layers": files.LAYERS,
+    "category_bootstrap": files.BOOTSTRAP,
+    "bins": files.BINS,
+    "intervals": TYPED_INTERVALS,
+    "pairs": files.PAIRS,
+    "anisotropy": files.ANISOTROPY,
+}
 COLUMNS = {files.CONTRIBUTIONS: ("ua", "preference"), files.CLASSES: ("nll_a", "nll_b")}
 LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
 DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
@@ -136,7 +145,7 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
     """
     drawn, last = documents.of_layers(values, draws), values.n_layers
-    found: Documents = drawn.files
+    found: Documents = {OF_FIRST_MODEL[name]: document for name, document in drawn.files.items()}
     for name in ("mean_pooled", f"layer_{last}"):
         del found[files.LAYERS]["strategies"][name]["correlation"]
     found[TYPED_INTERVALS] = {

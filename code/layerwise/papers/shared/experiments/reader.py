@@ -1,4 +1,4 @@
-"""A reader's own model: its lowest-level numbers, in the files of Paper 2's first model."""
+"""A reader's own model: its lowest-level numbers, in files of its own that fill the roles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import DATASET, PROMPTS, Published
 from layerwise.measures.values import Values
 from layerwise.papers.shared.experiments import choices, documents
-from layerwise.papers.shared.names.models import OWN, READER, SLUG
+from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.names.result_files import (
-    BINS,
     CHOICES_FILE,
-    PAIRS,
-    SCALING,
-    TYPED_INTERVALS,
+    PROFILES_FILE,
     TYPED_LAYER,
     TYPED_MODELS,
-    UA_FILES,
+    own_file,
 )
+from layerwise.papers.shared.roles import roles_of_reader
 from layerwise.statistics.bootstrap import Draws
 
 INTERPRETATIONS = {  # of the models that notebook 003 lists
@@ -35,7 +34,7 @@ class Measured:
     """The numbers of one model, and what they were made of.
 
     Attributes:
-        numbers: the lowest level, in the places of the published files.
+        numbers: the lowest level, with the keys of the published files.
         absent: why a result file has no numbers.
         values: what the hidden states of the pairs gave, and `drawn` the intervals over them.
         index: of the hidden states: model, dtype, device, versions, lengths of the prompts.
@@ -61,18 +60,33 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
     name = {"model": values.model, "model_display": values.display}
     counts = np.bincount(values.category_of_pair).tolist()
     sizes = zip(values.categories, counts, strict=True)
+    under_choices = choices.document(values, draws)
     files: dict[str, dict[str, Any]] = {
         DATASET: {category: {"n_pairs": count} for category, count in sizes},
         PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
-        UA_FILES[SLUG]: _of_categories(values, draws, name, published),
-        SCALING: {"models": {OWN: {"n_layers": values.n_layers}}},
+        own_file("validation"): _of_categories(values, draws, name, published),
+        own_file("depth"): {"n_layers": values.n_layers},
         TYPED_LAYER: published.document(TYPED_LAYER),
-        CHOICES_FILE: {READER: {**name, **choices.document(values, draws)}},
+        CHOICES_FILE: {READER: {**name, **under_choices}},
     }
-    for file, document in drawn.files.items():
-        is_a_result = file != TYPED_INTERVALS  # that one is what a notebook typed
-        files[file] = {**name, **document, **_texts(file, values)} if is_a_result else document
+    if "profile" in under_choices:
+        share = under_choices["profile"]["last_before_norm"]
+        files[PROFILES_FILE] = {READER: {"last_share_before_norm": share}}
+    for result, document in drawn.files.items():
+        is_a_result = result != "intervals"
+        document = {**name, **document, **_texts(result, values)} if is_a_result else document
+        files[own_file(result)] = document
     return documents.Filled(files, drawn.by_category, drawn.by_bins)
+
+
+def tables(files: Mapping[str, Any]) -> Published:
+    """Return the tables of a reader's model, and the roles that its files fill.
+
+    Args:
+        files: those of `numbers`, and of gains and norms where they were measured.
+    """
+    to_the_end = "curves" in files[CHOICES_FILE][READER]
+    return tables_of_reader(files, roles_of_reader(files, to_the_end=to_the_end))
 
 
 def _of_categories(
@@ -94,11 +108,11 @@ def _of_categories(
     }
 
 
-def _texts(file: str, values: Values) -> dict[str, Any]:
-    """What the published file says beside its numbers."""
-    if file == BINS:
+def _texts(result: str, values: Values) -> dict[str, Any]:
+    """Return what the published file says beside its numbers."""
+    if result == "bins":
         return {"method": "Option A: Random Bins (same metric)"}
-    if file == PAIRS:
+    if result == "pairs":
         return {
             "method": "Option B: Pair-Level Analysis (EXPERIMENTAL)",
             "best_per_layer": [{"layer": layer} for layer in values.layers],

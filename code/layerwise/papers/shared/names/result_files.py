@@ -83,6 +83,13 @@ WORDS = "words of dataset.json"  # white-space words per statement of the neutra
 
 # Ours, among what was measured and never published.
 CHOICES_FILE = f"{BEYOND}choices"  # the central claims' statistics under each choice
+PROFILES_FILE = f"{BEYOND}aniso"  # of profiles, the last share before the final norm
+
+
+def own_file(result: str) -> str:
+    """Return where a reader's model has the numbers behind one of its result files."""
+    return f"own/{result}"
+
 
 # The tables of `published/`, and whose numbers stand there, in that order.
 TABLES: Mapping[str, tuple[str, ...]] = {

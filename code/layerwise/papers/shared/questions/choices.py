@@ -5,7 +5,7 @@ from typing import Any
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import BEYOND, NotMeasured, pointer
 from layerwise.engine.questions.question import PUBLISHED
-from layerwise.papers.shared.names.models import EXTRACTIONS, READER
+from layerwise.papers.shared.names.models import EXTRACTIONS
 from layerwise.papers.shared.names.result_files import CHOICES_FILE
 
 READINGS = {
@@ -95,8 +95,3 @@ def measured_entry(evidence: Evidence, file: str, *names: str) -> Any:
 
 def experiment_file(experiment: str) -> str:
     return f"{BEYOND}{experiment}"
-
-
-def is_of_reader(evidence: Evidence) -> bool:
-    """Whether the numbers are those of a reader's own model, in the first model's places."""
-    return CHOICES_FILE in evidence and READER in evidence[CHOICES_FILE]
