@@ -439,5 +439,5 @@ def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: P
     with opened(window, (made.out / "index.html").as_uri()) as page:
         assert page.run(UNFOLD) == page.run(DRAWN) == 2 * len(WRITTEN)
         ids = [f"p2.{n}.{revealed(text, keep=chr(10))}" for n, text in enumerate(WRITTEN)]
-        assert page.run(small)[::2] == ids
+        assert page.run(small)[: len(ids)] == ids  # what is central and differs comes first
         assert page.run("return document.querySelectorAll('script, iframe, object').length") == 2
