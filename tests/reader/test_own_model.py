@@ -243,8 +243,8 @@ def test_a_colour_says_one_word_whatever_other_choices_say(
 
 
 def test_random_weights_are_numbers_also_where_nothing_is_answered(analyzed: Result) -> None:
-    few = next(one for one in analyzed._page.answers if one.word == "too few")
-    drawn = {"word": "too few", "words": ["too few"] * 3, "same": 3, "drawn": [-0.2, 0.4, -0.3]}
+    few = next(one for one in analyzed._page.answers if one.word == "cannot be answered")
+    drawn = {"word": few.word, "words": [few.word] * 3, "same": 3, "drawn": [-0.2, 0.4, -0.3]}
     control = {"control": {"n": 3, "answers": {few.question.name: drawn}}}
     found = answers.describe(few, control)
     assert [

@@ -106,7 +106,7 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     shown = found.tables["categories"]._repr_html_()
     assert "<b>" not in shown
     assert "<td>&lt;b&gt;x&lt;/b&gt;</td>" in shown
-    parts = ("Random w", "<table>", "questions that the papers", "<td>too few</td>", "</table>",
+    parts = ("Random w", "<table>", "questions that the papers", "<td>cannot be answered</td>", "</table>",
              "There are 3 categories")  # fmt: skip
     places = [found._repr_html_().find(of) for of in parts]
     assert places == sorted(places)
@@ -503,7 +503,7 @@ def test_arrays_give_what_the_model_gives(analyzed: Result, given: dict[str, Any
     for name in set(found.documents) - {"sensitivity"}:
         assert numbers(found.documents)[name] == numbers(analyzed.documents)[name], name
     rows = {one["question"]: one for one in analyzed.answers.records}
-    assert len(found.answers) == 8
+    assert len(found.answers) == 10
     assert found.answers.records == [rows[str(one["question"])] for one in found.answers.records]
     by_layer = {n: torch.from_numpy(given["hidden_states"][n]) for n in (0, 4, 5)}
     again = layerwise.measure(**given | {"hidden_states": by_layer}, name=analyzed._page.display)
