@@ -13,15 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import huggingface_hub
-import tokenizers
 from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file
 from layerwise.models.checkpoint_config import declared, in_words
+
+if TYPE_CHECKING:
+    import tokenizers
 
 TOKENIZER_FILE = "tokenizer.json"
 TOKENIZERS = (TOKENIZER_FILE, "tokenizer.model", "vocab.json")  # one of them is there
@@ -148,8 +150,10 @@ def _origin(tokenizer: Any) -> Path | None:
 
 
 @functools.lru_cache(maxsize=1)
-def _read_tokenizer(file: Path, _changed: int) -> tokenizers.Tokenizer:
+def _read_tokenizer(file: Path, _changed: int) -> "tokenizers.Tokenizer":
     """Read a tokenizer.json as it is, but for padding and truncation; a large one takes seconds."""
+    import tokenizers  # the list of models is read without it
+
     reference = tokenizers.Tokenizer.from_file(str(file))
     reference.no_padding()
     reference.no_truncation()
