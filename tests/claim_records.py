@@ -1,9 +1,9 @@
 """Judged claims made up for tests, and the folders that a page is made of."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from layerwise.engine.published import HEADER, TYPED
@@ -122,8 +122,13 @@ def folders(
     *,
     random_weights: bool = False,
     headlines: Sequence[dict[str, Any]] = (),
+    drawn: Mapping[str, str] = MappingProxyType({}),
 ) -> SimpleNamespace:
-    """Everything a page needs below `base`, with the repository's templates, as its stage asks."""
+    """Everything a page needs below `base`, with the repository's templates, as its stage asks.
+
+    Arguments:
+        drawn: by central claim the figure that decides it.
+    """
     made = SimpleNamespace(
         **{name: base / name for name in ("statistics", "figures", "published", "out")},
         claims=base / "claims.json",
@@ -149,5 +154,7 @@ def folders(
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "questions.json", {"documents": {}})
     behind = {"inputs": {LAYERS: "a" * 64}, "statistics": hashes_of(made.statistics)}
-    write_json(made.claims, judged(records, source, headlines=list(headlines), **behind))
+    strip = [strip_row(one) | {"figure": drawn.get(one["id"], "")} for one in headlines]
+    document = judged(records, source, headlines=list(headlines), strip=strip, **behind)
+    write_json(made.claims, document)
     return made

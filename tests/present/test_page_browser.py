@@ -22,8 +22,11 @@ N = 2500
 VERDICT_CYCLE = ("agrees", "agrees", "follows", "differs", "needs weights")
 DRAWN = "return document.querySelectorAll('tr.claim').length"
 STATUS = "return document.querySelector('.status').textContent"
+NOTHING_FITS = "No claim fits. Take words out of the search, or clear the filters."
 IDS = "return [...document.querySelectorAll('tr.claim')].slice(0, 5).map(row => row.dataset.claim)"
 ROW = "tr.claim"
+CENTRAL = "p1.table_3.row.3"  # what a central claim rests on; it differs
+FIGURES = {"p1.folded": "layers", "p2.other": "pairs"}
 OPEN = """
 const panel = document.querySelector("dialog");
 return [panel.open, panel.querySelector("h2")?.textContent ?? null];
@@ -68,10 +71,20 @@ def made_up() -> list[dict[str, Any]]:
     return [*records, *printed, last]
 
 
-def central() -> dict[str, Any]:
-    """A central claim that rests on one of them."""
-    part = {"claim": "p1.table_3.row.3", "verdict": "differs"}
-    return headline("p1.folded", "does not follow", parts=[part])
+def central() -> list[dict[str, Any]]:
+    """Two central claims; the first rests on one of them."""
+    part = {"claim": CENTRAL, "verdict": "differs"}
+    return [
+        headline("p1.folded", "does not follow", parts=[part]),
+        headline("p2.other", short="r rises", says="r rises."),
+    ]
+
+
+def first_shown() -> list[dict[str, Any]]:
+    """The claims as the table opens: what is central and differs, what differs, the rest."""
+    rest = [entry for entry in made_up() if entry["verdict"] != "differs"]
+    differing = [entry for entry in made_up() if entry["verdict"] == "differs"]
+    return sorted(differing, key=lambda entry: entry["id"] != CENTRAL) + rest
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +94,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str
     for source in ("published", "measured"):
         base = tmp_path_factory.mktemp(source)
         random = source == "measured"
-        made = folders(base, root, made_up(), source, random_weights=random, headlines=[central()])
+        made = folders(
+            base,
+            root,
+            made_up(),
+            source,
+            random_weights=random,
+            headlines=central(),
+            drawn=FIGURES,
+        )
         stage.run(source, **vars(made))
         addresses[source] = (made.out / "index.html").as_uri()
     return addresses
@@ -123,14 +144,14 @@ def test_rows_are_drawn_as_needed(page: Browser) -> None:
     assert page.run(DRAWN) == 60  # who jumps past the table gets there
     page.run("document.getElementById('more').click()")
     assert page.run(DRAWN) == 120
-    assert page.run(FOCUSED) == made_up()[60]["id"]
+    assert page.run(FOCUSED) == first_shown()[60]["id"]
 
 
 @pytest.mark.parametrize(
     ("field", "value", "select"),
     [
         ("link", "paper=3&verdict=follows", lambda r: (r["paper"], r["verdict"]) == (3, "follows")),
-        ("link", "analysis=pairs", lambda r: r["provenance"]["statistic"].startswith("pairs")),
+        ("address", "analysis=pairs", lambda r: r["provenance"]["statistic"].startswith("pairs")),
         ("paper", "2", lambda r: r["paper"] == 2),
         ("place", "Paper 3, table 4", lambda r: r["where"] == "Paper 3, table 4"),
         ("verdict", "needs weights", lambda r: r["verdict"] == "needs weights"),
@@ -141,11 +162,15 @@ def test_rows_are_drawn_as_needed(page: Browser) -> None:
     ],
 )
 def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
-    if field == "link":  # of a count or a figure
+    if field == "link":  # of a count, in a fold
+        page.click("#claims > details > summary")
         page.click(f"a[href='#claims?{value}']")
+    elif field == "address":
+        page.run("location.hash = `#claims?${arguments[0]}`", value)
+        page.run_later(SETTLED)
     else:
         page.run(CHOOSE, field, value)
-    expected = [entry["id"] for entry in made_up() if select(entry)]
+    expected = [entry["id"] for entry in first_shown() if select(entry)]
     assert page.run(STATUS).split()[0] == str(len(expected))
     assert page.run(IDS) == expected[:5]
 
@@ -165,7 +190,7 @@ def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
 def test_search_finds_what_is_printed(page: Browser, query: str, found: set[str]) -> None:
     page.type("[name=words]", query)
     assert set(page.run(IDS)) == found
-    assert page.run(STATUS) == f"{len(found)} of {N} claims"
+    assert page.run(STATUS) == (f"{len(found)} of {N} claims" if found else NOTHING_FITS)
     page.click("button[type=reset]")
     assert page.run(STATUS) == f"{N} claims"
 
@@ -198,11 +223,16 @@ def test_sort_by_head_and_by_list(page: Browser) -> None:
     order = "return document.querySelector('th[data-key=published]').ariaSort"
     numbers = [entry for entry in made_up() if not isinstance(entry["published"], str)]
     rising = sorted(numbers, key=lambda entry: entry["published"])  # words come after numbers
-    for said, found in (("none", made_up()), ("ascending", rising), ("descending", made_up())):
+    orders = (("none", first_shown()), ("ascending", rising), ("descending", rising[::-1]))
+    for said, found in orders:
         assert page.run(order) == said
         assert page.run(IDS) == [entry["id"] for entry in found[:5]]
         page.click("th[data-key=published] button")
     assert page.run(order) == "none"
+    assert page.run(IDS) == [entry["id"] for entry in first_shown()[:5]]
+    page.run(CHOOSE, "order", "papers")
+    assert page.run(order) == "none"
+    assert page.run(IDS) == [entry["id"] for entry in made_up()[:5]]
     page.run(CHOOSE, "order", "verdict")
     assert page.run("return document.querySelector('th[data-key=verdict]').ariaSort") == "ascending"
     words = "return [...document.querySelectorAll('tr.claim .verdict')].map(e => e.textContent)"
@@ -224,20 +254,20 @@ def test_what_is_missing_sorts_last_both_ways(page: Browser) -> None:
 def test_a_claim_opens_alone_to_its_provenance(page: Browser) -> None:
     height = page.run(HEIGHT)
     page.click(f"{ROW} a")
-    assert page.run(OPEN) == [True, "quantity 0 of even kind"]
+    assert page.run(OPEN) == [True, "quantity 3 of odd kind"]
     about = page.run("return document.querySelector('dialog').innerText")
     for part in (
-        *(LAYERS, "/strategies/layer_8/p_value", "layers:m:/n/0", "/x/0\t0.5", "/x/1\t1.5"),
+        *(LAYERS, "/strategies/layer_8/p_value", "pairs:m:/n/3", "/x/3\t3.5", "/x/4\t4.5"),
         *("sha256 " + "a" * 64, "half a unit of the last printed digit, 0.0005"),
-        *("p1.table_0.row.0", "layerwise trace p1.table_0.row.0 --source published"),
+        *(CENTRAL, f"layerwise trace {CENTRAL} --source published", "a known cause", "r falls"),
     ):
         assert part in about
-    assert page.run("return location.hash") == "#p1.table_0.row.0"
+    assert page.run("return location.hash") == f"#{CENTRAL}"
     page.click("dialog .close")
     page.run_later(SETTLED)
     assert page.run(OPEN) == [False, None]
     assert page.run("return location.hash") == ""
-    assert page.run(FOCUSED) == "p1.table_0.row.0"
+    assert page.run(FOCUSED) == CENTRAL
     assert page.run(HEIGHT) == height
 
 
@@ -246,6 +276,9 @@ def test_keyboard_alone(page: Browser) -> None:
     skip = page.run("return document.activeElement.className")
     assert skip == "skip"
     page.press("Enter")
+    page.press("Tab")
+    fold = "return document.activeElement.matches('#claims > details > summary')"
+    assert page.run(fold)  # of the verdicts; the search is next
     page.press("Tab")
     searched = "return [document.activeElement.name, document.activeElement.value]"
     assert page.run(searched) == ["words", ""]
@@ -298,7 +331,7 @@ def test_a_link_opens_one_claim_and_draws_no_row(
 def test_link_followed_again_opens_again(page: Browser) -> None:
     page.click("#headlines .behind summary")
     for _ in range(2):
-        page.click("#headlines a[href='#p1.table_3.row.3']")
+        page.click(f"#headlines a[href='#{CENTRAL}']")
         page.run_later(SETTLED)
         assert page.run(OPEN) == [True, "quantity 3 of odd kind"]
         page.press("Escape")
@@ -316,7 +349,7 @@ def test_a_link_into_a_fold_opens_it(page: Browser) -> None:
 
 def test_the_claims_of_central_claims_are_found_by_that(page: Browser) -> None:
     page.type("[name=words]", "central claim r falls")
-    assert page.run(IDS) == ["p1.table_3.row.3"]
+    assert page.run(IDS) == [CENTRAL]
 
 
 def test_link_to_an_odd_or_unknown_claim(page: Browser, pages: dict[str, str]) -> None:
@@ -364,13 +397,18 @@ def test_letters_of_printed_figures_have_seven_points(page: Browser) -> None:
     """Those of 8 points are drawn for the text width of the paper."""
     page.size(round(190 / 25.4 * 96), 900)  # letter or A4 without its margins
     page.devtools("Emulation.setEmulatedMedia", media="print")
-    widths = page.run(
-        "return [...document.querySelectorAll('figure svg')]"
-        ".map((drawn) => drawn.getBoundingClientRect().width)"
+    drawn, beside = (
+        page.run(
+            "return [...document.querySelectorAll(`figure ${arguments[0]}`)]"
+            ".map((part) => part.getBoundingClientRect().width)",
+            part,
+        )
+        for part in ("svg", ":has(svg) + figcaption")
     )
     page.devtools("Emulation.setEmulatedMedia", media="")
-    assert len(widths) > 1
-    assert min(widths) / 96 >= WIDTH * 7 / 8
+    assert len(drawn) == len(beside) == len(FIGURES)
+    assert min(drawn) / 96 >= WIDTH * 7 / 8
+    assert min(beside) / 96 >= 1.5  # inches: the captions have room for their words
 
 
 def test_colours_follow_the_reader(page: Browser) -> None:
