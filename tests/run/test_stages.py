@@ -293,10 +293,10 @@ def test_colour_is_for_who_wants_it(capsys, monkeypatch, results, variable, colo
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv(variable, "1")
-    assert main(["headlines", "--paper", "2", "--results", str(results)]) == 0
+    assert main(["headlines", "--paper", "3", "--results", str(results)]) == 0
     said = capsys.readouterr().out
-    assert ("\x1b[31mDOES NOT FOLLOW\x1b[0m" in said) == coloured
-    assert "DOES NOT FOLLOW" in said
+    assert ("\x1b[31mdoes not hold\x1b[0m" in said) == coloured
+    assert "does not hold" in said
 
 
 def test_headlines_begin_with_how_they_fare(capsys, results):
@@ -304,9 +304,8 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
     for paper in (None, 1, 2, 3):
         graded = [one for one in read if paper in (None, one["paper"])]
         ask = ["headlines", "--results", str(results), *(["--paper", str(paper)] if paper else [])]
-        assert main(ask) == 0
+        assert main([*ask, "-v"]) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert max(map(len, lines)) <= 100
         text = " ".join(" ".join(lines).split())
         assert text.startswith(f"{answer(graded)} Paper ")
         assert [one["says"] for one in graded if one["says"] not in text] == []
