@@ -142,7 +142,7 @@ def anchor(heading: str) -> str:
 
 def table(lines: list[Line], page: str) -> str:
     """Rows of the strip as a table, each with a link to its reasons on a page."""
-    rows = ["| Paper | claim | | what decides |", "|---|---|---|---|"]
+    rows = ["| Paper | claim | mark | what decides |", "|---|---|---|---|"]
     for line in lines:
         link = f"[{line.claim}]({page}#{anchor(line.claim)})"
         rows.append(f"| {line.paper} | {link} | {line.symbol} {line.mark} | {line.decides} |")

@@ -46,7 +46,7 @@ def test_models_have_the_names_that_readers_know(root, results, misnamed):
     texts = [
         text for one in told for name in (*PROSE, "readings") for text in strings(one.get(name))
     ]
-    assert len(texts) > 8_000
+    assert len(texts) > 3_000
     assert [text for text in texts if misnamed(text)] == []
 
 
