@@ -304,6 +304,9 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
     for paper in (None, 1, 2, 3):
         graded = [one for one in read if paper in (None, one["paper"])]
         ask = ["headlines", "--results", str(results), *(["--paper", str(paper)] if paper else [])]
+        assert main(ask) == 0
+        rows = re.findall(r"^(?:holds|in part|does not hold|open) ", capsys.readouterr().out, re.M)
+        assert len(rows) == len(graded)
         assert main([*ask, "-v"]) == 0
         lines = capsys.readouterr().out.splitlines()
         text = " ".join(" ".join(lines).split())
