@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Required
 
 from layerwise.engine.conditions import Sentence, fill_sentences
-from layerwise.engine.published import pointer
+from layerwise.engine.published import answers_by_model, pointer
 from layerwise.engine.sentences import (
     Entry,
     Record,
@@ -50,6 +50,7 @@ GRADES = {
 # The words of an answer (`engine.questions`), and the choice that the papers made.
 YES, NO, OPEN, TOO_FEW, NEVER = "yes", "no", "undecided", "too few", "cannot be answered"
 Word: Any = Literal[YES, NO, OPEN, TOO_FEW, NEVER]
+OPPOSITE = {YES: NO, NO: YES}
 PUBLISHED = "published"
 ALONE = "yes_alone_under"  # what conditions may ask of a headline's questions, beside their words
 WIDER = 1.05  # times an interval's width, from which it is worth a word
@@ -378,8 +379,8 @@ def _words_by_choice(
 
     A choice is `choice/part` where parts are left out.
     """
-    models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
-    turned = {} if ask.get("answer", YES) == YES else {YES: NO, NO: YES}
+    models = answers_by_model(documents, ask["question"])
+    turned = {} if ask.get("answer", YES) == YES else OPPOSITE
     words: dict[str, dict[str, str]] = {}
     for model, choices in models.items():
         words[model] = {}
@@ -418,7 +419,7 @@ def power_sentence(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, An
     for ask in asks:
         if answers(ask, documents).get(PUBLISHED) == YES:
             continue
-        models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
+        models = answers_by_model(documents, ask["question"])
         for model in ask.get("of", models):
             cell = models.get(model, {}).get(PUBLISHED)
             power = statistic_value(
@@ -447,7 +448,7 @@ def too_small(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -
     """A sentence for every question whose units could not answer it, with the number that could."""
     sentences = {}
     for ask in asks:
-        models = documents.get("questions", {}).get(ask["question"], {}).get("models", {})
+        models = answers_by_model(documents, ask["question"])
         for model in ask.get("of", models):
             cell = models.get(model, {}).get(PUBLISHED)
             if cell is not None and cell["word"] == NEVER:

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Required
 
 from layerwise.engine.conditions import Sentence, fill_sentences
-from layerwise.engine.headlines import GRADES, NO, PUBLISHED, YES, Headline, Word
+from layerwise.engine.headlines import GRADES, OPPOSITE, PUBLISHED, YES, Headline, Word
+from layerwise.engine.published import answers_by_model
 from layerwise.engine.sentences import Entry, Record, name_entry_in_errors, read_entries, values_of
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads the rows
     from layerwise.engine.questions.question import Question
-
-OPPOSITE = {YES: NO, NO: YES}
 
 
 class Shown(Strict, total=False):
@@ -148,9 +147,7 @@ def strip_rows(
         with name_entry_in_errors("row", entry, "strip"):
             values = values_of(entry, known, documents)
             points = [
-                point
-                for shown in entry["shows"]
-                for point in _points(shown, documents.get("questions", {}), questions)
+                point for shown in entry["shows"] for point in _points(shown, documents, questions)
             ]
             rows.append(
                 Row(
@@ -177,7 +174,7 @@ def _points(
     name = shown["question"]
     if name not in questions:
         raise LayerwiseError(f"there is no question {name!r}")
-    answers = documents.get(name, {}).get("models", {})
+    answers = answers_by_model(documents, name)
     choice = shown.get("choice", PUBLISHED)
     of_models = {
         model: answers[model][choice]

@@ -1,16 +1,13 @@
 """Totals: how many claims were compared, and how they fare."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
 from layerwise.engine.headlines import NOT, STANDS
-from layerwise.engine.verdicts import (
-    AS_RANDOM,
-    count_verdicts,
-)
+from layerwise.engine.verdicts import AS_RANDOM, count_verdicts
 
 Record = Mapping[str, Any]
 
@@ -47,16 +44,6 @@ def _totals(verdicts: Counter[str]) -> Totals:
     return Totals(n, agree + differ, agree, differ, contradicted, copies)
 
 
-def count_by(records: Iterable[Record], key: Callable[[Record], str | None]) -> Counter[str | None]:
-    """Count the claims of each group."""
-    return Counter(map(key, records))
-
-
-def graded(headlines: Iterable[Record]) -> Counter[str]:
-    """Count the central claims of each grade."""
-    return Counter(headline["grade"] for headline in headlines)
-
-
 def in_short(records: Sequence[Record], headlines: Iterable[Record]) -> dict[str, int]:
     """Return the few counts of the papers' claims that DVC's tables of metrics have room for.
 
@@ -64,7 +51,7 @@ def in_short(records: Sequence[Record], headlines: Iterable[Record]) -> dict[str
     each of both, and of two with one name it loses both.
     """
     papers = totals(records).get("paper", Totals(0, 0, 0, 0, 0, 0))
-    grades = graded(headlines)
+    grades = Counter(headline["grade"] for headline in headlines)
     return {
         "claims of the papers": papers.n,
         "agree": papers.agree,
@@ -76,7 +63,7 @@ def in_short(records: Sequence[Record], headlines: Iterable[Record]) -> dict[str
 
 
 def tally_sentence(records: Iterable[Record]) -> str:
-    """Say the totals as README, report and page do: the papers', then what stands beside them."""
+    """Say the totals: the papers', then those of what stands beside them."""
     counts = totals(records)
     sentences = []
     if papers := counts.pop("paper", None):

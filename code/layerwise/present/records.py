@@ -1,12 +1,13 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layerwise.engine.findings import relative_difference
 from layerwise.engine.headlines import GRADES
 from layerwise.engine.sentences import NOTHING
-from layerwise.engine.tally import count_by, tally_sentence
+from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, label_model
 from layerwise.present.strip import FAILS, HOLDS, IN_PART, MARKS, OPEN
@@ -81,7 +82,7 @@ def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
 
 def _fare(headlines: Sequence[Mapping[str, Any]]) -> str:
     """Return how many have each mark, in words."""
-    counts = count_by(headlines, lambda headline: MARKS[headline["grade"]])
+    counts = Counter(MARKS[headline["grade"]] for headline in headlines)
     parts = [f"{counts[mark]} {_VERBS[mark][counts[mark] > 1]}" for mark in _VERBS if counts[mark]]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 

@@ -148,6 +148,11 @@ def difference_estimate(
     return Estimate(value, bounds[beyond - 1], bounds[-beyond], n, unit)
 
 
+def two_sided_quantile(level: float = LEVEL) -> float:
+    """Return the standard errors from a normal mean to either end of its interval at a level."""
+    return float(scipy.stats.norm.isf((1 - level) / 2))
+
+
 def correlation_estimate(
     r: float, n: int, unit: str, level: float = LEVEL, where: str = ""
 ) -> Estimate:
@@ -159,7 +164,7 @@ def correlation_estimate(
         return without_interval(r, n, unit, where)
     if n < FEW:
         return Estimate(r, *exact_correlation_ends(r, n, level), n, unit, where=where)
-    quantile = float(scipy.stats.norm.isf((1 - level) / 2))
+    quantile = two_sided_quantile(level)
     z, half = curves.fishers_z(r), quantile / math.sqrt(n - 3)
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
 
@@ -218,8 +223,7 @@ def ends_at_level(estimate: Estimate, level: float) -> tuple[float, float]:
     """
     if not estimate.has_interval:
         return estimate.low, estimate.high
-    tails = ((1 - wanted) / 2 for wanted in (level, LEVEL))
-    ours, usual = (float(scipy.stats.norm.isf(tail)) for tail in tails)
+    ours, usual = two_sided_quantile(level), two_sided_quantile()
     z = curves.fishers_z(estimate.value)
 
     def moved(end: float) -> float:
@@ -262,7 +266,7 @@ def spearman_estimate(
         return replace(without_interval(r, n, unit), p=permutation_p(*ranks))
     if abs(r) >= 1:
         return without_interval(r, n, unit)
-    quantile = float(scipy.stats.norm.isf((1 - LEVEL) / 2))
+    quantile = two_sided_quantile()
     z, half = curves.fishers_z(r), quantile * math.sqrt((1 + r**2 / 2) / (n - 3))
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit)
 

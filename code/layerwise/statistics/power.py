@@ -10,7 +10,13 @@ import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.statistics.curves import fishers_z
-from layerwise.statistics.estimates import FISHERS_POINTS, LEVEL, ONE_SIDED, Estimate
+from layerwise.statistics.estimates import (
+    FISHERS_POINTS,
+    LEVEL,
+    ONE_SIDED,
+    Estimate,
+    two_sided_quantile,
+)
 
 POWER = 0.8
 MOST = 60  # units per group up to which two shares are tried
@@ -42,7 +48,7 @@ def standard_error(estimate: Estimate) -> float | None:
     if not estimate.has_interval or max(abs(estimate.low), abs(estimate.high)) >= 1:
         return 1 / math.sqrt(estimate.n - 3)
     wide = fishers_z(estimate.high) - fishers_z(estimate.low)
-    return wide / 2 / float(scipy.stats.norm.isf((1 - LEVEL) / 2))
+    return wide / 2 / two_sided_quantile()
 
 
 def times_fishers(estimate: Estimate) -> float | None:
@@ -66,8 +72,7 @@ def smallest_shift(estimate: Estimate) -> float | None:
     """Return the distance at which an interval leaves out a bound; None without an interval."""
     if not estimate.has_interval:
         return None
-    quantile = float(scipy.stats.norm.isf((1 - LEVEL) / 2))
-    return (estimate.high - estimate.low) / 2 * shift() / quantile
+    return (estimate.high - estimate.low) / 2 * shift() / two_sided_quantile()
 
 
 def shift_of_two_tests() -> float:

@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from layerwise.engine.published import answers_by_model
 from layerwise.engine.questions.question import PUBLISHED, YES
 from layerwise.engine.questions.table import count_words
 from layerwise.papers.shared.names.curves import METRIC
@@ -106,7 +107,7 @@ def layer_curves(numbers: Numbers) -> Figure:
 
 def _of_the_four(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:
     """The answers on the late mean of the models that are drawn; the table has others too."""
-    asked = numbers.statistics.get("questions", {}).get("late", {}).get("models", {})
+    asked = answers_by_model(numbers.statistics, "late")
     return {"models": {name: of for name, of in asked.items() if name in names}}
 
 

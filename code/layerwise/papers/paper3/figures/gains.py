@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.published import OVER_MODELS
+from layerwise.engine.published import OVER_MODELS, answers_by_model
 from layerwise.engine.questions.question import PUBLISHED
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS, depth_bound
 from layerwise.present.figures import style
@@ -47,7 +47,7 @@ def depth_gain(numbers: Numbers) -> Figure:
 
 def _law(numbers: Numbers, question: str) -> str:
     """The correlation of depth and gain with its interval, in words."""
-    asked = numbers.statistics.get("questions", {}).get(question, {}).get("models", {})
+    asked = answers_by_model(numbers.statistics, question)
     answer = asked.get(OVER_MODELS, {}).get(PUBLISHED)
     if answer is None:
         return "no correlation of depth and gain is known"
@@ -117,7 +117,7 @@ def lab_heritage(numbers: Numbers) -> Figure:
 
 def _of_fisher(numbers: Numbers) -> str:
     """The range of p as the models are counted whose intervals include one."""
-    asked = numbers.statistics.get("questions", {}).get("heritage", {}).get("models", {})
+    asked = answers_by_model(numbers.statistics, "heritage")
     answer = asked.get(OVER_MODELS, {}).get(PUBLISHED)
     if answer is None or answer["low"] is None:
         return ""

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from layerwise.engine.published import OVER_MODELS
+from layerwise.engine.published import OVER_MODELS, answers_by_model
 from layerwise.engine.questions.question import PUBLISHED
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -19,14 +19,13 @@ def spectral_norms(numbers: Numbers) -> Figure:
     the gain over the prompts (Student's). Dashed: a gain of one, which parts damping from
     expanding models.
     """
-    asked = numbers.statistics.get("questions", {})
     ratios, gains = (
         {name: answers.get(PUBLISHED, {}) for name, answers in models.items()}
-        for models in (asked.get(name, {}).get("models", {}) for name in (RATIO, GAIN))
+        for models in (answers_by_model(numbers.statistics, name) for name in (RATIO, GAIN))
     )
     both = {name: {"x": ratio, "y": gains.get(name)} for name, ratio in ratios.items()}
     points = numbers.having("ratio and gain", both, "x/value", "y/value")
-    answer = asked.get(LAW, {}).get("models", {}).get(OVER_MODELS, {}).get(PUBLISHED)
+    answer = answers_by_model(numbers.statistics, LAW).get(OVER_MODELS, {}).get(PUBLISHED)
     title = f"Ratio and gain of {len(points)} models"
     if answer is not None and answer["low"] is not None:
         r, low, high = (style.signed(answer[end], 2) for end in ("value", "low", "high"))
@@ -92,7 +91,7 @@ def critical_layer(numbers: Numbers) -> Figure:
 
 def _difference(numbers: Numbers) -> str:
     """The interval of the difference of the two errors over the models."""
-    asked = numbers.statistics.get("questions", {}).get("lstar", {}).get("models", {})
+    asked = answers_by_model(numbers.statistics, "lstar")
     answer = asked.get(OVER_MODELS, {}).get(PUBLISHED)
     if answer is None or answer["low"] is None:
         return ""
