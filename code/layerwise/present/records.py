@@ -1,6 +1,5 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -82,8 +81,9 @@ def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
 
 def _fare(headlines: Sequence[Mapping[str, Any]]) -> str:
     """Return how many have each mark, in words."""
-    counts = Counter(MARKS[headline["grade"]] for headline in headlines)
-    parts = [f"{counts[mark]} {_VERBS[mark][counts[mark] > 1]}" for mark in _VERBS if counts[mark]]
+    marks = [MARKS[headline["grade"]] for headline in headlines]
+    counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
+    parts = [f"{n} {_VERBS[mark][n > 1]}" for mark, n in counts.items()]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
