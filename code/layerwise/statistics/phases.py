@@ -38,14 +38,6 @@ def thirds_of_depth(layers: Sequence[int], n_layers: int) -> Partition:
     }
 
 
-def phase_of(layer: int, partition: Partition) -> str:
-    """The phase that a sampled layer belongs to."""
-    for phase, layers in partition.items():
-        if layer in layers:
-            return phase
-    raise LayerwiseError(f"layer {layer} is in no phase of {partition}; sample it first")
-
-
 def span(layers: Sequence[int]) -> str:
     """First and last layer of a phase: [0, 4, 8] -> "0-8"."""
     return f"{layers[0]}-{layers[-1]}"

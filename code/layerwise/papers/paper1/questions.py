@@ -13,7 +13,7 @@ from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
 from layerwise.papers.paper1.rules.calibration import BAND, BOUND, PASS_BELOW
-from layerwise.papers.paper1.rules.output_correlation import ua as ua_of_rerun
+from layerwise.papers.paper1.rules.output_correlation import rerun_asymmetry as ua_of_rerun
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.questions.choices import measured_choices
 from layerwise.papers.shared.questions.states import STATES
@@ -56,70 +56,70 @@ class Categories:
         return {name: asymmetry(self.file[name]) for name in names}
 
 
-def paper_1_models(e: Evidence) -> dict[str, Categories]:
-    """The four models of Paper 1, or the reader's."""
-    return {model: Categories(model, file) for model, file in e.role("asymmetries").items()}
+def paper_1_models(evidence: Evidence) -> dict[str, Categories]:
+    """Return the four models of Paper 1, or the reader's."""
+    return {model: Categories(model, file) for model, file in evidence.role("asymmetries").items()}
 
 
-def of_ua(values: Mapping[str, float], where: str = "") -> Estimate:
-    """Mean UA over categories; of one category without an interval."""
+def mean_asymmetry(values: Mapping[str, float], where: str = "") -> Estimate:
+    """Return the mean UA over categories; a single category has no interval."""
     return mean_estimate(list(values.values()), "categories", where=where)
 
 
-def effect(values: Mapping[str, float], where: str = "") -> Estimate:
-    """Cohen's d of UA over categories."""
+def effect_size(values: Mapping[str, float], where: str = "") -> Estimate:
+    """Return Cohen's d of UA over categories."""
     return effect_size_estimate(np.array(list(values.values())), "categories", where=where)
 
 
-OfCategories = Callable[[Mapping[str, float]], Estimate]
+CategoriesEstimate = Callable[[Mapping[str, float]], Estimate]
 
 
-def without_each(m: Categories, of: OfCategories) -> dict[str, Function]:
-    """The same estimate without each neutral category in turn; each reads its own."""
-    names = m.neutral_names()
+def without_each_category(model: Categories, estimate: CategoriesEstimate) -> dict[str, Function]:
+    """Return a rule per neutral category: the estimate without it."""
+    names = model.neutral_names()
     if len(names) < 3:
         raise NotMeasured(f"{len(names)} categories leave too few when one goes")
 
     def without(left_out: str) -> Estimate:
-        return of(m.asymmetries([name for name in names if name != left_out]))
+        return estimate(model.asymmetries([name for name in names if name != left_out]))
 
     return {name: partial(without, name) for name in names}
 
 
-def second_run(m: Categories) -> dict[str, float]:
-    """UA by neutral category in the supplement's run; a reader has none."""
-    return rerun_of(m, m.neutral_names())
+def neutral_rerun(model: Categories) -> dict[str, float]:
+    """Return UA by neutral category in the supplement's run; a reader has none."""
+    return rerun_asymmetries(model, model.neutral_names())
 
 
 def mean_under(choice: str) -> Function:
-    """Mean UA of the neutral categories in another reading of the states."""
+    """Return the rule for the mean neutral UA in another reading of the states."""
 
-    def rule(m: Categories) -> Estimate:
-        test = measured_choices(m.evidence, m.name).calibration
+    def rule(model: Categories) -> Estimate:
+        test = measured_choices(model.evidence, model.name).calibration
         if choice not in test:
             raise NotMeasured(f"the reading {choice} is the same in every category")
-        n = n_categories(m.file) - 1
+        n = n_categories(model.file) - 1
         return mean_estimate_from_moments(test[choice].mean, test[choice].spread, n, "categories")
 
     return rule
 
 
-def near_zero(values: Mapping[str, float]) -> Estimate:
-    """Mean UA over categories, with the ends by which it can be shown to be near zero."""
-    return with_narrow_mean(of_ua(values))
+def mean_near_zero(values: Mapping[str, float]) -> Estimate:
+    """Return the mean UA over categories with the narrow interval of an equivalence test."""
+    return with_narrow_mean(mean_asymmetry(values))
 
 
-def near_zero_under(choice: str) -> Function:
-    """The same in another reading of the states."""
+def mean_near_zero_under(choice: str) -> Function:
+    """Return the rule for that mean in another reading of the states."""
     rule = mean_under(choice)
-    return lambda m: with_narrow_mean(rule(m))
+    return lambda model: with_narrow_mean(rule(model))
 
 
 # --- neutral statements ---------------------------------------------------------------------------
 
 # Categories whose effect size, if it is zero, could be shown to lie within the bound: the narrow
 # interval of d = 0 has the half width 1.645 / sqrt(n - 1).
-FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_BELOW) ** 2) + 1
+FEWEST_FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_BELOW) ** 2) + 1
 
 
 NEUTRAL = (
@@ -131,9 +131,9 @@ NEUTRAL = (
         "categories",
         paper_1_models,
         {
-            PUBLISHED: lambda m: near_zero(m.neutral()),
-            "rerun": lambda m: near_zero(second_run(m)),
-            **{choice: near_zero_under(choice) for choice in STATES},
+            PUBLISHED: lambda model: mean_near_zero(model.neutral()),
+            "rerun": lambda model: mean_near_zero(neutral_rerun(model)),
+            **{choice: mean_near_zero_under(choice) for choice in STATES},
         },
         Range(-BAND, BAND),
         OF_MEAN,
@@ -146,8 +146,8 @@ NEUTRAL = (
         "categories",
         paper_1_models,
         {
-            PUBLISHED: lambda m: of_ua(m.neutral()),
-            "rerun": lambda m: of_ua(second_run(m)),
+            PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
+            "rerun": lambda model: mean_asymmetry(neutral_rerun(model)),
             **{choice: mean_under(choice) for choice in STATES},
         },
         Range(above=0.0),
@@ -161,29 +161,29 @@ NEUTRAL = (
         "categories",
         paper_1_models,
         {
-            PUBLISHED: lambda m: effect(m.neutral()),
-            "category_out": lambda m: without_each(m, effect),
-            "rerun": lambda m: effect(second_run(m)),
+            PUBLISHED: lambda model: effect_size(model.neutral()),
+            "category_out": lambda model: without_each_category(model, effect_size),
+            "rerun": lambda model: effect_size(neutral_rerun(model)),
         },
         Range(-PASS_BELOW, PASS_BELOW),
-        fewest=FOR_EFFECT,
+        fewest=FEWEST_FOR_EFFECT,
     ),
 )
 
 
-def of_one_category(name: str) -> Function:
-    """UA of a category, of which no interval was published."""
+def category_rule(name: str) -> Function:
+    """Return the rule for the UA of one category, which has no interval."""
 
-    def rule(m: Categories) -> Estimate:
-        if name not in categories(m.file):
+    def rule(model: Categories) -> Estimate:
+        if name not in categories(model.file):
             raise NotMeasured(f"there is no category {name}")
-        return of_ua(m.asymmetries([name]))
+        return mean_asymmetry(model.asymmetries([name]))
 
     return rule
 
 
 def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
-    """|UA| of the scientific facts, less the largest of the other categories."""
+    """Return |UA| of the scientific facts less the largest |UA| of the other categories."""
     if FACTS not in asymmetries:
         raise NotMeasured(f"there is no category {FACTS}")
     sizes = {name: abs(ua) for name, ua in asymmetries.items()}
@@ -192,10 +192,15 @@ def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
     return without_interval(facts - sizes[largest], 1, "categories", f"next: {largest}")
 
 
-def rerun_of(m: Categories, names: Iterable[str]) -> dict[str, float]:
-    if m.name not in m.evidence.role("reruns"):
+def rerun_asymmetries(model: Categories, names: Iterable[str]) -> dict[str, float]:
+    """Return UA by category in the supplement's run.
+
+    Raises:
+        NotMeasured: for a model without a second run.
+    """
+    if model.name not in model.evidence.role("reruns"):
         raise NotMeasured("a second run was not measured")
-    return {name: ua_of_rerun(m.file, m.name, name) for name in names}
+    return {name: ua_of_rerun(model.file, model.name, name) for name in names}
 
 
 SINGLE = (
@@ -207,8 +212,8 @@ SINGLE = (
         "categories",
         paper_1_models,
         {
-            PUBLISHED: of_one_category(NUMERIC),
-            "rerun": lambda m: of_ua(rerun_of(m, [NUMERIC])),
+            PUBLISHED: category_rule(NUMERIC),
+            "rerun": lambda model: mean_asymmetry(rerun_asymmetries(model, [NUMERIC])),
         },
         Range(below=-BOUND),
     ),
@@ -220,8 +225,10 @@ SINGLE = (
         "categories",
         paper_1_models,
         {
-            PUBLISHED: lambda m: facts_over_others(m.asymmetries(categories(m.file))),
-            "rerun": lambda m: facts_over_others(rerun_of(m, categories(m.file))),
+            PUBLISHED: lambda model: facts_over_others(model.asymmetries(categories(model.file))),
+            "rerun": lambda model: facts_over_others(
+                rerun_asymmetries(model, categories(model.file))
+            ),
         },
         Range(above=0.0),
     ),
@@ -233,8 +240,8 @@ SINGLE = (
         "categories",
         paper_1_models,
         {
-            PUBLISHED: of_one_category(BUSINESS),
-            "rerun": lambda m: of_ua(rerun_of(m, [BUSINESS])),
+            PUBLISHED: category_rule(BUSINESS),
+            "rerun": lambda model: mean_asymmetry(rerun_asymmetries(model, [BUSINESS])),
         },
         Range(above=0.0),
     ),

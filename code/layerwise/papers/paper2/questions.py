@@ -10,7 +10,7 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
-from layerwise.papers.paper2.rules.bins import n_bins
+from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
 from layerwise.papers.paper2.rules.pair_curves import CURVES, OWN_CURVE, PairCurve
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.papers.shared.names.models import READER
@@ -50,42 +50,45 @@ class Curve:
 
     @property
     def n(self) -> int:
+        """Return the number of pairs behind every r."""
         return self.pairs.n_pairs
 
     def choices(self) -> Entry:
-        """What was measured under the choices."""
+        """Return what was measured of the model under the choices."""
         return measured_choices(_evidence(self.pairs.source), self.name)
 
     def under(self, choice: str) -> Entry:
-        """The curve as measured under a choice."""
-        found = self.choices()
-        if "curves" not in found:
+        """Return the curve as measured under a choice."""
+        measured = self.choices()
+        if "curves" not in measured:
             raise NotMeasured("a curve needs three sampled layers with the last among them")
-        return found.curves[choice]
+        return measured.curves[choice]
 
 
 def _evidence(source: Entry | Evidence) -> Evidence:
     return source if isinstance(source, Evidence) else source.evidence
 
 
-def curves_of(e: Evidence) -> dict[str, Curve]:
-    """Of every model and condition of Paper 2, or of the reader's model."""
+def curves_by_model(evidence: Evidence) -> dict[str, Curve]:
+    """Return the curve of every model and condition of Paper 2, or of the reader's model."""
     places = {**CURVES, READER: OWN_CURVE}
-    return {model: Curve(model, places[model].of(e)) for model in e.role("curves")}
+    return {model: Curve(model, places[model].of(evidence)) for model in evidence.role("curves")}
 
 
 def mean_over(curve: Curve, layers: list[int]) -> Estimate:
-    """Mean r of layers; its ends are the means of theirs, no nearer than the mean's own."""
+    """Return the mean r of layers; its ends are the means of theirs, no nearer than its own."""
     if not layers:
         raise NotMeasured("no sampled layer lies there")
     r, intervals = curve.pairs.r(layers), curve.pairs.ends(layers)
-    low, high = (float(np.mean([one[side] for one in intervals.values()])) for side in (0, 1))
+    low, high = (
+        float(np.mean([interval[side] for interval in intervals.values()])) for side in (0, 1)
+    )
     where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
     return Estimate(phases.phase_mean(r, layers), low, high, curve.n, "pairs", where=where)
 
 
 def mean_by_category(curve: Curve, phase: str) -> Estimate:
-    """The same with intervals in which whole categories are drawn."""
+    """Return the mean r of a phase with intervals in which whole categories are drawn."""
     layers = curve.pairs.phase(phase)
     tests = [curve.choices().pairs_by_category[layer][METRIC] for layer in layers]
     r, low, high = (
@@ -95,58 +98,59 @@ def mean_by_category(curve: Curve, phase: str) -> Estimate:
     return Estimate(r, low, high, n, "categories", where=f"layers {phases.span(layers)}")
 
 
-def fall(curve: Curve) -> Estimate:
-    """Late minus early mean r; ends as if both were wrong the same way, so never too near."""
+def fall_of_r(curve: Curve) -> Estimate:
+    """Return late minus early mean r; ends as if both means were wrong in opposite ways."""
     early, late = (mean_over(curve, curve.pairs.phase(name)) for name in ("early", "late"))
     low, high = late.low - early.high, late.high - early.low
     return Estimate(late.value - early.value, low, high, curve.n, "pairs")
 
 
-def measured_fall(choice: str, unit: str = "pairs") -> Function:
-    """The same under a choice, from resamples of all layers at once."""
+def fall_rule(choice: str, unit: str = "pairs") -> Function:
+    """Return the rule for late minus early mean r under a choice, all layers resampled at once."""
 
     def rule(curve: Curve) -> Estimate:
-        found = curve.under(choice)
-        r, parts = by_layer(found.r), phases.thirds_of_list(list(by_layer(found.r)))
+        measured = curve.under(choice)
+        r, parts = by_layer(measured.r), phases.thirds_of_list(list(by_layer(measured.r)))
         early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
         n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
-        return Estimate(late - early, *ends(found.fall), n, unit)
+        return Estimate(late - early, *ends(measured.fall), n, unit)
 
     return rule
 
 
 def extreme_layer(curve: Curve, layers: list[int], lowest: bool = True) -> Estimate:
-    """r of the layer where it is lowest (or highest)."""
+    """Return r of the layer where it is lowest (or highest)."""
     r = curve.pairs.r(layers)
     layer = (min if lowest else max)(r, key=r.__getitem__)
     return at_layer(curve, layer)
 
 
 def at_layer(curve: Curve, layer: int) -> Estimate:
+    """Return r at a layer with its interval."""
     (interval,) = curve.pairs.ends([layer]).values()
     r = curve.pairs.r([layer])[layer]
     return Estimate(r, *interval, curve.n, "pairs", where=f"layer {layer}")
 
 
-def at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
-    """The same layer with its interval at the level of a whole family of tests."""
+def extreme_at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
+    """Return r of that layer with its interval at the level of a whole family of tests."""
     return widened_r(extreme_layer(curve, layers, lowest), n_tests)
 
 
 def n_tests_of_pairs(curve: Curve) -> int:
-    """Layers times measures, of a file that tests several."""
+    """Return the number of tests, layers times measures, of a file with several measures."""
     pairs = curve.pairs
     if pairs.metric is None:
         raise NotMeasured("the file has one measure")
     return sum(len(measures) for measures in pairs.source.of(pairs.file)[pairs.group].values())
 
 
-def measured_lowest(choice: str, unit: str = "pairs") -> Function:
-    """The late layer where r is lowest, under a choice."""
+def lowest_rule(choice: str, unit: str = "pairs") -> Function:
+    """Return the rule for r of the lowest late layer under a choice."""
 
     def rule(curve: Curve) -> Estimate:
-        found = curve.under(choice)
-        r, late = by_layer(found.r), by_layer(found.late)
+        measured = curve.under(choice)
+        r, late = by_layer(measured.r), by_layer(measured.late)
         layer = min(late, key=r.__getitem__)
         n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
         return Estimate(r[layer], *ends(late[layer]), n, unit, where=f"layer {layer}")
@@ -154,14 +158,14 @@ def measured_lowest(choice: str, unit: str = "pairs") -> Function:
     return rule
 
 
-def narrow_lowest(choice: str, unit: str = "pairs") -> Function:
-    """The same with the ends by which it can be shown to be near zero."""
-    rule = measured_lowest(choice, unit)
+def narrow_lowest_rule(choice: str, unit: str = "pairs") -> Function:
+    """Return that rule with the narrow interval of an equivalence test."""
+    rule = lowest_rule(choice, unit)
     return lambda curve: with_narrow_r(rule(curve))
 
 
 def late_layers_but_last(curve: Curve) -> list[int]:
-    """Late layers in front of the final norm."""
+    """Return the late layers before the final norm."""
     layers = [layer for layer in curve.pairs.phase("late") if layer != curve.pairs.layers[-1]]
     if not layers:
         raise NotMeasured("the last layer is the only late one")
@@ -169,7 +173,7 @@ def late_layers_but_last(curve: Curve) -> list[int]:
 
 
 def phase_question(name: str, says: str, within: Range, end: str) -> Question:
-    """Is the mean r of a phase on one side of zero?"""
+    """Return the question whether the mean r of a phase lies on one side of zero."""
     first = f"{end}_layer"
     layer = 0 if end == "first" else -1
     return Question(
@@ -178,12 +182,12 @@ def phase_question(name: str, says: str, within: Range, end: str) -> Question:
         says,
         f"mean r of the {name} third",
         "pairs",
-        curves_of,
+        curves_by_model,
         {
-            PUBLISHED: lambda c: mean_over(c, c.pairs.phase(name)),
-            first: lambda c: at_layer(c, c.pairs.layers[layer]),
-            "by_depth": lambda c: mean_over(c, c.pairs.phase_by_depth(name)),
-            "clusters": lambda c: mean_by_category(c, name),
+            PUBLISHED: lambda curve: mean_over(curve, curve.pairs.phase(name)),
+            first: lambda curve: at_layer(curve, curve.pairs.layers[layer]),
+            "by_depth": lambda curve: mean_over(curve, curve.pairs.phase_by_depth(name)),
+            "clusters": lambda curve: mean_by_category(curve, name),
         },
         within,
         OF_R,
@@ -209,13 +213,13 @@ CURVE_QUESTIONS = (
         "From early to late layers r falls.",
         "late minus early mean r",
         "pairs",
-        curves_of,
+        curves_by_model,
         {
-            PUBLISHED: fall,
-            "paired": measured_fall("published"),
-            "before_norm": measured_fall("before_norm"),
-            "all_tokens": measured_fall("all_tokens"),
-            "clusters": measured_fall("clusters", "categories"),
+            PUBLISHED: fall_of_r,
+            "paired": fall_rule("published"),
+            "before_norm": fall_rule("before_norm"),
+            "all_tokens": fall_rule("all_tokens"),
+            "clusters": fall_rule("clusters", "categories"),
         },
         Range(below=0.0),
     ),
@@ -225,16 +229,20 @@ CURVE_QUESTIONS = (
         "Some late layer has a negative r.",
         "r of the lowest late layer",
         "pairs",
-        curves_of,
+        curves_by_model,
         {
-            PUBLISHED: lambda c: extreme_layer(c, c.pairs.phase("late")),
-            "phase_mean": lambda c: mean_over(c, c.pairs.phase("late")),
-            "without_last": lambda c: extreme_layer(c, late_layers_but_last(c)),
-            "layers_at_once": lambda c: at_once(c, c.pairs.phase("late"), len(c.pairs.layers)),
-            "tests_at_once": lambda c: at_once(c, c.pairs.phase("late"), n_tests_of_pairs(c)),
-            "before_norm": measured_lowest("before_norm"),
-            "all_tokens": measured_lowest("all_tokens"),
-            "clusters": measured_lowest("clusters", "categories"),
+            PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.phase("late")),
+            "phase_mean": lambda curve: mean_over(curve, curve.pairs.phase("late")),
+            "without_last": lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
+            "layers_at_once": lambda curve: extreme_at_once(
+                curve, curve.pairs.phase("late"), len(curve.pairs.layers)
+            ),
+            "tests_at_once": lambda curve: extreme_at_once(
+                curve, curve.pairs.phase("late"), n_tests_of_pairs(curve)
+            ),
+            "before_norm": lowest_rule("before_norm"),
+            "all_tokens": lowest_rule("all_tokens"),
+            "clusters": lowest_rule("clusters", "categories"),
         },
         Range(below=0.0),
         OF_R,
@@ -246,14 +254,16 @@ CURVE_QUESTIONS = (
         "inversion.",
         "r of the lowest late layer",
         "pairs",
-        curves_of,
+        curves_by_model,
         {
-            PUBLISHED: lambda c: with_narrow_r(extreme_layer(c, c.pairs.phase("late"))),
-            "phase_mean": lambda c: with_narrow_r(mean_over(c, c.pairs.phase("late"))),
-            "without_last": lambda c: with_narrow_r(extreme_layer(c, late_layers_but_last(c))),
-            "before_norm": narrow_lowest("before_norm"),
-            "all_tokens": narrow_lowest("all_tokens"),
-            "clusters": narrow_lowest("clusters", "categories"),
+            PUBLISHED: lambda curve: with_narrow_r(extreme_layer(curve, curve.pairs.phase("late"))),
+            "phase_mean": lambda curve: with_narrow_r(mean_over(curve, curve.pairs.phase("late"))),
+            "without_last": lambda curve: with_narrow_r(
+                extreme_layer(curve, late_layers_but_last(curve))
+            ),
+            "before_norm": narrow_lowest_rule("before_norm"),
+            "all_tokens": narrow_lowest_rule("all_tokens"),
+            "clusters": narrow_lowest_rule("clusters", "categories"),
         },
         Range(-WEAKEST_INVERSION, WEAKEST_INVERSION),
         OF_R,
@@ -264,11 +274,11 @@ CURVE_QUESTIONS = (
         "r is negative in every layer.",
         "r of the highest layer",
         "pairs",
-        curves_of,
+        curves_by_model,
         {
-            PUBLISHED: lambda c: extreme_layer(c, c.pairs.layers, lowest=False),
-            "layers_at_once": lambda c: at_once(
-                c, c.pairs.layers, len(c.pairs.layers), lowest=False
+            PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.layers, lowest=False),
+            "layers_at_once": lambda curve: extreme_at_once(
+                curve, curve.pairs.layers, len(curve.pairs.layers), lowest=False
             ),
         },
         Range(below=0.0),
@@ -279,8 +289,7 @@ CURVE_QUESTIONS = (
 
 # --- where r changes its sign ---------------------------------------------------------------------
 
-# The layers between which the abstract has r turn negative. Of Apertus it names one: the layer
-# sampled before it was the last that is positive.
+# The layers between which r turns negative, in the abstract. For Apertus it names the second one.
 PRINTED_TRANSITIONS = {"pythia-6p9b": (28, 32), "llama-3p1-8b": (4, 8), "apertus-8b": (8, 12)}
 
 
@@ -293,15 +302,17 @@ class Transition:
     after: int
 
     def up_to(self) -> list[int]:
+        """Return the sampled layers up to the transition."""
         return [layer for layer in self.curve.pairs.layers if layer <= self.before]
 
     def on(self) -> list[int]:
+        """Return the sampled layers from the transition on."""
         return [layer for layer in self.curve.pairs.layers if layer >= self.after]
 
 
-def transitions(e: Evidence) -> dict[str, Transition]:
-    """Of the papers' curves; nobody has printed a reader's."""
-    by_model = curves_of(e)
+def printed_transitions(evidence: Evidence) -> dict[str, Transition]:
+    """Return the printed transitions of the papers' curves; a reader's model has none."""
+    by_model = curves_by_model(evidence)
     return {
         slug: Transition(by_model[slug], *layers)
         for slug, layers in PRINTED_TRANSITIONS.items()
@@ -309,18 +320,20 @@ def transitions(e: Evidence) -> dict[str, Transition]:
     }
 
 
-TRANSITIONS = (
+TRANSITION_QUESTIONS = (
     Question(
         "positive_before",
         2,
         "Up to the printed transition r is positive.",
         "r of the last layer before it",
         "pairs",
-        transitions,
+        printed_transitions,
         {
-            PUBLISHED: lambda t: at_layer(t.curve, t.before),
-            "every_layer": lambda t: extreme_layer(t.curve, t.up_to()),
-            "layers_at_once": lambda t: at_once(t.curve, [t.before], len(t.curve.pairs.layers)),
+            PUBLISHED: lambda transition: at_layer(transition.curve, transition.before),
+            "every_layer": lambda transition: extreme_layer(transition.curve, transition.up_to()),
+            "layers_at_once": lambda transition: extreme_at_once(
+                transition.curve, [transition.before], len(transition.curve.pairs.layers)
+            ),
         },
         Range(above=0.0),
         OF_R,
@@ -331,11 +344,15 @@ TRANSITIONS = (
         "From the printed transition on r is negative.",
         "r of the first layer from there on",
         "pairs",
-        transitions,
+        printed_transitions,
         {
-            PUBLISHED: lambda t: at_layer(t.curve, t.after),
-            "every_layer": lambda t: extreme_layer(t.curve, t.on(), lowest=False),
-            "layers_at_once": lambda t: at_once(t.curve, [t.after], len(t.curve.pairs.layers)),
+            PUBLISHED: lambda transition: at_layer(transition.curve, transition.after),
+            "every_layer": lambda transition: extreme_layer(
+                transition.curve, transition.on(), lowest=False
+            ),
+            "layers_at_once": lambda transition: extreme_at_once(
+                transition.curve, [transition.after], len(transition.curve.pairs.layers)
+            ),
         },
         Range(below=0.0),
         OF_R,
@@ -356,9 +373,9 @@ class Extremum:
     layer: int
 
 
-def extrema(e: Evidence) -> dict[str, Extremum]:
-    """Of the papers' curves; nobody has printed a reader's."""
-    by_model = curves_of(e)
+def printed_extrema(evidence: Evidence) -> dict[str, Extremum]:
+    """Return the printed extrema of the papers' curves; a reader's model has none."""
+    by_model = curves_by_model(evidence)
     return {
         slug: Extremum(by_model[slug], layer)
         for slug, layer in PRINTED_EXTREMUM.items()
@@ -366,21 +383,22 @@ def extrema(e: Evidence) -> dict[str, Extremum]:
     }
 
 
-def below_last(extremum: Extremum) -> Estimate:
-    """r of the layer less r of the last one; ends as if both were wrong in opposite ways."""
+def difference_to_last(extremum: Extremum) -> Estimate:
+    """Return r of the layer less r of the last; ends as if both were wrong in opposite ways."""
     curve = extremum.curve
-    there, last = (at_layer(curve, at) for at in (extremum.layer, curve.pairs.layers[-1]))
-    where = f"{there.where} less {last.where}"
-    low, high = there.low - last.high, there.high - last.low
-    return Estimate(there.value - last.value, low, high, curve.n, "pairs", where=where)
+    at_extremum = at_layer(curve, extremum.layer)
+    last = at_layer(curve, curve.pairs.layers[-1])
+    where = f"{at_extremum.where} less {last.where}"
+    low, high = at_extremum.low - last.high, at_extremum.high - last.low
+    return Estimate(at_extremum.value - last.value, low, high, curve.n, "pairs", where=where)
 
 
-def measured_below_last(choice: str) -> Function:
-    """The same under a choice."""
+def below_last_rule(choice: str) -> Function:
+    """Return the rule for r of the printed layer less r of the last, under a choice."""
 
     def rule(extremum: Extremum) -> Estimate:
-        found = extremum.curve.under(choice)
-        r, late = by_layer(found.r), by_layer(found.late)
+        measured = extremum.curve.under(choice)
+        r, late = by_layer(measured.r), by_layer(measured.late)
         (low, high), (low_last, high_last) = ends(late[extremum.layer]), ends(late[max(late)])
         value = r[extremum.layer] - r[max(late)]
         return Estimate(value, low - high_last, high - low_last, extremum.curve.n, "pairs")
@@ -388,18 +406,18 @@ def measured_below_last(choice: str) -> Function:
     return rule
 
 
-EXTREMUM = (
+EXTREMUM_QUESTIONS = (
     Question(
         "below_last",
         2,
         "At the printed layer r is lower than at the last.",
         "r of that layer less r of the last",
         "pairs",
-        extrema,
+        printed_extrema,
         {
-            PUBLISHED: below_last,
-            "before_norm": measured_below_last("before_norm"),
-            "all_tokens": measured_below_last("all_tokens"),
+            PUBLISHED: difference_to_last,
+            "before_norm": below_last_rule("before_norm"),
+            "all_tokens": below_last_rule("all_tokens"),
         },
         Range(below=0.0),
     ),
@@ -433,112 +451,118 @@ class LastLayer:
         return n_categories(self.tests)
 
     def names(self) -> list[str]:
-        """The categories."""
+        """Return the categories.
+
+        Raises:
+            NotMeasured: where no file has their points.
+        """
         if self.points is None:
             raise NotMeasured("asymmetry and preference by category were not published")
         return categories(self.points)
 
     def series(self, names: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-        """UA and preference of these categories."""
-        found = [self.points[name] for name in names] if self.points is not None else []
-        return np.array([asymmetry(of) for of in found]), np.array(
-            [of.output_preference for of in found]
-        )
+        """Return UA and preference of these categories."""
+        entries = [self.points[name] for name in names] if self.points is not None else []
+        preferences = [entry.output_preference for entry in entries]
+        return np.array([asymmetry(entry) for entry in entries]), np.array(preferences)
 
 
-def last_layers(e: Evidence) -> dict[str, LastLayer]:
-    """The Pythia sizes of Paper 2, by slug, or the reader's model.
+def last_layers_by_model(evidence: Evidence) -> dict[str, LastLayer]:
+    """Return the Pythia sizes of Paper 2, by slug, or the reader's model.
 
     A reader's layers may be sampled without the last one, so its r is read from the points.
     """
-    points, last = e.role("preferences"), papers_sizes(e)
-    for model, file in e.role("category_bootstrap").items():
+    points, last = evidence.role("preferences"), sizes_in_print(evidence)
+    for model, file in evidence.role("category_bootstrap").items():
         if model not in last:
             r = partial(r_over_categories, points[model])
             last[model] = LastLayer(model, r, file.layer_results, points[model])
     return last
 
 
-def last_r(m: Entry) -> float:
-    """r of the last sampled layer."""
-    return float(list(by_layer(m.layer_results).values())[-1].correlation)
+def last_r(model: Entry) -> float:
+    """Return r of the last sampled layer."""
+    return float(list(by_layer(model.layer_results).values())[-1].correlation)
 
 
-def over_categories(m: LastLayer, n_tests: int = 1) -> Estimate:
-    return correlation_estimate(m.r(), m.n, "categories", family_level(n_tests))
+def r_at_last_layer(model: LastLayer, n_tests: int = 1) -> Estimate:
+    """Return r over the categories, at the level of a family of tests."""
+    return correlation_estimate(model.r(), model.n, "categories", family_level(n_tests))
 
 
-def without_a_category(m: LastLayer) -> dict[str, Function]:
-    """r of the other categories, without each in turn."""
-    names = m.names()
+def without_each_category(model: LastLayer) -> dict[str, Function]:
+    """Return a rule per category: r over the others."""
+    names = model.names()
     if len(names) <= MIN_POINTS:
         raise NotMeasured(f"{len(names)} categories leave too few when one goes")
 
     def without(left_out: str) -> Estimate:
-        x, y = m.series([name for name in names if name != left_out])
+        x, y = model.series([name for name in names if name != left_out])
         return pearson_estimate(x, y, "categories")
 
     return {name: partial(without, name) for name in names}
 
 
-def by_rank(m: LastLayer) -> Estimate:
-    return spearman_estimate(*m.series(m.names()), "categories")
+def rank_correlation(model: LastLayer) -> Estimate:
+    """Return Spearman's r over the categories."""
+    return spearman_estimate(*model.series(model.names()), "categories")
 
 
-def drawn_tests(m: LastLayer, role: str, group: str) -> dict[int, Entry]:
-    """The tests by layer in a file that was drawn for one model, ascending.
+def drawn_tests(model: LastLayer, role: str, group: str) -> dict[int, Entry]:
+    """Return the tests by layer of a file that was made for one model, ascending.
 
     Raises:
         NotMeasured: for any other model.
     """
-    files = m.evidence.role(role)
-    if m.name not in files:
+    files = model.evidence.role(role)
+    if model.name not in files:
         raise NotMeasured("it was drawn for one model")
-    return by_layer(files[m.name][group])
+    return by_layer(files[model.name][group])
 
 
-def last_test(m: LastLayer, role: str, group: str) -> Entry:
-    """The last layer's test in a file on one model's layers."""
-    return list(drawn_tests(m, role, group).values())[-1]
+def last_test(model: LastLayer, role: str, group: str) -> Entry:
+    """Return the last layer's test in a file on one model's layers."""
+    return list(drawn_tests(model, role, group).values())[-1]
 
 
-def last_resampled(m: LastLayer) -> Estimate:
-    """With the notebook's bootstrap interval; the resamples of few points need a p as well."""
-    test = last_test(m, "category_bootstrap", "layer_results")
-    p = float(pearson_p(test.r, m.n))
-    return Estimate(test.r, *ends(test), m.n, "categories", p)
+def bootstrapped_r(model: LastLayer) -> Estimate:
+    """Return r with the notebook's bootstrap interval; resamples of few points need a p as well."""
+    test = last_test(model, "category_bootstrap", "layer_results")
+    p = float(pearson_p(test.r, model.n))
+    return Estimate(test.r, *ends(test), model.n, "categories", p)
 
 
-def over_bins(m: LastLayer) -> Estimate:
-    test = last_test(m, "bins", "bootstrap_results")
-    n = n_bins(test)
-    p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
-    return Estimate(test.r, *ends(test), n, "bins", p)
+def bins_estimate(test: Entry, where: str = "") -> Estimate:
+    """Return r of a test over the bins; the resamples of few bins need a p as well."""
+    return Estimate(test.r, *ends(test), n_bins(test), "bins", p_over_bins(test), where)
 
 
-def categories_under(choice: str) -> Function:
-    """r in another reading of the last layer's states."""
+def r_over_bins(model: LastLayer) -> Estimate:
+    """Return r over the bins at the last layer."""
+    return bins_estimate(last_test(model, "bins", "bootstrap_results"))
 
-    def rule(m: LastLayer) -> Estimate:
-        tests = measured_choices(m.evidence, m.name).categories
+
+def categories_rule(choice: str) -> Function:
+    """Return the rule for r over the categories in another reading of the last layer's states."""
+
+    def rule(model: LastLayer) -> Estimate:
+        tests = measured_choices(model.evidence, model.name).categories
         if choice not in tests:
             raise NotMeasured(f"the reading {choice} is the same in every category")
-        return correlation_estimate(tests[choice].r, m.n, "categories")
+        return correlation_estimate(tests[choice].r, model.n, "categories")
 
     return rule
 
 
-def over_mid_bins(model: LastLayer) -> Estimate:
-    """The lower of r over the bins at the two layers that the notebook calls the middle."""
+def r_over_mid_bins(model: LastLayer) -> Estimate:
+    """Return the lower r over the bins at the two layers that the notebook calls the middle."""
     tests = drawn_tests(model, "bins", "bootstrap_results")
-    layer = min(curves.MID_LAYERS, key=lambda at: tests[at].r)
-    test, n = tests[layer], n_bins(tests[layer])
-    p = float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
-    return Estimate(test.r, *ends(test), n, "bins", p, f"layer {layer}")
+    layer = min(curves.MID_LAYERS, key=lambda layer: tests[layer].r)
+    return bins_estimate(tests[layer], f"layer {layer}")
 
 
-def over_mid_categories(model: LastLayer) -> Estimate:
-    """The higher of r over the categories at these two layers."""
+def r_over_mid_categories(model: LastLayer) -> Estimate:
+    """Return the higher r over the categories at these two layers."""
     tests = by_layer(model.tests)
     r = {layer: r_of_test(tests[layer]) for layer in curves.MID_LAYERS}
     layer = max(r, key=r.__getitem__)
@@ -546,14 +570,14 @@ def over_mid_categories(model: LastLayer) -> Estimate:
 
 
 def r_of_test(test: Entry) -> float:
-    """r of a layer, which two files call by two names."""
+    """Return r of a layer, which two files call by two names."""
     return float(test.r if "r" in test else test.correlation)
 
 
-def papers_sizes(e: Evidence) -> dict[str, LastLayer]:
+def sizes_in_print(evidence: Evidence) -> dict[str, LastLayer]:
     """The Pythia sizes, by slug; the notebook's middle layers say nothing of a reader's model."""
-    points, sizes = e.role("preferences"), {}
-    for models in e.role("sizes").values():
+    points, sizes = evidence.role("preferences"), {}
+    for models in evidence.role("sizes").values():
         for name, model in models.items():
             slug = name.lower().replace(".", "p")
             r = partial(last_r, model)
@@ -561,13 +585,13 @@ def papers_sizes(e: Evidence) -> dict[str, LastLayer]:
     return sizes
 
 
-def scaled(e: Evidence) -> dict[str, Entry]:
+def size_families(evidence: Evidence) -> dict[str, Entry]:
     """The Pythia sizes of Paper 2 together; a reader's single model has none."""
-    return e.role("sizes")
+    return evidence.role("sizes")
 
 
 def spread_of_peaks(models: Entry) -> Estimate:
-    """Population deviation of the depth of the largest r, percent, with its chi-square interval."""
+    """Return the population SD of the depths of the largest r, percent, with its interval."""
     depths = []
     for model in models.values():
         r = {layer: r_of_test(test) for layer, test in by_layer(model.layer_results).items()}
@@ -577,15 +601,15 @@ def spread_of_peaks(models: Entry) -> Estimate:
 
 STABLE = 10.0  # percent of depth, the bound of notebook 002
 
-OVER_CATEGORIES = (
+CATEGORY_QUESTIONS = (
     Question(
         "mid_bins",
         2,
         "Over random bins asymmetry and preference correlate positively at the middle layers.",
         "r over the bins",
         "bins",
-        papers_sizes,
-        {PUBLISHED: over_mid_bins},
+        sizes_in_print,
+        {PUBLISHED: r_over_mid_bins},
         Range(above=0.0),
     ),
     Question(
@@ -594,8 +618,8 @@ OVER_CATEGORIES = (
         "Over the categories asymmetry and preference correlate positively at some middle layer.",
         "r over the categories",
         "categories",
-        papers_sizes,
-        {PUBLISHED: over_mid_categories},
+        sizes_in_print,
+        {PUBLISHED: r_over_mid_categories},
         Range(above=0.0),
         OF_R,
     ),
@@ -605,7 +629,7 @@ OVER_CATEGORIES = (
         "The depth of the largest r over the categories differs between the sizes.",
         "deviation of that depth, percent",
         "models",
-        scaled,
+        size_families,
         {PUBLISHED: spread_of_peaks},
         Range(above=STABLE),
     ),
@@ -615,15 +639,15 @@ OVER_CATEGORIES = (
         "Over the categories asymmetry and preference correlate negatively at the last layer.",
         "r over the categories",
         "categories",
-        last_layers,
+        last_layers_by_model,
         {
-            PUBLISHED: over_categories,
-            "bootstrap": last_resampled,
-            "category_out": without_a_category,
-            "spearman": by_rank,
-            "layers_at_once": lambda m: over_categories(m, len(m.tests)),
-            "random_bins": over_bins,
-            **{choice: categories_under(choice) for choice in STATES},
+            PUBLISHED: r_at_last_layer,
+            "bootstrap": bootstrapped_r,
+            "category_out": without_each_category,
+            "spearman": rank_correlation,
+            "layers_at_once": lambda model: r_at_last_layer(model, len(model.tests)),
+            "random_bins": r_over_bins,
+            **{choice: categories_rule(choice) for choice in STATES},
         },
         Range(below=0.0),
         OF_R,
@@ -631,4 +655,4 @@ OVER_CATEGORIES = (
 )
 
 
-QUESTIONS = (*CURVE_QUESTIONS, *TRANSITIONS, *EXTREMUM, *OVER_CATEGORIES)
+QUESTIONS = (*CURVE_QUESTIONS, *TRANSITION_QUESTIONS, *EXTREMUM_QUESTIONS, *CATEGORY_QUESTIONS)

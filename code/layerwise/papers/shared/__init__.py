@@ -1,3 +1,5 @@
-"""What several papers need: `names`, `rules`, `questions`, `experiments`; `roles`, in which rules
-ask for numbers; and `terms`, the bounds and words that both rules and figures use.
+"""The parts that several papers share.
+
+`names`, `rules`, `questions`, `experiments`; `roles`, in which rules ask for numbers; and `terms`,
+the bounds and words that both rules and figures use.
 """

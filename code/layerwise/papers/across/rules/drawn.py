@@ -113,7 +113,7 @@ def over_models(several: Mapping[str, Results]) -> dict[str, Any]:
     curves = {name: of["layers"] for name, of in several.items() if "layers" in of}
     if curves:
         table = {"": Document(SCALING, {"": scaling.DRAWN}, places={}, shows=False)}
-        found["scaling"] = derive(table, scaling.together(curves)).documents[""]
+        found["scaling"] = derive(table, scaling.evidence_of_readers(curves)).documents[""]
     return found
 
 

@@ -13,7 +13,7 @@ from layerwise.engine.published import pointer
 from layerwise.papers.across.questions import rows
 from layerwise.papers.shared.names import models
 from layerwise.papers.shared.names.result_files import CHOICES_FILE
-from layerwise.papers.shared.rules.categories import OVER_PAIRS, n_categories, p_over_categories
+from layerwise.papers.shared.rules.categories import PAIR_TESTS, n_categories, p_over_categories
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
@@ -81,6 +81,6 @@ OF_MODEL: Rules = {
 SHOWN = ("pairs_by_category", "model", "model_display")
 READER = Document(
     f"{CHOICES_FILE}#{pointer(models.READER)}",
-    {"": OF_MODEL, "pairs_by_category/*/*": OVER_PAIRS},
+    {"": OF_MODEL, "pairs_by_category/*/*": PAIR_TESTS},
     places={pointer(part): (CHOICES_FILE, pointer(models.READER, part)) for part in SHOWN},
 )

@@ -47,19 +47,22 @@ RUN = re.compile(r"_(\d{4})(\d{2})(\d{2})_")  # when a model's result file was m
 # --- one model ------------------------------------------------------------------------------------
 
 
-def asymmetries(f: Entry, group: str = "neutral_only") -> Float[np.ndarray, " category"]:
+def asymmetries(results: Entry, group: str = "neutral_only") -> Float[np.ndarray, " category"]:
     """UA of a group's categories, in the order of the streams."""
-    return np.array([asymmetry(f[name]) for name in categories(f) if name != GROUPS[group]])
+    return np.array(
+        [asymmetry(results[name]) for name in categories(results) if name != GROUPS[group]]
+    )
 
 
-def interval(f: Entry, group: str = "neutral_only") -> Ends:
-    """Interval of a group's mean UA; every one starts the stream anew."""
-    draws = f.draws
-    return mean_interval(asymmetries(f, group), draws.n_resamples, draws.level, draws.seed)
+def interval(results: Entry, group: str = "neutral_only") -> Ends:
+    """Return the bootstrap interval of a group's mean UA; each interval starts the stream anew."""
+    draws = results.draws
+    return mean_interval(asymmetries(results, group), draws.n_resamples, draws.level, draws.seed)
 
 
-def neutral_d(f: Entry) -> float:
-    return cohens_d(asymmetries(f))
+def neutral_d(results: Entry) -> float:
+    """Return Cohen's d of UA over the neutral categories."""
+    return cohens_d(asymmetries(results))
 
 
 def paper_status(ends: Ends, d: float) -> str:
@@ -77,86 +80,91 @@ def code_status(ends: Ends, d: float) -> str:
     return "NEUTRAL" if abs(d) < 0.2 else "MARGINAL"
 
 
-def zero_in_words(f: Entry) -> str:
-    """Whether the interval of the neutral mean includes zero."""
-    return f"CI {'includes' if includes_zero(interval(f)) else 'excludes'} zero"
+def zero_in_words(results: Entry) -> str:
+    """Say whether the interval of the neutral mean includes zero."""
+    return f"CI {'includes' if includes_zero(interval(results)) else 'excludes'} zero"
 
 
-def of_group(group: str) -> Rules:
-    """What Paper 1's script saves over a group of categories, and the textbook's d."""
-    found: Rules = {
+def group_rules(group: str) -> Rules:
+    """Return the rules of what Paper 1's script saves over a group of categories."""
+    rules: Rules = {
         "mean_asymmetry": Rule(
-            lambda f: np.mean(asymmetries(f, group)), "mean UA over the categories"
+            lambda results: np.mean(asymmetries(results, group)), "mean UA over the categories"
         ),
         "std_asymmetry": Rule(
-            lambda f: np.std(asymmetries(f, group)), "population SD of UA over the categories"
+            lambda results: np.std(asymmetries(results, group)),
+            "population SD of UA over the categories",
         ),
         "bootstrap_95ci": Rule(
-            lambda f: list(interval(f, group)), "bootstrap interval of the mean UA"
+            lambda results: list(interval(results, group)), "bootstrap interval of the mean UA"
         ),
         "cohens_d": Rule(
-            lambda f: cohens_d(asymmetries(f, group)),
+            lambda results: cohens_d(asymmetries(results, group)),
             "Cohen's d of UA over the categories, population SD",
         ),
-        "sample_d": Rule(
-            lambda f: sample_d(asymmetries(f, group)),
-            "Cohen's d of UA over the categories, sample SD",
-        ),
     }
-    return {f"_global_stats/{group}/{name}": rule for name, rule in found.items()}
+    return {f"_global_stats/{group}/{name}": rule for name, rule in rules.items()}
 
 
-OF_MODEL: Rules = {
+MODEL_RULES: Rules = {
     "_global_stats/total_pairs": total_pairs,
-    **of_group("all_categories"),
-    **of_group("neutral_only"),
+    **group_rules("all_categories"),
+    **group_rules("neutral_only"),
+    "_global_stats/neutral_only/sample_d": Rule(
+        lambda results: sample_d(asymmetries(results)),
+        "Cohen's d of UA over the categories, sample SD",
+    ),
     "_verdicts/zero": zero_in_words,
     "_verdicts/status_paper": Rule(
-        lambda f: paper_status(interval(f), neutral_d(f)),
+        lambda results: paper_status(interval(results), neutral_d(results)),
         "the paper's word: Pass where the interval includes zero and |d| < 0.3",
     ),
     "_verdicts/status_code": Rule(
-        lambda f: code_status(interval(f), neutral_d(f)),
+        lambda results: code_status(interval(results), neutral_d(results)),
         "the script's word, by the interval and |d| < 0.2",
     ),
     "_verdicts/status_readme": Rule(
-        lambda f: code_status(interval(f), neutral_d(f)).capitalize(),
+        lambda results: code_status(interval(results), neutral_d(results)).capitalize(),
         "the script's word, as the README writes it",
     ),
 }
-OF_CATEGORY: Rules = {
-    "n_pairs": Rule(lambda m: n_pairs(m, m.called), "the statement pairs of the category"),
+CATEGORY_RULES: Rules = {
+    "n_pairs": Rule(
+        lambda category: n_pairs(category, category.called), "the statement pairs of the category"
+    ),
     "asymmetry": asymmetry,
 }
 
 # --- across the models ----------------------------------------------------------------------------
 
 ByModel = Mapping[str, float]
-OTHERS = {left_out: [one for one in MODELS if one != left_out] for left_out in MODELS}
+OTHERS = {left_out: [model for model in MODELS if model != left_out] for left_out in MODELS}
 
 
 def statement_on(
     category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
 ) -> Function:
-    """A statement about the UA of a category in these models."""
-    return lambda e: words({model: asymmetry(e[MODELS[model]][category]) for model in models})
+    """Return the rule of a statement about the UA of a category in these models."""
+    return lambda evidence: words(
+        {model: asymmetry(evidence[MODELS[model]][category]) for model in models}
+    )
 
 
-def over_measured(category: str, words: Callable[[ByModel], Any]) -> Function:
-    """A statement about the UA of a category in those of the models that were measured."""
+def statement_on_measured(category: str, words: Callable[[ByModel], Any]) -> Function:
+    """Return the rule of a statement about the UA of a category in the measured models."""
 
-    def of_measured(e: Evidence) -> Any:
-        files = {model: e[file] for model, file in MODELS.items()}
-        there = measured_among(files, lambda f: asymmetry(f[category]))
-        return words({model: asymmetry(f[category]) for model, f in there.items()})
+    def rule(evidence: Evidence) -> Any:
+        files = {model: evidence[file] for model, file in MODELS.items()}
+        measured = measured_among(files, lambda results: asymmetry(results[category]))
+        return words({model: asymmetry(results[category]) for model, results in measured.items()})
 
-    return of_measured
+    return rule
 
 
-def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Function:
-    """A statement about |UA| of Apertus over that of each other model."""
+def statement_on_ratios(category: str, words: Callable[[list[float]], Any]) -> Function:
+    """Return the rule of a statement about |UA| of Apertus over that of each other model."""
 
-    def of_ratios(ua: ByModel) -> Any:
+    def on_asymmetries(ua: ByModel) -> Any:
         if zero := [model for model in OTHERS["apertus"] if ua[model] == 0]:
             raise LayerwiseError(
                 f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
@@ -164,164 +172,176 @@ def over_the_others(category: str, words: Callable[[list[float]], Any]) -> Funct
             )
         return words([abs(ua["apertus"]) / abs(ua[model]) for model in OTHERS["apertus"]])
 
-    return statement_on(category, of_ratios)
+    return statement_on(category, on_asymmetries)
 
 
-def times(*factors: float) -> str:
-    """Factors as the paper prints them, rounded to whole numbers: 3× or, of several, 5-10×."""
+def factors_as_printed(*factors: float) -> str:
+    """Return factors as the paper prints them, in whole numbers: 3× or, for several, 5-10×."""
     rounded = [f"{factor:.0f}" for factor in sorted(factors)]
     return f"{rounded[0]}×" if len(factors) == 1 else f"{rounded[0]}-{rounded[-1]}×"
 
 
-def inside_zone(ua: ByModel, band: float = BAND) -> list[str]:
+def models_in_zone(ua: ByModel, band: float = BAND) -> list[str]:
     """The models whose |UA| is below the band, in order."""
     return [model for model, value in ua.items() if abs(value) < band]
 
 
-def below(name: str, values: Iterable[float], bound: float) -> str:
-    """Whether every value is below a bound."""
+def compare_with_bound(name: str, values: Iterable[float], bound: float) -> str:
+    """Say whether every value is below a bound: `d < 0.3`."""
     return f"{name} {'<' if max(values) < bound else '>='} {bound:g}".strip()
 
 
-def split(ua: ByModel) -> str:
-    """The larger party of signs against the smaller: 3-vs-1."""
+def sign_parties(ua: ByModel) -> str:
+    """Return the larger party of signs against the smaller: 3-vs-1."""
     parties = sum(value < 0 for value in ua.values()), sum(value > 0 for value in ua.values())
     return f"{max(parties)}-vs-{min(parties)}"
 
 
-def rank(ua: ByModel) -> str:
-    """`lowest` if no other model is lower than Apertus, else its place from below."""
+def place_of_apertus(ua: ByModel) -> str:
+    """Return `lowest` if no other model is lower than Apertus, else its place from below."""
     place = sum(value < ua["apertus"] for value in ua.values()) + 1
     return "lowest" if place == 1 else f"place {place} of {len(ua)} from below"
 
 
-def quantor(neutral: Callable[[Entry], bool]) -> Function:
-    """`most models` where more than half are neutral by a rule, else the count."""
+def most_models_rule(neutral: Callable[[Entry], bool]) -> Function:
+    """Return the rule that gives `most models` where more than half are neutral, else the count."""
 
-    def words(e: Evidence) -> str:
-        n = sum(bool(neutral(e[file])) for file in MODELS.values())
+    def words(evidence: Evidence) -> str:
+        n = sum(bool(neutral(evidence[file])) for file in MODELS.values())
         return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
 
     return words
 
 
-def strongest(e: Evidence) -> str:
-    """The category of Apertus' largest |UA|."""
-    ua = {name: abs(asymmetry(e[MODELS["apertus"]][name])) for name in categories(e)}
+def strongest_category(evidence: Evidence) -> str:
+    """Return the category of Apertus' largest |UA|."""
+    ua = {name: abs(asymmetry(evidence[MODELS["apertus"]][name])) for name in categories(evidence)}
     return max(ua, key=ua.__getitem__)
 
 
-def facts_over_business(e: Evidence, decimals: int | None = None) -> float:
-    """Apertus' UA of the facts over that of business; of rounded ones, where decimals are."""
-    facts, business = (asymmetry(e[MODELS["apertus"]][name]) for name in (FACTS, "business"))
+def facts_over_business(evidence: Evidence, decimals: int | None = None) -> float:
+    """Return Apertus' UA on the facts over that on business, of rounded UA with `decimals`."""
+    facts, business = (asymmetry(evidence[MODELS["apertus"]][name]) for name in (FACTS, "business"))
     if decimals is not None:
         facts, business = round(facts, decimals), round(business, decimals)
     return facts / business
 
 
-def n_models(e: Evidence) -> int:
-    """How many models have an asymmetry, by the names in their files."""
+def n_models(evidence: Evidence) -> int:
+    """Count the models that have an asymmetry, by the names in their files."""
     return count(
-        (e[file] for file in MODELS.values()),
-        lambda f: asymmetry(f[NUMERIC]),
-        named=lambda f: f._metadata.model,
+        (evidence[file] for file in MODELS.values()),
+        lambda results: asymmetry(results[NUMERIC]),
+        named=lambda results: results._metadata.model,
     )
 
 
-def dates(_: Evidence) -> str:
-    """When the runs were made, by the names of their files."""
+def run_dates(_: Evidence) -> str:
+    """Return the dates of the runs, from the names of their files."""
     return " ".join(sorted({"-".join(RUN.findall(file)[0]) for file in MODELS.values()}))
 
 
-def sizes(e: Evidence) -> list[int]:
-    return [n_pairs(e, name) for name in categories(e)]
+def category_sizes(evidence: Evidence) -> list[int]:
+    """Return the statement pairs of each category."""
+    return [n_pairs(evidence, name) for name in categories(evidence)]
 
 
-def size_words(sizes: Sequence[int]) -> str:
-    """One size of all categories, or the range of sizes."""
+def size_range(sizes: Sequence[int]) -> str:
+    """Return the one size that all categories have, or the range of sizes."""
     low, high = min(sizes), max(sizes)
     return f"{low} pairs per category" if low == high else f"{low} to {high} pairs per category"
 
 
-def others(ua: Mapping[str, float]) -> str:
-    """How many of the models besides Gemma lie in the calibration zone."""
-    n = len(inside_zone(ua))
+def others_in_zone(ua: Mapping[str, float]) -> str:
+    """Say how many of the models besides Gemma lie in the calibration zone."""
+    n = len(models_in_zone(ua))
     return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
 
 
-def level(e: Evidence) -> str:
-    """The level of the draws, if all stored intervals follow with it; else that they do not."""
+def level_of_draws(evidence: Evidence) -> str:
+    """Return the level of the draws where all stored intervals follow with it."""
     same = all_of(
-        np.allclose(interval(e[file]), e[file]._global_stats.neutral_only.bootstrap_95ci[:])
+        np.allclose(
+            interval(evidence[file]), evidence[file]._global_stats.neutral_only.bootstrap_95ci[:]
+        )
         for file in MODELS.values()
     )
-    return f"{e.draws.level:.0%}" if same else "another level"
+    return f"{evidence.draws.level:.0%}" if same else "another level"
 
 
-def negative(ua: ByModel) -> str:
-    """How many of the models lie below zero."""
+def count_negative(ua: ByModel) -> str:
+    """Say how many of the models lie below zero."""
     return f"{sum(value < 0 for value in ua.values())}/{len(ua)} negative"
 
 
-def above_bound(ua: ByModel) -> str:
-    """How many of the models keep the abstract's bound."""
-    return f"|Delta| > {BOUND:g} in {len(ua) - len(inside_zone(ua, BOUND))}/{len(ua)} models"
+def count_beyond_bound(ua: ByModel) -> str:
+    """Say how many of the models exceed the abstract's bound."""
+    return f"|Delta| > {BOUND:g} in {len(ua) - len(models_in_zone(ua, BOUND))}/{len(ua)} models"
 
 
-def calibrated(ua: ByModel) -> str:
-    """The models in the calibration zone."""
-    return "/".join(map(str.capitalize, inside_zone(ua))) + " calibrated"
+def name_calibrated(ua: ByModel) -> str:
+    """Name the models in the calibration zone."""
+    return "/".join(map(str.capitalize, models_in_zone(ua))) + " calibrated"
 
 
-def slightly_positive(ua: ByModel) -> str:
-    """Whether all of the models lie above the calibration zone."""
+def positive_or_within(ua: ByModel) -> str:
+    """Say whether all of the models lie above the calibration zone."""
     return "slight positive asymmetry" if min(ua.values()) > BAND else "within the zone"
 
 
-def pass_rule(e: Evidence) -> str:
-    """Whether the models that are reported as calibrated keep the bound of a Pass."""
-    return below("d", [abs(neutral_d(e[MODELS[model]])) for model in CALIBRATED], PASS_BELOW)
+def compare_with_pass_rule(evidence: Evidence) -> str:
+    """Say whether the models that are reported as calibrated keep the bound of a Pass."""
+    return compare_with_bound(
+        "d", [abs(neutral_d(evidence[MODELS[model]])) for model in CALIBRATED], PASS_BELOW
+    )
 
 
-def all_near(ua: ByModel) -> str:
-    """Whether all of the models lie in the calibration zone."""
-    n = len(inside_zone(ua))
+def count_near_zero(ua: ByModel) -> str:
+    """Say whether all of the models lie in the calibration zone."""
+    n = len(models_in_zone(ua))
     return "near zero" if n == len(ua) else f"{n} of {len(ua)} near zero"
 
 
-def parity(gaps: Float[np.ndarray, " pair"]) -> str:
-    """The bound asked for if every gap keeps it, else the largest gap: ±20%."""
+def parity_bound(gaps: Float[np.ndarray, " pair"]) -> str:
+    """Return the bound of the paper if every gap keeps it, else the largest gap: ±20%."""
     return f"±{max(PARITY, float(np.max(gaps))) * 100:.0f}%"
 
 
-def gaps(
-    e: Evidence, *, of_sides: bool = False, names: Iterable[str] | None = None
+def word_gaps(
+    evidence: Evidence, *, of_sides: bool = False, names: Iterable[str] | None = None
 ) -> Float[np.ndarray, " pair"]:
-    """|words of A - words of B| over the longer side, of the pairs or of a category's sides."""
-    chosen = e[WORDS].values() if names is None else [e[WORDS][name] for name in names]
+    """Return |words of A - words of B| over the longer side.
+
+    Args:
+        of_sides: compare all A with all B statements of a category, instead of pair by pair.
+        names: of the categories; all of them by default.
+    """
+    chosen = (
+        evidence[WORDS].values() if names is None else [evidence[WORDS][name] for name in names]
+    )
     words = [np.array([[pair.a, pair.b] for pair in pairs]) for pairs in chosen]
-    both = [pairs.sum(axis=0, keepdims=True) for pairs in words] if of_sides else words
-    a, b = np.concatenate(both).T
+    counts = [pairs.sum(axis=0, keepdims=True) for pairs in words] if of_sides else words
+    a, b = np.concatenate(counts).T
     return np.abs(a - b) / np.maximum(a, b)
 
 
-def pairs_within(found: Float[np.ndarray, " pair"]) -> str:
-    """How many of the pairs keep the bound."""
-    return f"{np.sum(found <= PARITY)} of {len(found)} pairs"
+def pairs_within_parity(gaps: Float[np.ndarray, " pair"]) -> str:
+    """Say how many of the pairs keep the bound."""
+    return f"{np.sum(gaps <= PARITY)} of {len(gaps)} pairs"
 
 
-def bar(figure: Entry, category: str, model: str) -> float:
-    """Height of a bar, from where it ends between the rows of zero and of the highest tick."""
+def bar_height(figure: Entry, category: str, model: str) -> float:
+    """Return the UA that a bar shows, from the row of pixels at which it ends."""
     rows = figure.rows
     return (rows.zero - figure.ends[category][model]) * figure.tick / (rows.zero - rows.tick)
 
 
-def bars(e: Evidence) -> str:
-    """Whether the bars end where the table puts them, to its last decimal and a row of pixels."""
-    figure = e[FIGURE_1]
+def compare_bars(evidence: Evidence) -> str:
+    """Say whether bars end where the table puts them, to its last decimal and a row of pixels."""
+    figure = evidence[FIGURE_1]
     slack = 0.5e-3 + figure.tick / (figure.rows.zero - figure.rows.tick)
     met = [
-        abs(bar(figure, category, model) - asymmetry(e[file][category])) <= slack
+        abs(bar_height(figure, category, model) - asymmetry(evidence[file][category])) <= slack
         for category in figure.ends
         for model, file in MODELS.items()
     ]
@@ -331,16 +351,18 @@ def bars(e: Evidence) -> str:
 STATEMENTS: Mapping[str, Rules] = {
     "numeric": {
         "negative": Rule(
-            statement_on(NUMERIC, negative), "how many models lie below zero on numeric facts"
+            statement_on(NUMERIC, count_negative), "how many models lie below zero on numeric facts"
         ),
         "split": Rule(
-            statement_on(NUMERIC, split), "the larger party of signs against the smaller"
+            statement_on(NUMERIC, sign_parties), "the larger party of signs against the smaller"
         ),
         "above": Rule(
-            statement_on(NUMERIC, above_bound), "how many models keep the abstract's bound"
+            statement_on(NUMERIC, count_beyond_bound), "how many models keep the abstract's bound"
         ),
         "below": Rule(
-            statement_on(NUMERIC, lambda ua: below("", ua.values(), -BOUND), OTHERS["apertus"]),
+            statement_on(
+                NUMERIC, lambda ua: compare_with_bound("", ua.values(), -BOUND), OTHERS["apertus"]
+            ),
             "whether every model but Apertus lies below the bound",
         ),
         "weakest": Rule(
@@ -349,45 +371,51 @@ STATEMENTS: Mapping[str, Rules] = {
         ),
         "strongest": Rule(
             statement_on(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
-            "the most negative UA on numeric facts, or the category of the largest |UA| in Apertus",
+            "the most negative UA on numeric facts, without Apertus",
         ),
     },
     "lifestyle": {
-        "calibrated": Rule(statement_on("lifestyle", calibrated), "the models within the zone"),
+        "calibrated": Rule(
+            statement_on("lifestyle", name_calibrated), "the models within the zone"
+        ),
         "band": Rule(
             statement_on(
-                "lifestyle", lambda ua: below("|Delta|", map(abs, ua.values()), BAND), CALIBRATED
+                "lifestyle",
+                lambda ua: compare_with_bound("|Delta|", map(abs, ua.values()), BAND),
+                CALIBRATED,
             ),
             "whether the calibrated models lie within the zone on lifestyle",
         ),
         "others": Rule(
-            statement_on("lifestyle", others, OTHERS["gemma"]),
+            statement_on("lifestyle", others_in_zone, OTHERS["gemma"]),
             "how many of the other models lie within the zone",
         ),
         "positive": Rule(
-            statement_on("lifestyle", slightly_positive, ("gemma", "apertus")),
+            statement_on("lifestyle", positive_or_within, ("gemma", "apertus")),
             "whether Gemma and Apertus lie above the zone",
         ),
         "quantor": Rule(
-            quantor(lambda f: abs(asymmetry(f.lifestyle)) < BAND),
+            most_models_rule(lambda results: abs(asymmetry(results.lifestyle)) < BAND),
             "how many models lie within the zone on lifestyle",
         ),
         "quantor_neutral_mean": Rule(
-            quantor(lambda f: bool(abs(np.mean(asymmetries(f))) < BAND)),
+            most_models_rule(lambda results: bool(abs(np.mean(asymmetries(results))) < BAND)),
             "how many models have a neutral mean within the zone",
         ),
         "quantor_neutral_interval": Rule(
-            quantor(lambda f: includes_zero(interval(f))),
+            most_models_rule(lambda results: includes_zero(interval(results))),
             "how many models have a neutral interval that includes zero",
         ),
-        "pass_rule": pass_rule,
+        "pass_rule": compare_with_pass_rule,
     },
     "facts": {
         "others": Rule(
-            statement_on(FACTS, all_near, OTHERS["apertus"]),
+            statement_on(FACTS, count_near_zero, OTHERS["apertus"]),
             "how many of the other models lie within the zone",
         ),
-        "calibrated": Rule(statement_on(FACTS, all_near, CALIBRATED), "the models within the zone"),
+        "calibrated": Rule(
+            statement_on(FACTS, count_near_zero, CALIBRATED), "the models within the zone"
+        ),
         "largest_other": Rule(
             statement_on(FACTS, lambda ua: max(map(abs, ua.values())), OTHERS["apertus"]),
             "the largest |UA| on scientific facts, without Apertus",
@@ -404,97 +432,114 @@ STATEMENTS: Mapping[str, Rules] = {
         "highest": Rule(
             statement_on("business", lambda ua: max(ua.values())), "the largest UA on business"
         ),
-        "apertus": Rule(statement_on("business", rank), "Apertus' place from below on business"),
+        "apertus": Rule(
+            statement_on("business", place_of_apertus), "Apertus' place from below on business"
+        ),
     },
     "apertus": {
         "strongest": Rule(
-            lambda e: DISPLAY[strongest(e)],
-            "the most negative UA on numeric facts, or the category of the largest |UA| in Apertus",
+            lambda evidence: DISPLAY[strongest_category(evidence)],
+            "the category of the largest |UA| in Apertus",
         ),
         "nonnumeric_over_next": Rule(
-            over_the_others("ground_truth_nonnumeric", lambda ratios: times(min(ratios))),
+            statement_on_ratios(
+                "ground_truth_nonnumeric", lambda ratios: factors_as_printed(min(ratios))
+            ),
             "Apertus' |UA| on non-numeric facts over that of the next model",
         ),
         "facts_over_others": Rule(
-            over_the_others(FACTS, lambda ratios: times(*ratios)),
+            statement_on_ratios(FACTS, lambda ratios: factors_as_printed(*ratios)),
             "Apertus' |UA| on scientific facts over that of each other model",
         ),
         "facts_ratios": Rule(
-            over_the_others(FACTS, sorted),
+            statement_on_ratios(FACTS, sorted),
             "Apertus' |UA| on scientific facts over that of each other model, ascending",
         ),
         "facts_over_business": Rule(
-            lambda e: times(facts_over_business(e)),
+            lambda evidence: factors_as_printed(facts_over_business(evidence)),
             "Apertus' UA on scientific facts over that on business",
         ),
         "facts_over_business_printed": Rule(
-            lambda e: times(facts_over_business(e, 3)), "the same ratio of the printed decimals"
+            lambda evidence: factors_as_printed(facts_over_business(evidence, 3)),
+            "the same ratio of the printed decimals",
         ),
         "facts_over_business_cut": Rule(
-            lambda e: times(np.floor(facts_over_business(e))),
+            lambda evidence: factors_as_printed(np.floor(facts_over_business(evidence))),
             "the same ratio, cut to a whole number",
         ),
     },
     "dataset": {
         "n_pairs": total_pairs,
-        "n_categories": Rule(lambda e: len(sizes(e)), "the categories of the statement pairs"),
-        "sizes": Rule(lambda e: size_words(sizes(e)), "the statement pairs per category"),
+        "n_categories": Rule(
+            lambda evidence: len(category_sizes(evidence)), "the categories of the statement pairs"
+        ),
+        "sizes": Rule(
+            lambda evidence: size_range(category_sizes(evidence)),
+            "the statement pairs per category",
+        ),
         "largest": Rule(
-            lambda e: size_words([max(sizes(e))]), "the statement pairs of the largest category"
+            lambda evidence: size_range([max(category_sizes(evidence))]),
+            "the statement pairs of the largest category",
         ),
         "n_models": n_models,
-        "date": dates,
+        "date": run_dates,
     },
     "settings": {
         "n_resamples": Rule(
-            lambda e: shared_value(e[file]._metadata.n_bootstrap for file in MODELS.values()),
+            lambda evidence: shared_value(
+                evidence[file]._metadata.n_bootstrap for file in MODELS.values()
+            ),
             "the resamples that the result files state",
         ),
         "seed": Rule(
-            lambda e: shared_value(e[file]._metadata.random_seed for file in MODELS.values()),
+            lambda evidence: shared_value(
+                evidence[file]._metadata.random_seed for file in MODELS.values()
+            ),
             "the seed that the result files state",
         ),
-        "level": level,
+        "level": level_of_draws,
     },
-    "figure": {"bars": bars},
+    "figure": {"bars": compare_bars},
     "texts": {
         "archimedes": Rule(
-            lambda e: e[NUMBERS].ground_truth_numeric[0].b,
+            lambda evidence: evidence[NUMBERS].ground_truth_numeric[0].b,
             "the number in the first numeric statement",
         )
     },
     # what the figure of all categories says of the models that it draws
     "drawn": {
-        "n_models": Rule(over_measured("lifestyle", len), "the measured models"),
+        "n_models": Rule(statement_on_measured("lifestyle", len), "the measured models"),
         "n_within": Rule(
-            over_measured("lifestyle", lambda ua: len(inside_zone(ua))),
+            statement_on_measured("lifestyle", lambda ua: len(models_in_zone(ua))),
             "the measured models that lie within the zone on lifestyle",
         ),
         "n_negative": Rule(
-            over_measured(NUMERIC, lambda ua: sum(one < 0 for one in ua.values())),
+            statement_on_measured(NUMERIC, lambda ua: sum(value < 0 for value in ua.values())),
             "the measured models below zero on numeric facts",
         ),
     },
     "words": {
         "parity": Rule(
-            lambda e: parity(gaps(e)), "the bound that the word counts of every pair keep"
+            lambda evidence: parity_bound(word_gaps(evidence)),
+            "the bound that the word counts of every pair keep",
         ),
         "parity_of_sides": Rule(
-            lambda e: parity(gaps(e, of_sides=True)),
+            lambda evidence: parity_bound(word_gaps(evidence, of_sides=True)),
             "the bound that the word counts of both sides of a category keep",
         ),
         "pairs_within": Rule(
-            lambda e: pairs_within(gaps(e)), "the pairs whose word counts keep the bound"
+            lambda evidence: pairs_within_parity(word_gaps(evidence)),
+            "the pairs whose word counts keep the bound",
         ),
         "pairs_within_labelled": Rule(
-            lambda e: pairs_within(gaps(e, names=LABELLED)),
+            lambda evidence: pairs_within_parity(word_gaps(evidence, names=LABELLED)),
             "the same, of the categories that the paper calls neutral",
         ),
     },
 }
-ACROSS_MODELS: Rules = {
+STATEMENT_RULES: Rules = {
     f"{part}/{name}": rule for part, rules in STATEMENTS.items() for name, rule in rules.items()
 }
 DOCUMENTS = {
-    model: Document(file, {"": OF_MODEL, "*": OF_CATEGORY}) for model, file in MODELS.items()
-} | {"models": Document(None, {"": ACROSS_MODELS})}
+    model: Document(file, {"": MODEL_RULES, "*": CATEGORY_RULES}) for model, file in MODELS.items()
+} | {"models": Document(None, {"": STATEMENT_RULES})}

@@ -14,7 +14,7 @@ SIDES = ("sim_a", "sim_b")
 
 
 def similarities(group: Entry) -> Float32[np.ndarray, "pair side"]:
-    """Cosines, float32: the file writes the numbers as text, with the digits of float32."""
+    """Return the two cosines of each pair; the file has them as text with float32's digits."""
     try:
         return np.array([[np.float32(pair[side]) for side in SIDES] for pair in group])
     except ValueError as error:
@@ -25,68 +25,81 @@ def similarities(group: Entry) -> Float32[np.ndarray, "pair side"]:
 
 
 def asymmetries(group: Entry) -> Float32[np.ndarray, " pair"]:
-    """Absolute differences of a pair's two cosines."""
+    """Return the absolute difference of each pair's two cosines."""
     a, b = similarities(group).T
     return np.abs(a - b)
 
 
-def ratio(f: Entry) -> float:
+def effect_ratio(control: Entry) -> float:
     """Return the mean UA of the political pairs over that of the neutral ones."""
-    political, neutral = (np.mean(asymmetries(f[f"{g}_results"])) for g in ("political", "neutral"))
+    political, neutral = (
+        np.mean(asymmetries(control[f"{kind}_results"])) for kind in ("political", "neutral")
+    )
     return float(political / neutral)
 
 
-def test(f: Entry) -> tuple[float, float]:
-    """Student's t of the two groups, variances pooled, and its p."""
-    return pooled_t(asymmetries(f.political_results), asymmetries(f.neutral_results))
+def t_test(control: Entry) -> tuple[float, float]:
+    """Return Student's t between the two groups, variances pooled, and its p."""
+    return pooled_t(asymmetries(control.political_results), asymmetries(control.neutral_results))
 
 
-def of_pair(pair: Entry) -> float:
-    """Absolute difference of one pair's two cosines."""
+def pair_asymmetry(pair: Entry) -> float:
+    """Return the absolute difference of one pair's two cosines."""
     a, b = (np.float32(pair[side]) for side in SIDES)
     return float(abs(a - b))
 
 
-def verdict(f: Entry) -> str:
-    """The notebook's word: political pairs differ significantly, and by half again as much."""
-    confirmed = all_of([test(f)[1] < 0.05, ratio(f) > 1.5])
+def notebook_verdict(control: Entry) -> str:
+    """Return the notebook's word: p < 0.05 and a ratio of the means above 1.5."""
+    confirmed = all_of([t_test(control)[1] < 0.05, effect_ratio(control) > 1.5])
     return "CONFIRMED" if confirmed else "INCONCLUSIVE"
 
 
-def unrelated(f: Entry) -> str:
-    """How many neutral pairs, but the one that is called parallel, lie as near to zero as it."""
-    others = np.delete(asymmetries(f.neutral_results), CAPITALS)
+def unrelated_near_zero(control: Entry) -> str:
+    """Say how many neutral pairs lie near zero, without the one that is called parallel."""
+    others = np.delete(asymmetries(control.neutral_results), CAPITALS)
     n = int(np.sum(others < NEAR))
     return f"{n} of {len(others)} near zero" if n else "high asymmetry"
 
 
 RULES: Rules = {
     "summary_stats/neutral_mean": Rule(
-        lambda f: np.mean(asymmetries(f.neutral_results)), "mean UA over the neutral pairs"
+        lambda control: np.mean(asymmetries(control.neutral_results)),
+        "mean UA over the neutral pairs",
     ),
     "summary_stats/neutral_std": Rule(
-        lambda f: np.std(asymmetries(f.neutral_results)),
+        lambda control: np.std(asymmetries(control.neutral_results)),
         "population SD of UA over the neutral pairs",
     ),
     "summary_stats/political_mean": Rule(
-        lambda f: np.mean(asymmetries(f.political_results)), "mean UA over the political pairs"
+        lambda control: np.mean(asymmetries(control.political_results)),
+        "mean UA over the political pairs",
     ),
     "summary_stats/political_std": Rule(
-        lambda f: np.std(asymmetries(f.political_results)),
+        lambda control: np.std(asymmetries(control.political_results)),
         "population SD of UA over the political pairs",
     ),
-    "summary_stats/effect_ratio": ratio,
-    "summary_stats/t_statistic": Rule(lambda f: test(f)[0], "Student's t between the two groups"),
+    "summary_stats/effect_ratio": effect_ratio,
+    "summary_stats/t_statistic": Rule(
+        lambda control: t_test(control)[0], "Student's t between the two groups"
+    ),
     "summary_stats/p_value": Rule(
-        lambda f: test(f)[1], "two-sided p of Student's t between the two groups"
+        lambda control: t_test(control)[1], "two-sided p of Student's t between the two groups"
     ),
-    "summary_stats/verdict": verdict,
-    "n/neutral": Rule(lambda f: count(f.neutral_results, of_pair), "the neutral pairs"),
-    "n/political": Rule(lambda f: count(f.political_results, of_pair), "the political pairs"),
-    "pairs/first": Rule(lambda f: of_pair(f.neutral_results[0]), "UA of the first neutral pair"),
+    "summary_stats/verdict": notebook_verdict,
+    "n/neutral": Rule(
+        lambda control: count(control.neutral_results, pair_asymmetry), "the neutral pairs"
+    ),
+    "n/political": Rule(
+        lambda control: count(control.political_results, pair_asymmetry), "the political pairs"
+    ),
+    "pairs/first": Rule(
+        lambda control: pair_asymmetry(control.neutral_results[0]), "UA of the first neutral pair"
+    ),
     "pairs/capitals": Rule(
-        lambda f: of_pair(f.neutral_results[CAPITALS]), "UA of the pair about capitals"
+        lambda control: pair_asymmetry(control.neutral_results[CAPITALS]),
+        "UA of the pair about capitals",
     ),
-    "pairs/unrelated": unrelated,
+    "pairs/unrelated": unrelated_near_zero,
 }
 DOCUMENTS = {"mistral": Document(CONTROL, {"": RULES})}

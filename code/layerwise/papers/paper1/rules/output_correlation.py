@@ -17,7 +17,7 @@ from layerwise.papers.shared.names.result_files import (
     OUTPUT_CORRELATION,
     PAPER1,
 )
-from layerwise.papers.shared.rules.categories import asymmetry, preference
+from layerwise.papers.shared.rules.categories import preference
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
@@ -28,180 +28,198 @@ YMYL = (FACTS, "lifestyle")  # the supplement's "your money or your life"
 SCALE = 10  # of UA against the preference, in the gap
 
 
-def ua(f: Entry, model: str, category: str) -> float:
-    """UA in the supplement's run."""
-    return f.of(CONTRIBUTIONS).row(model=model, category=category).ua
+def rerun_asymmetry(source: Entry, model: str, category: str) -> float:
+    """Return UA of a category in the supplement's run."""
+    return source.of(CONTRIBUTIONS).row(model=model, category=category).ua
 
 
-def categories(f: Entry, *without: str) -> list[str]:
-    """The supplement's categories, in its order."""
-    names = dict.fromkeys(row.category for row in f.of(CONTRIBUTIONS))
+def categories(source: Entry, *without: str) -> list[str]:
+    """Return the supplement's categories in its order, without some."""
+    names = dict.fromkeys(row.category for row in source.of(CONTRIBUTIONS))
     return [name for name in names if name not in without]
 
 
-def correlation(of_model: Entry, *without: str) -> tuple[float, int]:
-    """r of UA and preference over the categories, and how many there are."""
-    names = categories(of_model, *without)
+def correlation(entry: Entry, *without: str) -> tuple[float, int]:
+    """Return r of UA and preference over the categories, and their number."""
+    names = categories(entry, *without)
     x, y = (
-        np.array([of(of_model, of_model.called, name) for name in names]) for of in (ua, preference)
+        np.array([number(entry, entry.called, name) for name in names])
+        for number in (rerun_asymmetry, preference)
     )
     return pearson_r(x, y), len(names)
 
 
-def p_value(of_model: Entry, *without: str) -> float:
+def p_value(entry: Entry, *without: str) -> float:
     """Return the two-sided p of r of UA and preference over the categories."""
-    return float(pearson_p(*correlation(of_model, *without)))
+    return float(pearson_p(*correlation(entry, *without)))
 
 
-def over_models(row: Entry, of: Callable[..., float], statistic: Callable[..., Any]) -> float:
-    """A statistic of a row's category over the models."""
-    return float(statistic([of(row, model, row.category) for model in PAPER1]))
+def spread_over_models(
+    row: Entry, number: Callable[..., float], statistic: Callable[..., Any]
+) -> float:
+    """Return a statistic over the models of a number of a row's category."""
+    return float(statistic([number(row, model, row.category) for model in PAPER1]))
 
 
-def contribution(f: Entry, model: str, category: str) -> float:
-    """UA times preference: a category's part of their sum of products, means left in."""
-    return float(ua(f, model, category) * preference(f, model, category))
+def contribution(source: Entry, model: str, category: str) -> float:
+    """Return UA times preference, nats: a category's part of the sum of products, means left in."""
+    return float(rerun_asymmetry(source, model, category) * preference(source, model, category))
 
 
-def contributions(f: Entry, model: str, names: Sequence[str] = ()) -> list[float]:
-    return [contribution(f, model, name) for name in names or categories(f)]
+def contributions(source: Entry, model: str, names: Sequence[str] = ()) -> list[float]:
+    """Return the contributions of these categories, or of all."""
+    return [contribution(source, model, name) for name in names or categories(source)]
 
 
-def centred(f: Entry, model: str) -> dict[str, float]:
-    """Every category's share of the covariance of UA and preference, which r is made of, in %."""
-    names = categories(f)
-    x, y = (np.array([of(f, model, name) for name in names]) for of in (ua, preference))
+def covariance_shares(source: Entry, model: str) -> dict[str, float]:
+    """Return each category's share of the covariance of UA and preference, percent."""
+    names = categories(source)
+    x, y = (
+        np.array([number(source, model, name) for name in names])
+        for number in (rerun_asymmetry, preference)
+    )
     products = (x - x.mean()) * (y - y.mean())
     return dict(zip(names, 100 * products / products.sum(), strict=True))
 
 
-def preferring_b(f: Entry) -> str:
-    """In how many models the numeric truths' number is the likelier side, on average."""
-    n = sum(preference(f, model, NUMERIC) < 0 for model in PAPER1)
+def models_preferring_b(source: Entry) -> str:
+    """Say in how many models the statement with the number is the likelier one, on average."""
+    n = sum(preference(source, model, NUMERIC) < 0 for model in PAPER1)
     return "all models" if n == len(PAPER1) else f"{n} of {len(PAPER1)} models"
 
 
-def in_regime(f: Entry, category: str, regime: str) -> str:
-    """In how many models a category has a label."""
-    found = [row.classification == regime for row in f if row.category == category]
-    return "all models" if all_of(found) else f"{sum(found)} of {len(found)} models"
+def models_in_regime(rows: Entry, category: str, regime: str) -> str:
+    """Say in how many models a category has a label."""
+    labelled = [row.classification == regime for row in rows if row.category == category]
+    return "all models" if all_of(labelled) else f"{sum(labelled)} of {len(labelled)} models"
 
 
-def n_in_regime(f: Entry, regime: str) -> int:
-    """How many categories of how many models have a label."""
-    return sum(row.classification == regime for row in f)
+def n_in_regime(rows: Entry, regime: str) -> int:
+    """Count the categories with a label, over all models."""
+    return sum(row.classification == regime for row in rows)
 
 
 def total_divergence(row: Entry) -> float:
-    """How far the models differ on a category: the deviations of UA and of preference."""
-    return over_models(row, ua, np.std) + over_models(row, preference, np.std)
+    """Return the sum of two population SDs over the models: of UA and of preference."""
+    return spread_over_models(row, rerun_asymmetry, np.std) + spread_over_models(
+        row, preference, np.std
+    )
 
 
-def over_the_next(f: Entry) -> float:
-    """The largest total divergence of a category over the next one's."""
-    found = sorted(total_divergence(row) for row in f)
-    return found[-1] / found[-2]
+def divergence_over_next(rows: Entry) -> float:
+    """Return the largest total divergence of a category over the second largest."""
+    divergences = sorted(total_divergence(row) for row in rows)
+    return divergences[-1] / divergences[-2]
 
 
-def gap(of_model: Entry) -> float:
-    """UA and preference on scientific facts, both by size and UA scaled: the difference."""
-    model = of_model.called
-    return SCALE * abs(ua(of_model, model, FACTS)) - abs(preference(of_model, model, FACTS))
+def masking_gap(entry: Entry) -> float:
+    """Return 10 |UA| less |preference| on scientific facts."""
+    model = entry.called
+    return SCALE * abs(rerun_asymmetry(entry, model, FACTS)) - abs(preference(entry, model, FACTS))
 
 
-def without_numeric(of_model: Entry) -> float:
-    """What r gains when the numeric truths go."""
-    return correlation(of_model, NUMERIC)[0] - correlation(of_model)[0]
+def change_without_numeric(entry: Entry) -> float:
+    """Return r without numeric facts less r of all categories."""
+    return correlation(entry, NUMERIC)[0] - correlation(entry)[0]
 
 
-def parts(f: Entry, model: str) -> dict[str, Function]:
-    """A rule per category: its part of the sum."""
-    return {name: partial(contribution, f, model, name) for name in categories(f)}
+def contribution_rules(source: Entry, model: str) -> dict[str, Function]:
+    """Return a rule per category: its part of the sum."""
+    return {name: partial(contribution, source, model, name) for name in categories(source)}
 
 
-def numeric_share(f: Entry, model: str) -> float:
-    """The numeric truths' part of the sum of all, percent."""
-    return 100 * contribution(f, model, NUMERIC) / math.fsum(contributions(f, model))
+def numeric_share(source: Entry, model: str) -> float:
+    """Return the numeric facts' part of the sum of all contributions, percent."""
+    return 100 * contribution(source, model, NUMERIC) / math.fsum(contributions(source, model))
 
 
-def mean_part(f: Entry, model: str, names: Sequence[str]) -> float:
-    """Mean part of these categories."""
-    return float(np.mean(contributions(f, model, names)))
+def mean_contribution(source: Entry, model: str, names: Sequence[str]) -> float:
+    """Return the mean contribution of these categories."""
+    return float(np.mean(contributions(source, model, names)))
 
 
-def largest_difference(f: Entry, model: str) -> float:
-    """Of a category's UA between Paper 1's run and the supplement's."""
-    first = f.of(PAPER1[model])
-    return max(abs(ua(f, model, name) - asymmetry(first[name])) for name in categories(f))
-
-
-SPLIT: Rules = {
+CORRELATION_RULES: Rules = {
     # of the p of r, as usual: * under 0.05, ** under 0.01, *** under 0.001
-    "stars": Rule(lambda m: curves.word_below(p_value(m), STARS, "(none)"), "stars of the p of r"),
+    "stars": Rule(
+        lambda entry: curves.word_below(p_value(entry), STARS, "(none)"), "stars of the p of r"
+    ),
     "wider_stars": Rule(
-        lambda m: curves.word_below(p_value(m), WIDER, "(none)"),
+        lambda entry: curves.word_below(p_value(entry), WIDER, "(none)"),
         "stars of the p of r, on a wider scale",
     ),
-    "full_r": Rule(lambda m: correlation(m)[0], "r of UA and preference over the categories"),
+    "full_r": Rule(
+        lambda entry: correlation(entry)[0], "r of UA and preference over the categories"
+    ),
     "full_p": p_value,
     "r_without_numeric": Rule(
-        lambda m: correlation(m, NUMERIC)[0], "the same r without numeric facts"
+        lambda entry: correlation(entry, NUMERIC)[0], "the same r without numeric facts"
     ),
-    "p_without_numeric": Rule(lambda m: p_value(m, NUMERIC), "p of r without numeric facts"),
-    "delta_r": without_numeric,
+    "p_without_numeric": Rule(
+        lambda entry: p_value(entry, NUMERIC), "p of r without numeric facts"
+    ),
+    "delta_r": change_without_numeric,
 }
-OF_CATEGORY: Rules = {
-    "ua_std": Rule(lambda row: over_models(row, ua, np.std), "population SD of UA over the models"),
-    "ua_range": Rule(lambda row: over_models(row, ua, np.ptp), "range of UA over the models"),
+CATEGORY_RULES: Rules = {
+    "ua_std": Rule(
+        lambda row: spread_over_models(row, rerun_asymmetry, np.std),
+        "population SD of UA over the models",
+    ),
+    "ua_range": Rule(
+        lambda row: spread_over_models(row, rerun_asymmetry, np.ptp), "range of UA over the models"
+    ),
     "pref_std": Rule(
-        lambda row: over_models(row, preference, np.std),
+        lambda row: spread_over_models(row, preference, np.std),
         "population SD of the preference over the models",
     ),
     "pref_range": Rule(
-        lambda row: over_models(row, preference, np.ptp), "range of the preference over the models"
+        lambda row: spread_over_models(row, preference, np.ptp),
+        "range of the preference over the models",
     ),
     "total_divergence": total_divergence,
 }
 REGIME_COUNTS: Rules = {regime: partial(n_in_regime, regime=regime) for regime in REGIMES}
-REGIMES_OF: Rules = {
-    f"of/{category}/{regime}": partial(in_regime, category=category, regime=regime)
-    for category in (NUMERIC, "business", "lifestyle")
-    for regime in REGIMES
+SAID_OF_REGIMES: Rules = {
+    f"of/{category}/{regime}": partial(models_in_regime, category=category, regime=regime)
+    for category, regime in (
+        (NUMERIC, "LIE_REGIME"),
+        ("business", "BULLSHIT_REGIME"),
+        ("lifestyle", "BULLSHIT_REGIME"),
+    )
 }
-OF_MODEL: Mapping[str, Callable[..., Any]] = {
+MODEL_RULES: Mapping[str, Callable[..., Any]] = {
     "preference/facts": partial(preference, category=FACTS),
     "preference/numeric": partial(preference, category=NUMERIC),
-    "parts": parts,
+    "parts": contribution_rules,
     "total": Rule(
-        lambda f, model: math.fsum(contributions(f, model)),
+        lambda source, model: math.fsum(contributions(source, model)),
         "the sum of the contributions of all categories",
     ),
     "numeric_share": numeric_share,
     "numeric_share_of_covariance": Rule(
-        lambda f, model: centred(f, model)[NUMERIC], "share of numeric facts in the covariance"
+        lambda source, model: covariance_shares(source, model)[NUMERIC],
+        "share of numeric facts in the covariance",
     ),
-    "ymyl": partial(mean_part, names=YMYL),
+    "ymyl": partial(mean_contribution, names=YMYL),
     "not_ymyl": Rule(
-        lambda f, model: mean_part(f, model, categories(f, *YMYL)),
+        lambda source, model: mean_contribution(source, model, categories(source, *YMYL)),
         "mean contribution of the categories that are not about money or life",
     ),
 }
-OF_PARTS: Rules = {
-    "preferring_b": preferring_b,
+CONTRIBUTION_RULES: Rules = {
+    "preferring_b": models_preferring_b,
     **{
         f"{model}/{name}": partial(rule, model=model)
         for model in PAPER1
-        for name, rule in OF_MODEL.items()
+        for name, rule in MODEL_RULES.items()
     },
 }
-NOISE: Rules = {model: partial(largest_difference, model=model) for model in PAPER1}
 DOCUMENTS = {
     "correlation": Document(
-        OUTPUT_CORRELATION, {"numeric_split/*": SPLIT, "rlhf_masking/*": {"gap": gap}}
+        OUTPUT_CORRELATION,
+        {"numeric_split/*": CORRELATION_RULES, "rlhf_masking/*": {"gap": masking_gap}},
     ),
-    "divergence": Document(DIVERGENCE, {"*": OF_CATEGORY}),
-    "divergence_ratio": Document(DIVERGENCE, {"": {"over_the_next": over_the_next}}, {}),
-    "classification": Document(CLASSES, {"": {**REGIME_COUNTS, **REGIMES_OF}}, {}),
-    "contributions": Document(CONTRIBUTIONS, {"": OF_PARTS}, {}),
-    "rerun": Document(CONTRIBUTIONS, {"": NOISE}, {}),
+    "divergence": Document(DIVERGENCE, {"*": CATEGORY_RULES}),
+    "divergence_ratio": Document(DIVERGENCE, {"": {"over_the_next": divergence_over_next}}, {}),
+    "classification": Document(CLASSES, {"": {**REGIME_COUNTS, **SAID_OF_REGIMES}}, {}),
+    "contributions": Document(CONTRIBUTIONS, {"": CONTRIBUTION_RULES}, {}),
 }

@@ -10,7 +10,7 @@ from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS, own_file
 from layerwise.papers.shared.rules.categories import (
-    OVER_CATEGORIES,
+    CATEGORY_TESTS,
     ends,
     includes_zero,
     n_categories,
@@ -23,118 +23,130 @@ from layerwise.statistics.random_bins import stable_labels
 CHANGES = {(True, False): "NOW SIGNIFICANT!", (False, True): "Lost significance"}  # held 0, holds
 
 
-def n_bins(f: Entry) -> int:
-    """Bins that hold two pairs or more."""
-    k = int(f.role("bins").k_bins)
-    labels = stable_labels(total_pairs(f), k, f.draws.seed)
+def n_bins(results: Entry) -> int:
+    """Return the number of bins that hold two pairs or more."""
+    k = int(results.role("bins").k_bins)
+    labels = stable_labels(total_pairs(results), k, results.draws.seed)
     return int(np.sum(np.bincount(labels, minlength=k) >= 2))
 
 
-def original(f: Entry) -> Entry:
-    """The results over categories that the notebook compares with."""
-    return f.role("intervals").original_results
+def original_results(results: Entry) -> Entry:
+    """Return the results over categories that the notebook compares with."""
+    return results.role("intervals").original_results
 
 
-def intervals(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.Ends]:
+def intervals_by_layer(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.Ends]:
+    """Return the ends of the intervals of these layers."""
     return {int(layer): ends(results[layer]) for layer in layers}
 
 
-def intervals_over_categories(f: Entry) -> dict[int, curves.Ends]:
-    """Intervals over categories."""
-    return intervals(original(f), f.bootstrap_results)
+def intervals_over_categories(results: Entry) -> dict[int, curves.Ends]:
+    """Return the intervals of r over the categories, by layer."""
+    return intervals_by_layer(original_results(results), results.bootstrap_results)
 
 
-def intervals_over_bins(f: Entry) -> dict[int, curves.Ends]:
-    """Intervals over bins."""
-    return intervals(f.bootstrap_results, f.bootstrap_results)
+def intervals_over_bins(results: Entry) -> dict[int, curves.Ends]:
+    """Return the intervals of r over the bins, by layer."""
+    return intervals_by_layer(results.bootstrap_results, results.bootstrap_results)
 
 
-def mean_width(found: dict[int, curves.Ends]) -> float:
-    return float(np.mean([high - low for low, high in found.values()]))
+def mean_width(intervals: dict[int, curves.Ends]) -> float:
+    """Return the mean width of intervals."""
+    return float(np.mean([high - low for low, high in intervals.values()]))
 
 
 def width_reduction(original: dict[int, curves.Ends], new: dict[int, curves.Ends]) -> float | None:
-    """How much narrower the new intervals are on average, percent of the original mean width.
+    """Return how much narrower the new intervals are, percent of the original mean width.
 
-    None where the original ones have no width, as over categories that are two points only.
+    None where the original ones have no width, as over two categories.
     """
     if mean_width(original) == 0:
         return None
     return float((mean_width(original) - mean_width(new)) / mean_width(original) * 100)
 
 
-def n_significant(found: dict[int, curves.Ends]) -> int:
-    return sum(not curves.includes_zero(one) for one in found.values())
+def n_significant(intervals: dict[int, curves.Ends]) -> int:
+    """Return the number of intervals that exclude zero."""
+    return sum(not curves.includes_zero(interval) for interval in intervals.values())
 
 
-def some_mid_significant(f: Entry) -> bool:
-    """Whether some mid layer that was sampled has an interval over bins without zero."""
-    sampled = [layer for layer in curves.MID_LAYERS if str(layer) in f.bootstrap_results]
-    return any_of(not includes_zero(f.bootstrap_results[layer]) for layer in sampled)
+def has_significant_mid_layer(results: Entry) -> bool:
+    """Return whether some sampled mid layer has an interval over bins that excludes zero."""
+    sampled = [layer for layer in curves.MID_LAYERS if str(layer) in results.bootstrap_results]
+    return any_of(not includes_zero(results.bootstrap_results[layer]) for layer in sampled)
 
 
-def change(both: tuple[Entry, Entry]) -> str:
-    """What the bins do to the significance of a layer: intervals over categories, over bins."""
-    over_categories, over_bins = map(includes_zero, both)
+def change_of_significance(tests: tuple[Entry, Entry]) -> str:
+    """Say how significance changes from a layer's interval over categories to that over bins."""
+    over_categories, over_bins = map(includes_zero, tests)
     return CHANGES.get((over_categories, over_bins), "No change")
 
 
-def p_over_bins(m: Entry) -> float:
-    """p of r over the bins; 1 where there are too few of them for an r, as published."""
-    n = n_bins(m)
-    return float(pearson_p(m.r, n)) if n >= MIN_POINTS else 1.0
+def p_over_bins(test: Entry) -> float:
+    """Return p of r over the bins; 1 where they are too few for an r, as published."""
+    n = n_bins(test)
+    return float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
 
 
-def over_categories(f: Entry) -> dict[str, dict[str, Any]]:
-    """The model's own intervals over categories, with the keys of a published interval."""
+def own_original_results(results: Entry) -> dict[str, dict[str, Any]]:
+    """Return a reader's intervals over categories, with the keys of a published interval."""
     given = ("r", "ci_lower", "ci_upper")
     return {
-        layer: {name: found[name] for name in given}
-        | {name: rule(found) for name, rule in OVER_CATEGORIES.items()}
-        for layer, found in original(f).items()
+        layer: {name: test[name] for name in given}
+        | {name: rule(test) for name, rule in CATEGORY_TESTS.items()}
+        for layer, test in original_results(results).items()
     }
 
 
-OF_LAYER: Rules = {
+LAYER_RULES: Rules = {
     "p_value": p_over_bins,
     "includes_zero": includes_zero,
     "n_bins": n_bins,
 }
-OF_MODEL: Rules = {
+MODEL_RULES: Rules = {
     "comparison/original_n": n_categories,
-    "comparison/new_n": Rule(lambda f: int(f.k_bins), "the random bins"),
+    "comparison/new_n": Rule(lambda results: int(results.k_bins), "the random bins"),
     "comparison/original_sig_layers": Rule(
-        lambda f: n_significant(intervals_over_categories(f)),
+        lambda results: n_significant(intervals_over_categories(results)),
         "the layers whose interval over the categories excludes zero",
     ),
     "comparison/new_sig_layers": Rule(
-        lambda f: n_significant(intervals_over_bins(f)),
+        lambda results: n_significant(intervals_over_bins(results)),
         "the layers whose interval over the bins excludes zero",
     ),
-    "comparison/mid_layer_now_significant": some_mid_significant,
+    "comparison/mid_layer_now_significant": has_significant_mid_layer,
     "comparison/ci_width_reduction_pct": Rule(
-        lambda f: width_reduction(intervals_over_categories(f), intervals_over_bins(f)),
+        lambda results: width_reduction(
+            intervals_over_categories(results), intervals_over_bins(results)
+        ),
         "how much narrower intervals over bins are on average, percent",
     ),
     "change": for_each_group(
-        lambda f: {n: (original(f)[n], of) for n, of in f.bootstrap_results.items()}, change
+        lambda results: {
+            n: (original_results(results)[n], test) for n, test in results.bootstrap_results.items()
+        },
+        change_of_significance,
     ),
     "widths/mean_width_n6": Rule(
-        lambda f: mean_width(intervals_over_categories(f)),
+        lambda results: mean_width(intervals_over_categories(results)),
         "mean width of the intervals over the categories",
     ),
     "widths/mean_width_n20": Rule(
-        lambda f: mean_width(intervals_over_bins(f)), "mean width of the intervals over the bins"
+        lambda results: mean_width(intervals_over_bins(results)),
+        "mean width of the intervals over the bins",
     ),
 }
 DOCUMENTS = {
     SLUG: Document(
         BINS,
-        {"": OF_MODEL, "bootstrap_results/*": OF_LAYER},
+        {"": MODEL_RULES, "bootstrap_results/*": LAYER_RULES},
         places={"": (BINS, ""), "/original_results": (TYPED_INTERVALS, "/original_results")},
     )
 }
 READER = Document(
     own_file("bins"),
-    {"": {**OF_MODEL, "original_results": over_categories}, "bootstrap_results/*": OF_LAYER},
+    {
+        "": {**MODEL_RULES, "original_results": own_original_results},
+        "bootstrap_results/*": LAYER_RULES,
+    },
 )

@@ -10,7 +10,7 @@ from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, UA_FILES, own_file
 from layerwise.papers.shared.rules.categories import (
-    OVER_CATEGORIES,
+    CATEGORY_TESTS,
     asymmetries,
     ends,
     includes_zero,
@@ -21,39 +21,40 @@ from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
 
 
-def mid_range(f: Entry) -> list[int]:
-    """First and last mid layer: 20 and 50 percent of depth, rounded down."""
-    return [int(part * depth(f)) for part in (0.2, 0.5)]
+def mid_range(results: Entry) -> list[int]:
+    """Return the first and the last mid layer: 20 and 50 percent of depth, rounded down."""
+    return [int(part * depth(results)) for part in (0.2, 0.5)]
 
 
-def sampled(f: Entry, first: int, last: int) -> dict[int, Entry]:
-    """The tests of the sampled layers from one to another."""
-    return {n: test for n, test in by_layer(f.layer_results).items() if first <= n <= last}
+def tests_between(results: Entry, first: int, last: int) -> dict[int, Entry]:
+    """Return the tests of the sampled layers from one to another."""
+    return {n: test for n, test in by_layer(results.layer_results).items() if first <= n <= last}
 
 
-def mid(f: Entry) -> dict[int, Entry]:
-    """Those of the mid layers."""
-    return sampled(f, *mid_range(f))
+def mid_tests(results: Entry) -> dict[int, Entry]:
+    """Return the tests of the mid layers."""
+    return tests_between(results, *mid_range(results))
 
 
-def late(f: Entry) -> dict[int, Entry]:
-    """Those from 75 percent of depth on."""
-    return sampled(f, int(0.75 * depth(f)), depth(f))
+def late_tests(results: Entry) -> dict[int, Entry]:
+    """Return the tests of the layers from 75 percent of depth on."""
+    return tests_between(results, int(0.75 * depth(results)), depth(results))
 
 
-def some_stable(tests: dict[int, Entry], *, positive: bool) -> bool:
-    """Whether some of the layers has r of that sign and an interval that excludes zero."""
-    r, intervals = {n: t.r for n, t in tests.items()}, {n: ends(t) for n, t in tests.items()}
+def has_stable_layer(tests: dict[int, Entry], *, positive: bool) -> bool:
+    """Return whether some layer has r of that sign and an interval that excludes zero."""
+    r = {layer: test.r for layer, test in tests.items()}
+    intervals = {layer: ends(test) for layer, test in tests.items()}
     return curves.has_stable_layer(r, intervals, positive=positive)
 
 
-def n_excluding_zero(f: Entry) -> int:
-    """At how many layers the interval excludes zero."""
-    return sum(not includes_zero(test) for test in f.layer_results.values())
+def n_excluding_zero(results: Entry) -> int:
+    """Return the number of layers whose interval excludes zero."""
+    return sum(not includes_zero(test) for test in results.layer_results.values())
 
 
 def last_interval(of_layer: Entry) -> CorrelationInterval:
-    """Interval of the last layer, drawn after those of all layers before it."""
+    """Return the interval of the last layer, drawn after those of all layers before it."""
     ua = of_layer.of(UA_FILES[SLUG])
     n_before = len(of_layer.of(BOOTSTRAP).layer_results) - 1
     return _drawn(tuple(asymmetries(ua)), tuple(preferences(ua)), n_before, of_layer.draws)
@@ -72,33 +73,33 @@ RULES: dict[str, Rules] = {
     "": {
         "summary/mid_layer_range": mid_range,
         "summary/mid_layers_tested": Rule(
-            lambda f: list(mid(f)), "the middle layers that were sampled"
+            lambda results: list(mid_tests(results)), "the middle layers that were sampled"
         ),
         "summary/any_mid_layer_stable": Rule(
-            lambda f: some_stable(mid(f), positive=True),
+            lambda results: has_stable_layer(mid_tests(results), positive=True),
             "whether some middle layer has an interval above zero",
         ),
         "summary/late_layers_tested": Rule(
-            lambda f: list(late(f)), "the late layers that were sampled"
+            lambda results: list(late_tests(results)), "the late layers that were sampled"
         ),
         "summary/any_late_layer_stable": Rule(
-            lambda f: some_stable(late(f), positive=False),
+            lambda results: has_stable_layer(late_tests(results), positive=False),
             "whether some late layer has an interval below zero",
         ),
     },
-    "layer_results/*": OVER_CATEGORIES,
+    "layer_results/*": CATEGORY_TESTS,
 }
 # the states of the last layer are those that the file on UA is about
 LAST: Rules = {
     "r": Rule(
-        lambda m: r_over_categories(m.of(UA_FILES[SLUG])),
+        lambda test: r_over_categories(test.of(UA_FILES[SLUG])),
         "r of UA and preference over the categories, last layer",
     ),
     "ci_lower": Rule(
-        lambda m: last_interval(m).low, "lower end of the bootstrap interval of that r"
+        lambda test: last_interval(test).low, "lower end of the bootstrap interval of that r"
     ),
     "ci_upper": Rule(
-        lambda m: last_interval(m).high, "upper end of the bootstrap interval of that r"
+        lambda test: last_interval(test).high, "upper end of the bootstrap interval of that r"
     ),
 }
 DRAWN: Rules = {"drawn/n_excluding_zero": n_excluding_zero}

@@ -18,15 +18,16 @@ BANDS = {
 MARGIN = 0.2  # of the last token's r and that of the mean over tokens
 
 
-def curve(f: Entry) -> dict[int, float]:
-    """r by layer, as sampled."""
+def r_by_layer(results: Entry) -> dict[int, float]:
+    """Return r by sampled layer."""
     return {
-        layer: strategy.correlation for layer, strategy in strategies_by_layer(f.strategies).items()
+        layer: strategy.correlation
+        for layer, strategy in strategies_by_layer(results.strategies).items()
     }
 
 
-def no_sign_change(r: dict[int, float]) -> str | None:
-    """NEGATIVE or POSITIVE where all r are, `unclear` with a zero; None where the sign changes."""
+def common_sign(r: dict[int, float]) -> str | None:
+    """Return NEGATIVE or POSITIVE where all r are, `unclear` with a zero; None with both signs."""
     if curves.sign_changes(r, 1):
         return None
     if max(r.values()) < 0:
@@ -34,22 +35,22 @@ def no_sign_change(r: dict[int, float]) -> str | None:
     return "POSITIVE" if min(r.values()) > 0 else "unclear"
 
 
-def band(strategy: Entry) -> str | None:
-    """The notebook's word for an r; None where there is no r."""
+def band_of_r(strategy: Entry) -> str | None:
+    """Return the notebook's word for an r; None where there is no r."""
     r = strategy.correlation
     return None if r is None else curves.word_below(r, BANDS, "ALIGNED (strong positive)")
 
 
 def p_value(strategy: Entry) -> float | None:
-    """p of an r over the categories; None where there is no r."""
+    """Return the two-sided p of an r over the categories; None where there is no r."""
     r = strategy.correlation
     return None if r is None else p_over_categories(strategy, r)
 
 
 def pooling_verdict(strategies: Entry) -> str | None:
-    """Does the last token correlate `more`, `less` or about as the mean (`minimal` difference)?
+    """Say whether the last token correlates `more` or `less` than the mean, or about as it.
 
-    Signed: a weaker negative r counts as more.
+    The difference is signed: a weaker negative r counts as more.
     """
     if "last_token" not in strategies or strategies.last_token.correlation is None:
         return None
@@ -64,16 +65,16 @@ def pooling_verdict(strategies: Entry) -> str | None:
 RULES: dict[str, Rules] = {
     "": {
         "n_layers": depth,
-        "summary/bands": for_each_group(lambda f: f.strategies, band),
+        "summary/bands": for_each_group(lambda results: results.strategies, band_of_r),
         "summary/sign_changes": Rule(
-            lambda f: curves.sign_changes(curve(f), depth(f)),
+            lambda results: curves.sign_changes(r_by_layer(results), depth(results)),
             "the layers at which r changes its sign",
         ),
         "summary/no_sign_change": Rule(
-            lambda f: no_sign_change(curve(f)), "the common sign of all r"
+            lambda results: common_sign(r_by_layer(results)), "the common sign of all r"
         ),
         "summary/pooling_verdict": Rule(
-            lambda f: pooling_verdict(f.strategies),
+            lambda results: pooling_verdict(results.strategies),
             "whether the last token correlates more or less than the mean of the tokens",
         ),
     },

@@ -1,4 +1,4 @@
-"""Paper 2's published curves of r over the layers, pair level: one per model and condition."""
+"""Paper 2's curves of r over the pairs by layer: one per model and condition."""
 
 from __future__ import annotations
 
@@ -18,62 +18,67 @@ from layerwise.statistics import curves, phases
 
 @dataclass(frozen=True)
 class PairCurve(CurvePlace):
-    """r and interval by sampled layer, of one source."""
+    """A curve of r and its intervals by sampled layer, in one source."""
 
     source: Any = None  # Evidence, or an entry of it
 
     def of(self, source: Entry | Evidence) -> PairCurve:
-        """The curve in one source."""
+        """Return the curve in one source."""
         return replace(self, source=source)
 
     @cached_property
     def tests(self) -> dict[int, Entry]:
-        """r and interval by sampled layer, ascending."""
-        found = by_layer(self.source.of(self.file)[self.group])
-        return {n: test[self.metric] for n, test in found.items()} if self.metric else found
+        """Return r and interval by sampled layer, ascending."""
+        tests = by_layer(self.source.of(self.file)[self.group])
+        return {n: test[self.metric] for n, test in tests.items()} if self.metric else tests
 
     @property
     def layers(self) -> list[int]:
+        """Return the sampled layers, ascending."""
         return list(self.tests)
 
     @property
     def n_pairs(self) -> int:
-        """Points of every r."""
+        """Return the number of points of every r."""
         return total_pairs(self.source)
 
     def r(self, layers: Iterable[int] | None = None) -> dict[int, float]:
+        """Return r of these layers, or of all."""
         return {n: self.tests[n].r for n in (self.layers if layers is None else layers)}
 
     def ends(self, layers: Iterable[int] | None = None) -> dict[int, curves.Ends]:
+        """Return the ends of the intervals of these layers, or of all."""
         low, high = self.names
         chosen = self.layers if layers is None else layers
         return {n: (self.tests[n][low], self.tests[n][high]) for n in chosen}
 
     def inverted(self, layers: Collection[int]) -> bool:
+        """Return whether some of the layers has a negative r and an interval without zero."""
         return curves.has_stable_layer(self.r(layers), self.ends(layers), positive=False)
 
     def phase(self, name: str) -> list[int]:
-        """Layers of a phase, with the notebooks' partition."""
+        """Return the layers of a phase: a third of the sampled ones, as in the notebooks."""
         return phases.thirds_of_list(self.layers)[name]
 
     def phase_by_depth(self, name: str) -> list[int]:
-        """The same as thirds of the depth."""
+        """Return the layers of a phase by thirds of the depth."""
         return phases.thirds_of_depth(self.layers, self.layers[-1])[name]
 
     def mean(self, phase: str, *, by_depth: bool = False) -> float:
-        """Mean r of a phase."""
+        """Return the mean r of a phase."""
         layers = self.phase_by_depth(phase) if by_depth else self.phase(phase)
         return phases.phase_mean(self.r(layers), layers)
 
     def means(self) -> tuple[float, float, float]:
+        """Return the mean r of the early, the mid and the late phase."""
         return self.mean("early"), self.mean("mid"), self.mean("late")
 
     def row(self, layer: int) -> Entry:
-        """A layer's row of the consolidated table."""
+        """Return a layer's row of the consolidated table."""
         return self.source.of(files.CONSOLIDATED)[self.first_row + self.layers.index(layer)]
 
     def printed_mean(self, name: str) -> float:
-        """The phase mean that the summary table prints with two decimals."""
+        """Return the phase mean that the summary table prints with two decimals."""
         return self.source.of(files.PHASE_SUMMARY)[self.summary_row][f"{name}_mean"]
 
 

@@ -23,169 +23,190 @@ from layerwise.statistics.estimates import correlation_estimate
 STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 
 
-def depth(f: Entry) -> int:
-    """Blocks of the model that a file on layers is about."""
-    return int(f.role("depth").n_layers)
+def depth(results: Entry) -> int:
+    """Return the number of blocks of the model that a file on layers is about."""
+    return int(results.role("depth").n_layers)
 
 
-def model(row: Entry) -> Entry:
+def model_of_row(row: Entry) -> Entry:
     """The model that a row of the summary is about."""
     return row.of(SCALING).models[row.model]
 
 
-def sampled(row: Entry) -> list[int]:
-    return sorted(map(int, model(row).layer_results))
+def sampled_layers(row: Entry) -> list[int]:
+    """Return the sampled layers of a row's model, ascending."""
+    return sorted(map(int, model_of_row(row).layer_results))
 
 
-def curve(row: Entry) -> dict[int, float]:
-    return {layer: model(row).layer_results[layer].correlation for layer in sampled(row)}
+def r_by_layer(row: Entry) -> dict[int, float]:
+    """Return r over the categories by sampled layer."""
+    return {
+        layer: model_of_row(row).layer_results[layer].correlation for layer in sampled_layers(row)
+    }
 
 
-def peak(row: Entry, of: Callable[..., int] = max) -> int:
+def peak(row: Entry, extreme: Callable[..., int] = max) -> int:
     """The layer of the largest (or smallest) r, the first of equals; its sign does not matter."""
-    r = curve(row)
-    return of(r, key=lambda layer: r[layer])
+    r = r_by_layer(row)
+    return extreme(r, key=lambda layer: r[layer])
 
 
-def peak_pct(row: Entry, of: Callable[..., int] = max) -> float:
-    """Depth of that layer, percent of the blocks."""
-    return peak(row, of) / model(row).n_layers * 100
+def peak_pct(row: Entry, extreme: Callable[..., int] = max) -> float:
+    """Return the depth of the layer of the largest (or smallest) r, percent of the blocks."""
+    return peak(row, extreme) / model_of_row(row).n_layers * 100
 
 
-def peaks_pct(f: Entry) -> list[float]:
-    return [peak_pct(row) for row in f.summary]
+def peaks_pct(results: Entry) -> list[float]:
+    """Return the depth of each model's largest r, percent of the blocks."""
+    return [peak_pct(row) for row in results.summary]
 
 
 def sign_changes(row: Entry) -> list[dict[str, Any]]:
     """Return the layers at which r changes its sign."""
-    return curves.sign_changes(curve(row), model(row).n_layers)
+    return curves.sign_changes(r_by_layer(row), model_of_row(row).n_layers)
 
 
-OF_MODEL: Rules = {
-    "n_layers": Rule(lambda row: int(model(row).n_layers), "the blocks of the model"),
-    "max_pos_r": Rule(lambda row: max(curve(row).values()), "the largest r of the curve"),
+MODEL_RULES: Rules = {
+    "n_layers": Rule(lambda row: int(model_of_row(row).n_layers), "the blocks of the model"),
+    "max_pos_r": Rule(lambda row: max(r_by_layer(row).values()), "the largest r of the curve"),
     "max_pos_layer": peak,
     "max_pos_pct": peak_pct,
-    "max_neg_r": Rule(lambda row: min(curve(row).values()), "the smallest r of the curve"),
+    "max_neg_r": Rule(lambda row: min(r_by_layer(row).values()), "the smallest r of the curve"),
     "max_neg_layer": Rule(lambda row: peak(row, min), "the layer of the smallest r"),
     "max_neg_pct": Rule(lambda row: peak_pct(row, min), "its depth in percent"),
     "final_r": Rule(
-        lambda row: model(row).layer_results[sampled(row)[-1]].correlation, "r at the last layer"
+        lambda row: model_of_row(row).layer_results[sampled_layers(row)[-1]].correlation,
+        "r at the last layer",
     ),
     "sign_changes": sign_changes,
     "n_sign_changes": Rule(lambda row: len(sign_changes(row)), "how often r changes its sign"),
 }
-OVER_MODELS: Rules = {
+FAMILY_RULES: Rules = {
     "peak_analysis/mean_peak_pct": Rule(
-        lambda f: np.mean(peaks_pct(f)), "mean depth of the peaks, percent"
+        lambda results: np.mean(peaks_pct(results)), "mean depth of the peaks, percent"
     ),
     "peak_analysis/std_peak_pct": Rule(
-        lambda f: np.std(peaks_pct(f)), "population SD of the depths of the peaks, percent"
+        lambda results: np.std(peaks_pct(results)),
+        "population SD of the depths of the peaks, percent",
     ),
     "peak_analysis/peaks_stable": Rule(
-        lambda f: np.std(peaks_pct(f)) < STABLE_STD_PCT,
+        lambda results: np.std(peaks_pct(results)) < STABLE_STD_PCT,
         "whether that SD is under ten percent of depth",
     ),
 }
 
 
-def strongest_mid(f: Entry, size: Callable[[float], float] = float) -> str:
+def strongest_mid_model(results: Entry, size: Callable[[float], float] = float) -> str:
     """The model with the largest r (or a function of it) at a mid layer, 20 to 50 % of depth."""
 
     def largest(row: Entry) -> float:
-        n = int(model(row).n_layers)
-        return max(size(r) for layer, r in curve(row).items() if int(0.2 * n) <= layer <= n // 2)
+        n = int(model_of_row(row).n_layers)
+        return max(
+            size(r) for layer, r in r_by_layer(row).items() if int(0.2 * n) <= layer <= n // 2
+        )
 
-    return str(max(f.summary, key=largest).model)
+    return str(max(results.summary, key=largest).model)
 
 
-def drawn_curves(f: Entry) -> list[list[float]]:
-    """r by depth of every model that was measured."""
-    rows = measured_among({row.model: row for row in f.summary}, curve)
-    return [list(curve(row).values()) for row in rows.values()]
+def drawn_curves(results: Entry) -> list[list[float]]:
+    """Return r by depth for every model that was measured."""
+    rows = measured_among({row.model: row for row in results.summary}, r_by_layer)
+    return [list(r_by_layer(row).values()) for row in rows.values()]
 
 
 DRAWN: Rules = {
-    "drawn/n_models": Rule(lambda f: len(drawn_curves(f)), "the measured models"),
+    "drawn/n_models": Rule(lambda results: len(drawn_curves(results)), "the measured models"),
     "drawn/n_negative_at_end": Rule(
-        lambda f: sum(r[-1] < 0 for r in drawn_curves(f)),
+        lambda results: sum(r[-1] < 0 for r in drawn_curves(results)),
         "the measured models with a negative r at the end",
     ),
     "drawn/n_with_positive": Rule(
-        lambda f: sum(max(r) > 0 for r in drawn_curves(f)),
+        lambda results: sum(max(r) > 0 for r in drawn_curves(results)),
         "the measured models with a positive r somewhere",
     ),
 }
 
 
-def intervals(row: Entry) -> dict[str, list[float]]:
-    """Fisher's 95% interval of r over the categories, by layer; of r of 1 there is none."""
-    found = {
-        n: correlation_estimate(r, n_categories(row), "categories") for n, r in curve(row).items()
+def fisher_intervals(row: Entry) -> dict[str, list[float]]:
+    """Return Fisher's 95% interval of r over the categories by layer; r of 1 has none."""
+    estimates = {
+        layer: correlation_estimate(r, n_categories(row), "categories")
+        for layer, r in r_by_layer(row).items()
     }
-    return {str(n): [of.low, of.high] for n, of in found.items() if of.has_interval}
+    return {
+        str(layer): [estimate.low, estimate.high]
+        for layer, estimate in estimates.items()
+        if estimate.has_interval
+    }
 
 
-def drawn_ends(f: Entry) -> list[tuple[list[float], list[float]]]:
-    """Lower and upper ends by depth of every model that was measured and has an interval."""
-    rows = measured_among({row.model: row for row in f.summary}, intervals)
-    found = [list(intervals(row).values()) for row in rows.values()]
-    return [([low for low, _ in ends], [high for _, high in ends]) for ends in found if ends]
+def drawn_ends(results: Entry) -> list[tuple[list[float], list[float]]]:
+    """Return lower and upper ends by depth for every measured model with intervals."""
+    rows = measured_among({row.model: row for row in results.summary}, fisher_intervals)
+    ends_by_model = [list(fisher_intervals(row).values()) for row in rows.values()]
+    return [
+        ([low for low, _ in ends], [high for _, high in ends]) for ends in ends_by_model if ends
+    ]
 
 
-OVER_PAPERS: Rules = {
+PAPER_RULES: Rules = {
     **DRAWN,
-    "drawn/intervals": for_each_group(lambda f: {row.model: row for row in f.summary}, intervals),
+    "drawn/intervals": for_each_group(
+        lambda results: {row.model: row for row in results.summary}, fisher_intervals
+    ),
     "drawn/n_clear_at_end": Rule(
-        lambda f: sum(high[-1] < 0 for _, high in drawn_ends(f)),
+        lambda results: sum(high[-1] < 0 for _, high in drawn_ends(results)),
         "the measured models whose last interval lies below zero",
     ),
     "drawn/n_clear_positive": Rule(
-        lambda f: sum(max(low) > 0 for low, _ in drawn_ends(f)),
+        lambda results: sum(max(low) > 0 for low, _ in drawn_ends(results)),
         "the measured models with an interval above zero somewhere",
     ),
-    "strongest_positive_mid": strongest_mid,
-    "strongest_mid": Rule(lambda f: strongest_mid(f, abs), "the strongest r of the middle layers"),
+    "strongest_positive_mid": strongest_mid_model,
+    "strongest_mid": Rule(
+        lambda results: strongest_mid_model(results, abs), "the strongest r of the middle layers"
+    ),
 }
-OF_LAYER: Rules = {
+LAYER_RULES: Rules = {
     "p_value": Rule(
-        lambda m: p_over_categories(m, m.correlation), "two-sided p of r over the categories"
+        lambda test: p_over_categories(test, test.correlation),
+        "two-sided p of r over the categories",
     )
 }
 
 
-def last(slug: str) -> Rules:
-    """r of the last layer, whose states the file on UA is about."""
+def last_layer_rules(slug: str) -> Rules:
+    """Return the rule for r at the last layer, from the file on UA, which is about that layer."""
     return {
         "correlation": Rule(
-            lambda m: r_over_categories(m.of(UA_FILES[slug])),
+            lambda test: r_over_categories(test.of(UA_FILES[slug])),
             "r of UA and preference over the categories, last layer",
         )
     }
 
 
-READER = Document(SCALING, {"": OVER_MODELS, "summary/*": OF_MODEL})
+READER = Document(SCALING, {"": FAMILY_RULES, "summary/*": MODEL_RULES})
 DOCUMENTS = {
     "family": Document(
         SCALING,
         {
             **READER.rules,
-            "": {**OVER_MODELS, **OVER_PAPERS},
-            "models/*/layer_results/*": OF_LAYER,
-            "models/Pythia-6.9B/layer_results/32": last("pythia-6p9b"),
-            "models/Pythia-12B/layer_results/36": last("pythia-12b"),
+            "": {**FAMILY_RULES, **PAPER_RULES},
+            "models/*/layer_results/*": LAYER_RULES,
+            "models/Pythia-6.9B/layer_results/32": last_layer_rules("pythia-6p9b"),
+            "models/Pythia-12B/layer_results/36": last_layer_rules("pythia-12b"),
         },
     )
 }
 
 
 def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The document of several readers' models, from their `layers` documents by name."""
-    return derive({"": READER}, together(layers)).whole()[""]
+    """Return the document of several readers' models, from their `layers` documents by name."""
+    return derive({"": READER}, evidence_of_readers(layers)).whole()[""]
 
 
-def together(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
-    """The curves of several readers' models as the published file has those of the papers'."""
+def evidence_of_readers(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
+    """Return the curves of several readers' models in the form of the published file."""
     if not layers:
         raise LayerwiseError("scaling compares models, found none; name at least one")
     models = {display: _curve_of(display, document) for display, document in layers.items()}
@@ -197,8 +218,8 @@ def together(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
 
 
 def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    found = strategies_by_layer(document["strategies"])
-    if not found:
+    strategies = strategies_by_layer(document["strategies"])
+    if not strategies:
         raise LayerwiseError(
             f"{display}: the layer document names no layer; run the analysis again"
         )
@@ -206,7 +227,7 @@ def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
         "model_name": document["model"],
         "n_layers": document["n_layers"],
         "layer_results": {
-            str(layer): {key: of[key] for key in ("correlation", "p_value")}
-            for layer, of in found.items()
+            str(layer): {key: strategy[key] for key in ("correlation", "p_value")}
+            for layer, strategy in strategies.items()
         },
     }

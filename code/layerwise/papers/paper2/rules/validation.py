@@ -35,155 +35,167 @@ from layerwise.statistics.samples import cohens_d
 LEVEL = 0.05
 
 
-def share(of_category: Entry) -> float:
-    """Percent of pairs that prefer A: the nearest that a whole number of pairs can give."""
-    n = n_pairs(of_category, of_category.called)
-    return round(of_category.pct_prefer_a / 100 * n) / n * 100
+def share_preferring_a(category: Entry) -> float:
+    """Return the percent of pairs that prefer A: the nearest that a whole number can give."""
+    n = n_pairs(category, category.called)
+    return round(category.pct_prefer_a / 100 * n) / n * 100
 
 
-def on_facts(word: Callable[[Entry], str]) -> Function:
-    """A word about scientific facts, where there is such a category."""
-    return lambda f: word(f[FACTS]) if FACTS in f else None
+def word_on_facts(word: Callable[[Entry], str]) -> Function:
+    """Return the rule of a word about scientific facts, where there is such a category."""
+    return lambda results: word(results[FACTS]) if FACTS in results else None
 
 
-def aligned(ua: float, preference: float) -> str:
-    """YES where both share a strict sign, or |UA| < 0.02 and |preference| < 0.1; else NO."""
+def alignment(ua: float, preference: float) -> str:
+    """Return YES where both share a strict sign, or |UA| < 0.02 and |preference| < 0.1; else NO."""
     small = abs(ua) < 0.02 and abs(preference) < 0.1
     return "YES" if ua * preference > 0 or small else "NO"
 
 
-def coupling(r: float) -> str:
-    """ALIGNED above 0.5, INVERTED below -0.3, DECOUPLED between."""
+def coupling_word(r: float) -> str:
+    """Return ALIGNED for r above 0.5, INVERTED below -0.3, DECOUPLED between."""
     if r > 0.5:
         return "ALIGNED"
     return "INVERTED" if r < -0.3 else "DECOUPLED"
 
 
 def key_question(ua: float, preference: float) -> str:
-    """Neutral states with a strong preference? YES, NO or UNCLEAR (scientific facts)."""
+    """Say whether neutral states come with a strong preference: YES, NO or UNCLEAR."""
     if abs(ua) < 0.02 and abs(preference) > 0.5:
         return "YES"
     return "NO" if abs(ua) > 0.05 else "UNCLEAR"
 
 
-def interval(f: Entry) -> list[float]:
-    """Bootstrap interval of the mean UA: categories resampled, the random stream restarted."""
-    draws = f.draws
-    return list(mean_interval(asymmetries(f), draws.n_resamples, draws.level, draws.seed))
+def interval(results: Entry) -> list[float]:
+    """Return the bootstrap interval of the mean UA; categories resampled, the stream restarted."""
+    draws = results.draws
+    return list(mean_interval(asymmetries(results), draws.n_resamples, draws.level, draws.seed))
 
 
-OF_CATEGORY: Rules = {
-    "n_pairs": Rule(lambda m: n_pairs(m, m.called), "the statement pairs of the category"),
-    "pct_prefer_a": share,
+CATEGORY_RULES: Rules = {
+    "n_pairs": Rule(
+        lambda category: n_pairs(category, category.called), "the statement pairs of the category"
+    ),
+    "pct_prefer_a": share_preferring_a,
     "asymmetry": asymmetry,
 }
-GLOBAL: Rules = {
+GLOBAL_RULES: Rules = {
     "total_pairs": total_pairs,
-    "mean_asymmetry": Rule(lambda f: np.mean(asymmetries(f)), "mean UA over the categories"),
+    "mean_asymmetry": Rule(
+        lambda results: np.mean(asymmetries(results)), "mean UA over the categories"
+    ),
     "std_asymmetry": Rule(
-        lambda f: np.std(asymmetries(f)), "population SD of UA over the categories"
+        lambda results: np.std(asymmetries(results)), "population SD of UA over the categories"
     ),
     "bootstrap_95ci": interval,
-    "cohens_d": Rule(lambda f: cohens_d(asymmetries(f)), "Cohen's d of UA over the categories"),
+    "cohens_d": Rule(
+        lambda results: cohens_d(asymmetries(results)), "Cohen's d of UA over the categories"
+    ),
     "ua_output_correlation": r_over_categories,
     "mean_output_preference": Rule(
-        lambda f: np.mean(preferences(f)), "mean preference over the categories"
+        lambda results: np.mean(preferences(results)), "mean preference over the categories"
     ),
 }
-WORDS: Rules = {
+WORD_RULES: Rules = {
     "aligned": for_each_group(
-        lambda f: {name: f[name] for name in categories(f)},
+        lambda results: {name: results[name] for name in categories(results)},
         Rule(
-            lambda m: aligned(asymmetry(m), m.output_preference),
+            lambda category: alignment(asymmetry(category), category.output_preference),
             "whether UA and preference have one sign, or are both small",
         ),
     ),
     "interpretation": Rule(
-        lambda f: coupling(r_over_categories(f)),
+        lambda results: coupling_word(r_over_categories(results)),
         "the notebook's word for r: ALIGNED, INVERTED or DECOUPLED",
     ),
     "sf_label": Rule(
-        on_facts(lambda m: "ALIGNED" if abs(asymmetry(m)) > 0.05 else "NEUTRAL"),
+        word_on_facts(lambda category: "ALIGNED" if abs(asymmetry(category)) > 0.05 else "NEUTRAL"),
         "whether |UA| on scientific facts exceeds 0.05",
     ),
     "key_question": Rule(
-        on_facts(lambda m: key_question(asymmetry(m), m.output_preference)),
+        word_on_facts(
+            lambda category: key_question(asymmetry(category), category.output_preference)
+        ),
         "whether neutral states come with a strong preference, on scientific facts",
     ),
     "summary_text": Rule(
-        lambda f: "alignment" if r_over_categories(f) > 0.3 else "weak",
+        lambda results: "alignment" if r_over_categories(results) > 0.3 else "weak",
         "the summary's word: alignment where r > 0.3",
     ),  # also at -0.9
 }
 RULES: dict[str, Rules] = {
-    "": {f"_global_stats/{name}": rule for name, rule in GLOBAL.items()}
-    | {f"_verdicts/{name}": rule for name, rule in WORDS.items()},
-    "*": OF_CATEGORY,
+    "": {f"_global_stats/{name}": rule for name, rule in GLOBAL_RULES.items()}
+    | {f"_verdicts/{name}": rule for name, rule in WORD_RULES.items()},
+    "*": CATEGORY_RULES,
 }
 
 
-def without_one(f: Entry) -> dict[str, dict[str, float]]:
-    """r of UA and preference when one category goes, and its p."""
-    points = zip(asymmetries(f), preferences(f), strict=True)
-    found = correlation.leave_one_out(dict(zip(categories(f), points, strict=True)))
-    return {name: of._asdict() for name, of in found.items()}
+def without_each_category(results: Entry) -> dict[str, dict[str, float]]:
+    """Return r of UA and preference without each category, and its p."""
+    points = zip(asymmetries(results), preferences(results), strict=True)
+    correlations = correlation.leave_one_out(dict(zip(categories(results), points, strict=True)))
+    return {name: test._asdict() for name, test in correlations.items()}
 
 
-def left_out(f: Entry) -> dict[str, dict[str, Any]]:
-    """The same with Fisher's 95% interval, which is empty where there is none."""
-    n = len(categories(f)) - 1
+def without_each_with_interval(results: Entry) -> dict[str, dict[str, Any]]:
+    """Return r without each category with Fisher's 95% interval, empty where there is none."""
+    n = len(categories(results)) - 1
     return {
-        name: {**of, "interval": interval_of_r(of["r"], n)} for name, of in without_one(f).items()
+        name: {**test, "interval": interval_of_r(test["r"], n)}
+        for name, test in without_each_category(results).items()
     }
 
 
-def whole_interval(f: Entry) -> list[float]:
-    """Fisher's 95% interval of r over all categories."""
-    return interval_of_r(r_over_categories(f), len(categories(f)))
+def whole_interval(results: Entry) -> list[float]:
+    """Return Fisher's 95% interval of r over all categories."""
+    return interval_of_r(r_over_categories(results), len(categories(results)))
 
 
 def interval_of_r(r: float, n: int) -> list[float]:
-    """Over so many categories; empty where there is none."""
-    found = correlation_estimate(r, n, "categories")
-    return [found.low, found.high] if found.has_interval else []
+    """Return Fisher's 95% interval of r over n categories; empty where there is none."""
+    estimate = correlation_estimate(r, n, "categories")
+    return [estimate.low, estimate.high] if estimate.has_interval else []
 
 
-def weakest(f: Entry) -> dict[str, Any]:
-    """The category whose loss leaves the least of r, what it leaves, and if p stays under 0.05."""
-    found = without_one(f)
-    name = min(found, key=lambda name: abs(found[name]["r"]))
-    return {"category": name, **found[name], "significant": found[name]["p"] < LEVEL}
+def weakest_category(results: Entry) -> dict[str, Any]:
+    """Return the category whose loss leaves the least |r|, with that r and its p."""
+    correlations = without_each_category(results)
+    name = min(correlations, key=lambda name: abs(correlations[name]["r"]))
+    return {"category": name, **correlations[name], "significant": correlations[name]["p"] < LEVEL}
 
 
-def ua_of_facts(e: Evidence, model: str) -> float:
-    """UA of the scientific facts in a model of Paper 1."""
-    return asymmetry(e[PAPER1[model]][FACTS])
+def asymmetry_of_facts(evidence: Evidence, model: str) -> float:
+    """Return UA of the scientific facts in a model of Paper 1."""
+    return asymmetry(evidence[PAPER1[model]][FACTS])
 
 
 # what notebook 003 typed of Paper 1's models: UA and mean preference of the facts
-OF_FACTS: Mapping[str, Callable[..., float]] = {
-    "ua": ua_of_facts,
+FACTS_RULES: Mapping[str, Callable[..., float]] = {
+    "ua": asymmetry_of_facts,
     "pref": partial(preference, category=FACTS),
 }
-REFERENCE: Rules = {
+REFERENCE_RULES: Rules = {
     f"{model}/{name}": partial(rule, model=model)
     for model in PAPER1
-    for name, rule in OF_FACTS.items()
+    for name, rule in FACTS_RULES.items()
 }
-DRAWN: Rules = {"_without_one": left_out, "_interval": whole_interval}
-OF_PRINT: Rules = {**DRAWN, "_weakest": weakest}
+DRAWN: Rules = {"_without_one": without_each_with_interval, "_interval": whole_interval}
+PRINT_RULES: Rules = {**DRAWN, "_weakest": weakest_category}
 DOCUMENTS = {
     slug: Document(
         file,
-        {**RULES, "": {**RULES[""], **OF_PRINT}},
+        {**RULES, "": {**RULES[""], **PRINT_RULES}},
         {"": (file, ""), "/_reference": (TYPED_MODELS, "/reference_models")},
     )
     for slug, file in UA_FILES.items()
 } | {
     "reference": Document(
         None,
-        {"": REFERENCE},
-        {f"/{m}/pref": (OUTPUT_CORRELATION, pointer("rlhf_masking", m, "pref")) for m in PAPER1},
+        {"": REFERENCE_RULES},
+        {
+            f"/{model}/pref": (OUTPUT_CORRELATION, pointer("rlhf_masking", model, "pref"))
+            for model in PAPER1
+        },
     )
 }
 READER = Document(own_file("validation"), RULES)

@@ -1,4 +1,4 @@
-"""Where r over the pairs stands by layer, for each model and condition of Paper 2."""
+"""The places of r over the pairs by layer, for each model and condition of Paper 2."""
 
 from dataclasses import dataclass
 

@@ -68,7 +68,7 @@ TEXTS = {
 
 
 def measured_choices(evidence: Evidence, model: str) -> Entry:
-    """What was measured of a model under the choices.
+    """Return what was measured of a model under the choices.
 
     Raises:
         NotMeasured: for print, which has none of it.
@@ -77,7 +77,7 @@ def measured_choices(evidence: Evidence, model: str) -> Entry:
 
 
 def measured_entry(evidence: Evidence, file: str, *names: str) -> Any:
-    """What stands in a file of ours, at these names.
+    """Return what stands in a file of ours at these names.
 
     Raises:
         NotMeasured: where nothing does.
@@ -94,4 +94,5 @@ def measured_entry(evidence: Evidence, file: str, *names: str) -> Any:
 
 
 def experiment_file(experiment: str) -> str:
+    """Return our file of what an experiment measured."""
     return f"{BEYOND}{experiment}"

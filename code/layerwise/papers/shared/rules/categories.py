@@ -16,41 +16,43 @@ from layerwise.statistics import curves
 from layerwise.statistics.correlation import Correlation, leave_one_out, pearson_p, pearson_r
 
 
-def categories(f: Entry | Evidence) -> list[str]:
-    """The categories of the statement pairs, in the order of the streams."""
-    return list(f.of(DATASET))
+def categories(source: Entry | Evidence) -> list[str]:
+    """Return the categories of the statement pairs, in the order of the streams."""
+    return list(source.of(DATASET))
 
 
-def n_categories(f: Entry | Evidence) -> int:
+def n_categories(source: Entry | Evidence) -> int:
     """Return the number of categories of the statement pairs."""
-    return len(f.of(DATASET))
+    return len(source.of(DATASET))
 
 
-def n_pairs(f: Entry | Evidence, category: str) -> int:
-    return int(f.of(DATASET)[category].n_pairs)
+def n_pairs(source: Entry | Evidence, category: str) -> int:
+    """Return the number of statement pairs of a category."""
+    return int(source.of(DATASET)[category].n_pairs)
 
 
-def p_over_categories(f: Entry | Evidence, r: float) -> float:
-    return float(pearson_p(r, len(f.of(DATASET))))
+def p_over_categories(source: Entry | Evidence, r: float) -> float:
+    """Return the two-sided p of r over the categories."""
+    return float(pearson_p(r, len(source.of(DATASET))))
 
 
-def total_pairs(f: Entry | Evidence) -> int:
+def total_pairs(source: Entry | Evidence) -> int:
     """Return the number of statement pairs."""
-    return sum(n_pairs(f, category) for category in f.of(DATASET))
+    return sum(n_pairs(source, category) for category in source.of(DATASET))
 
 
-def asymmetry(of_category: Entry) -> float:
-    """UA of a category: its two mean pairwise cosines, subtracted."""
-    return of_category.uniformity_a - of_category.uniformity_b
+def asymmetry(category: Entry) -> float:
+    """Return UA of a category: its two mean pairwise cosines, subtracted."""
+    return category.uniformity_a - category.uniformity_b
 
 
 def asymmetries(ua: Entry) -> Float[np.ndarray, " category"]:
-    """UA by category, of a file on one model."""
+    """Return UA by category from a file on one model."""
     return np.array([asymmetry(ua[category]) for category in categories(ua)])
 
 
 def preferences(ua: Entry) -> Float[np.ndarray, " category"]:
-    """Mean preference by category, nats."""
+    """Return the mean preference by category, nats."""
     return np.array([ua[category].output_preference for category in categories(ua)])
 
 
@@ -60,6 +62,7 @@ def r_over_categories(ua: Entry) -> float:
 
 
 def ends(interval: Entry) -> curves.Ends:
+    """Return the lower and the upper end of an interval."""
     return interval.ci_lower, interval.ci_upper
 
 
@@ -68,46 +71,54 @@ def includes_zero(interval: Entry) -> bool:
     return curves.includes_zero(ends(interval))
 
 
-OVER_CATEGORIES: dict[str, Function] = {
-    "p_value": Rule(lambda m: p_over_categories(m, m.r), "two-sided p of r"),
+CATEGORY_TESTS: dict[str, Function] = {
+    "p_value": Rule(lambda test: p_over_categories(test, test.r), "two-sided p of r"),
     "includes_zero": includes_zero,
 }
-OVER_PAIRS: dict[str, Function] = {
-    "p_value": Rule(lambda m: float(pearson_p(m.r, total_pairs(m))), "two-sided p of r"),
+PAIR_TESTS: dict[str, Function] = {
+    "p_value": Rule(lambda test: float(pearson_p(test.r, total_pairs(test))), "two-sided p of r"),
     "includes_zero": includes_zero,
 }
 
 
 def without_a_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
-    """r of UA and preference over the other categories at the last layer, by the one left out.
+    """Return r of UA and preference over the other categories, by the category left out.
 
     Arguments:
         validation: the result document; none of fewer than four categories.
     """
-    of = {name: one for name, one in validation.items() if not name.startswith("_")}
     return leave_one_out(
-        {name: (one["asymmetry"], one["output_preference"]) for name, one in of.items()}
+        {
+            name: (category["asymmetry"], category["output_preference"])
+            for name, category in validation.items()
+            if not name.startswith("_")
+        }
     )
 
 
 def decisive_category(validation: Mapping[str, Any]) -> str | None:
-    """The category without which r over the categories has another sign, or under half its size."""
-    r, left = validation["_global_stats"]["ua_output_correlation"], without_a_category(validation)
-    makes = [name for name, one in left.items() if one.r * r < 0.5 * r**2]
-    return min(makes, key=lambda name: left[name].r * r, default=None)
+    """Return the category without which r has another sign or under half its size; None without."""
+    r: float = validation["_global_stats"]["ua_output_correlation"]
+    left_out = without_a_category(validation)
+    decisive = [name for name, correlation in left_out.items() if correlation.r * r < 0.5 * r**2]
+    return min(decisive, key=lambda name: left_out[name].r * r, default=None)
 
 
 def shared_value(values: Iterable[Any]) -> Any:
-    """The one value that all files share."""
-    found = set(values)
-    if len(found) != 1:
+    """Return the one value that all files share.
+
+    Raises:
+        LayerwiseError: if they do not agree.
+    """
+    distinct = set(values)
+    if len(distinct) != 1:
         raise LayerwiseError(
-            f"the result files must agree on a setting, found {sorted(found)}; restore the table"
+            f"the result files must agree on a setting, found {sorted(distinct)}; restore the table"
         )
-    return found.pop()
+    return distinct.pop()
 
 
-def preference(f: Entry | Evidence, model: str, category: str) -> float:
-    """Mean preference, nats: NLL of B minus NLL of A."""
-    row = f.of(CLASSES).row(model=model, category=category)
+def preference(source: Entry | Evidence, model: str, category: str) -> float:
+    """Return the mean preference of a category, nats: NLL of B minus NLL of A."""
+    row = source.of(CLASSES).row(model=model, category=category)
     return row.nll_b - row.nll_a
