@@ -94,8 +94,11 @@ def _without(
     looks: Mapping[str, dict[str, Any]],
 ) -> None:
     """A row for r over all categories, and one for r without each of them."""
-    whole = {"r": r, "interval": interval}
-    rows = [("all categories", whole, {"marker": "o", "color": style.INK})]
+    whole: dict[str, Any] = {"r": r, "interval": interval}
+    look_of_all: dict[str, Any] = {"marker": "o", "color": style.INK}
+    rows: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
+        ("all categories", whole, look_of_all)
+    ]
     rows += [(name, left_out, looks[name]) for name, left_out in without.items() if name in looks]
     for place, (_, row, look) in enumerate(rows):
         if ends := row.get("interval"):

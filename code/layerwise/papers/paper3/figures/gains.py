@@ -135,7 +135,8 @@ def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
     for gain in gains.values():
         colour = style.RED if gain.exceeds else style.BLUE
         if gain.interval:
-            axes.vlines(gain.depth, *gain.interval, color=colour)
+            low, high = gain.interval
+            axes.vlines(gain.depth, low, high, color=colour)
         axes.plot(gain.depth, gain.mean, "D" if gain.exceeds else "o", color=colour)
     axes.set_xlim(3, 42)
 
