@@ -11,11 +11,11 @@ from layerwise.reader import plan
 from layerwise.reader.plan import Seconds, estimate_seconds, matrix_rate
 from layerwise.reader.prepared import Prepared
 
-CONFIG = {"num_attention_heads": 8, "num_key_value_heads": 8}
+CONFIG = {"model_type": "llama", "num_attention_heads": 8, "head_dim": 64}
 
 
 def seconds(
-    config: dict[str, int] = CONFIG,
+    config: dict[str, Any] = CONFIG,
     *,
     tokens: int = 4000,
     size: int = 512,
@@ -28,7 +28,7 @@ def seconds(
     """The estimate for a model of 1e8 parameters in 12 blocks, measured at two layers."""
     model = SimpleNamespace(
         parameters=lambda: [SimpleNamespace(numel=lambda: 10**8)],
-        config=SimpleNamespace(to_dict=lambda: config),
+        config=SimpleNamespace(**config, hidden_size=size),
         device=SimpleNamespace(type="cpu"),
     )
     loaded = SimpleNamespace(
@@ -52,11 +52,13 @@ def test_passes_are_two_operations_per_parameter_and_token_at_part_of_the_rate()
 
 
 def test_singular_values_are_those_of_the_smaller_side() -> None:
-    """Keys and values of grouped heads are narrower; left out, they take nothing."""
+    """Keys and values of grouped heads are narrower; left out, or not known, they take nothing."""
     grouped = seconds(CONFIG | {"num_key_value_heads": 2}).weights
     assert grouped / seconds().weights == pytest.approx((2 + 2 / 4**3) / 4)
-    assert seconds({}).weights == seconds({"n_head": 8}).weights == seconds().weights
+    assert seconds(CONFIG | {"head_dim": 128}).weights == seconds().weights  # wider than the states
     assert seconds(without=["spectral"]).weights == 0
+    unknown = {"model_type": "falcon", "new_decoder_architecture": True}
+    assert seconds(CONFIG | unknown).weights == 0
 
 
 def test_the_density_of_pairs_grows_as_their_square() -> None:

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import psutil
 
-from layerwise.errors import system_in_words
+from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.models import needs
+from layerwise.models.families import heads_of
 from layerwise.models.registry import BYTES
 from layerwise.reader.prepared import Prepared, prepare_each
 from layerwise.reader.request import requests_of
@@ -39,10 +40,6 @@ START = 4.5  # the interpreter, imports, checks, the loaded model but for its we
 EIGENVALUES = 1.8e-10  # of a matrix, for a row cubed
 PAIRS = 0.5, 0.001  # resamples and bins: once, and for every pair and layer
 FIGURES = 5.5
-HEADS, KEYS = (
-    ("num_attention_heads", "n_head", "num_heads"),
-    ("num_key_value_heads", "num_kv_heads"),
-)
 
 
 @dataclass(frozen=True)
@@ -93,8 +90,7 @@ def estimate_seconds(prepared: Prepared, rate: float | None = None) -> Seconds:
     parameters, n_pairs, size = n_parameters(prepared), len(request.pairs), loaded.hidden_size
     eigenvalues = 0.0
     if "spectral" not in request.choices["without"]:
-        cubes = sum(n_rows**3 for n_rows in rows_of_projections(prepared))
-        eigenvalues = loaded.n_layers * EIGENVALUES * cubes
+        eigenvalues = EIGENVALUES * operations_of_spectra(prepared)
     once, for_each = PAIRS
     compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * size
     resampled = (once + for_each * n_pairs * len(prepared.sampled)) * slower
@@ -114,12 +110,19 @@ def n_parameters(prepared: Prepared) -> float:
     return float(sum(parameter.numel() for parameter in prepared.loaded.model.parameters()))
 
 
-def rows_of_projections(prepared: Prepared) -> tuple[int, int, int, int]:
-    """Return the smaller sides of W_Q, W_O, W_K and W_V: grouped heads have narrower keys."""
-    config, size = prepared.loaded.model.config.to_dict(), prepared.loaded.hidden_size
-    heads = next((config[name] for name in HEADS if config.get(name)), 1)
-    keys = next((config[name] for name in KEYS if config.get(name)), heads)
-    return size, size, size * keys // heads, size * keys // heads
+def operations_of_spectra(prepared: Prepared) -> float:
+    """Return the rows cubed of all matrices whose singular values are taken, by the smaller side.
+
+    None are where it is not known which rows of a weight are whose (some Falcon models).
+    """
+    loaded = prepared.loaded
+    try:
+        heights = heads_of(loaded.model.config).heights
+    except LayerwiseError:
+        return 0.0
+    names = ("W_Q", "W_Q", "W_K", "W_V")  # W_O has the sides of W_Q
+    sides = (min(heights[name], loaded.hidden_size) for name in names)
+    return float(loaded.n_layers * sum(side**3 for side in sides))
 
 
 def matrix_rate() -> float:
