@@ -86,12 +86,14 @@ def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: 
     cells = cells_of((out / "index.html").read_text(), name)
     numbers = [cell for cell in cells if re.fullmatch(r"-?\d+(\.\d+)?", cell)]
     assert len(numbers) >= 8
-    layers = {str(layer) for layer in range(6)}  # row headings
+    headings = {*map(str, range(6)), *document.get("results_by_k", ())}  # layers, and k
     known = list(leaves(document))
     for number in numbers:
         places = len(number.partition(".")[2])
         shown = {f"{value:.{places}f}" for value in known}
-        assert number in shown | {one.removeprefix("-") for one in shown if not float(one)} | layers
+        assert (
+            number in shown | {one.removeprefix("-") for one in shown if not float(one)} | headings
+        )
 
 
 def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
