@@ -194,7 +194,7 @@ def test_no_text_of_a_figure_runs_into_another(
     models = dict.fromkeys(("SmolLM2-135M-Instruct-Q4_1", "SmolLM2-1.7B-Instruct-Q4_1")[:n])
     models = dict.fromkeys(models, documents)
     names = figures.OF_ONE if n == 1 else figures.ACROSS
-    numbers = figures.numbers_of(models, beside=depth_curves.published(evidence))
+    numbers = figures.numbers_of(models, beside=depth_curves.curves_of_papers(evidence))
     drawn = list(draw_all(numbers, names))
     assert [one.name for one in drawn if one.figure is None] == []
     with style.house_style():

@@ -32,4 +32,4 @@ def papers(draws: Draws) -> Papers:
     """
     numbers = read_published(PUBLISHED)
     evidence = Evidence(numbers, draws)
-    return Papers(numbers, evidence, in_print(evidence), depth_curves.published(evidence))
+    return Papers(numbers, evidence, in_print(evidence), depth_curves.curves_of_papers(evidence))
