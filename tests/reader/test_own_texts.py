@@ -18,7 +18,11 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import LONGEST_NAME, require_name
 from layerwise.models.texts import place_of
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.reader.page.cautions import _category_cautions, token_cautions
+from layerwise.reader.page.cautions import (
+    _category_cautions,
+    prediction_cautions,
+    token_cautions,
+)
 from layerwise.statistics.bootstrap import Draws
 
 MEGABYTE = 1_000_000
@@ -217,6 +221,13 @@ def test_what_the_tokenizer_does_to_texts_is_said() -> None:
     for around in ([], ["</s>"]), (["<s>", "<s>"], []):
         (said,) = token_cautions(pairs, apart, 0, around)
         assert all(token in said for tokens in around for token in tokens)
+
+
+def test_a_model_that_predicts_worse_than_a_guess_is_said_to() -> None:
+    """As with the tokenizer of another model; a guess among 1024 tokens has 6.93 nats."""
+    assert prediction_cautions(6.93, 1024) == []
+    (said,) = prediction_cautions(6.94, 1024)
+    assert "1,024" in said
 
 
 # --- every mistake ------------------------------------------------------------------------------

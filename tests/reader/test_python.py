@@ -512,6 +512,27 @@ def test_arrays_give_what_the_model_gives(analyzed: Result, given: dict[str, Any
 
 
 @pytest.mark.usefixtures("quick")
+def test_the_states_of_a_table_are_in_the_order_of_its_rows(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    """The rows of a category need not stand together."""
+    few = {name: given[name] for name in ("hidden_states", "nll")}
+    pairs = read_pairs(given["pairs"])
+    names = [pairs.categories[number] for number in pairs.category_of_pair]
+    by_category = [*zip(names, pairs.side_a, pairs.side_b, strict=True)]
+    in_turn = sorted(range(len(pairs)), key=lambda pair: names[:pair].count(names[pair]))
+    table = tmp_path / "pairs.csv"
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows([("category", "a", "b"), *(by_category[n] for n in in_turn)])
+    rows = np.concatenate([in_turn, len(pairs) + np.array(in_turn)])
+    states, nll = few["hidden_states"][:, rows], few["nll"][rows]
+    found = layerwise.measure(states, nll, table)
+    assert numbers(found.documents) == numbers(
+        layerwise.measure(**few, pairs=given["pairs"]).documents
+    )
+
+
+@pytest.mark.usefixtures("quick")
 def test_what_was_not_given_is_left_out(given: dict[str, Any], tmp_path: Path) -> None:
     """And the rest stays as it was; the page is written without it."""
     whole = layerwise.measure(**given)
