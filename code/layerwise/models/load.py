@@ -293,6 +293,11 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
+    if hasattr(model, "merge_and_unload"):
+        raise LayerwiseError(
+            f"a loaded model is one of transformers, found {type(model).__name__} of peft around "
+            "it; give what its merge_and_unload() returns"
+        )
     is_model = isinstance(model, transformers.PreTrainedModel)
     if not is_model or family not in FAMILIES or model.get_output_embeddings() is None:
         raise LayerwiseError(
