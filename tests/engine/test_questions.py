@@ -32,7 +32,7 @@ from layerwise.engine.questions.table import cells
 from layerwise.errors import LayerwiseError
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.across.answers import answers, answers_over_models, in_print
+from layerwise.papers.across.answers import answers, answers_over_models, numbers_in_print
 from layerwise.papers.across.questions import QUESTIONS, documents
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper2.questions import mean_over
@@ -311,7 +311,7 @@ def test_both_readings_of_the_critical_layer(published: Published) -> None:
 @pytest.fixture(scope="module")
 def printed(published: Published) -> Any:
     """The answers of print beside which a reader's stand."""
-    return in_print(Evidence(published, DRAWS))
+    return numbers_in_print(Evidence(published, DRAWS))
 
 
 @pytest.fixture(scope="module")

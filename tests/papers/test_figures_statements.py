@@ -143,7 +143,7 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
     } | {"_global_stats": {"ua_output_correlation": -0.5}}
     anisotropy = {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}
     results = {"validation": validation, "anisotropy": anisotropy, "gains": gains_of(1.0)}
-    found = drawn.with_drawn(results)
+    found = drawn.add_drawn(results)
     assert {name: of.keys() - results[name].keys() for name, of in found.items()} == {
         "validation": {"_without_one", "_interval"},
         "anisotropy": {"drawn"},
@@ -171,7 +171,7 @@ def test_a_share_falls_to_half_or_does_not(
 ) -> None:
     document = {"intrinsic_dim_ratio": shares, "n_layers": len(shares) - 1, "n_prompts": 9}
     document["L_star_anisotropy"] = shares.index(0.9)
-    found = drawn.with_drawn({"anisotropy": document})
+    found = drawn.add_drawn({"anisotropy": document})
     assert found["anisotropy"]["drawn"]["half_layer"] == half
     one = draw("anisotropy", Numbers(OWN, {"anisotropy": {"m": found["anisotropy"]}}, {"m": "M"}))
     assert one.title.endswith(said), one.reason

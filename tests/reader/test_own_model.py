@@ -29,7 +29,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import READER_ANALYSES, analyse_reader
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
-from layerwise.papers.across.rules.drawn import with_drawn
+from layerwise.papers.across.rules.drawn import add_drawn
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.figures.categories import MOST_NAMED
 from layerwise.papers.shared.experiments import reader
@@ -431,7 +431,7 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
                        "output_preference": -i / 9}
             for i in range(n)
         }  # fmt: skip
-        stated = with_drawn({"validation": {**document, "_global_stats": of_all}})["validation"]
+        stated = add_drawn({"validation": {**document, "_global_stats": of_all}})["validation"]
         figure = draw("validation", Numbers(OWN, {"validation": {"m": stated}}, {"m": "m"})).figure
         assert figure is not None
         scatter, without = figure.axes

@@ -77,7 +77,7 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
     return Estimate(row["value"], *ends, row["n"], row["unit"], where=row["where"])
 
 
-def in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
+def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
     """Return by question the number of each of the papers' models, as the papers took it."""
     return {
         name: {

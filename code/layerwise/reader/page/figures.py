@@ -69,7 +69,7 @@ def numbers_of(
         OVER_MODELS: drawn.drawn_over_models(models)
     }
     for display, documents in models.items():
-        for analysis, document in drawn.with_drawn(documents).items():
+        for analysis, document in drawn.add_drawn(documents).items():
             named = _validation(document) if analysis == "validation" else document
             statistics.setdefault(analysis, {})[display] = named
     in_grey = {

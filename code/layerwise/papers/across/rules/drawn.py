@@ -32,7 +32,7 @@ MODEL_RULES: Mapping[str, Rules] = {
 }
 
 
-def with_drawn(results: Results) -> dict[str, Mapping[str, Any]]:
+def add_drawn(results: Results) -> dict[str, Mapping[str, Any]]:
     """Return the result documents of a model with what figures state of each."""
     documents = dict(results)
     for analysis, rules in MODEL_RULES.items():

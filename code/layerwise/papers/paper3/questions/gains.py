@@ -422,13 +422,13 @@ def rules_over_models(
         given = {name: value for name, value in options.items() if name != "models"}
         chosen = options.get("models", models)(evidence)
         if given.pop("leave_out", False):
-            return without_each_model(chosen, partial(estimate, **given))
+            return rules_without_each_model(chosen, partial(estimate, **given))
         return estimate(chosen, **given)
 
     return {choice: partial(rule, options) for choice, options in choices.items()}
 
 
-def without_each_model(
+def rules_without_each_model(
     models: Models, estimate: Callable[[Models], Estimate]
 ) -> dict[str, Function]:
     """Return a rule per model: the estimate without it."""

@@ -1,4 +1,4 @@
-"""Do the models of one lab damp or expand alike? (Paper 3, section 4.2)
+"""Damping and expanding models by their lab (Paper 3, section 4.2).
 
 The gains of GPT-2, which the paper counts with them, are means over 25 prompts of a notebook.
 """
