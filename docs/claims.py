@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from layerwise.engine.stored import Stored
+from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import FALLS, VERDICTS, count_verdicts
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
@@ -160,8 +161,8 @@ def front(document: dict) -> list[Line]:
 
 
 def bold_answer(document: dict) -> str:
-    """The answer in one sentence."""
-    return f"**{answer(document['headlines'])}**"
+    """How the central claims fare, and how many printed numbers were compared."""
+    return f"**{answer(document['headlines'])}**\n\n{tally_sentence(document['claims'])}"
 
 
 MADE = {"answer": bold_answer, "strip": strip}

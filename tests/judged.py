@@ -1,6 +1,10 @@
 """Analyses of the published numbers in memory, as `analyse` writes them and `judge` reads them."""
 
 from dataclasses import replace
+from functools import cache
+from unittest import mock
+
+import yaml
 
 from layerwise.engine import verdicts
 from layerwise.engine.claims import read_ledger
@@ -10,6 +14,13 @@ from layerwise.papers.across.analyses import TABLES, analyse, analyse_all
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)
+parse_once = cache(yaml.load)
+
+
+def ledger(root, numbers):
+    """Return the committed claims, printed in these numbers; their YAML is parsed once."""
+    with mock.patch.object(yaml, "load", parse_once):
+        return read_ledger(root / "claims", numbers)
 
 
 def analysed(name, numbers, **draws):
@@ -32,7 +43,7 @@ def judged(root, numbers, works):
         {f"{a}:{key}": why for a, work in works.items() for key, why in work.undefined.items()},
         published=numbers,
     )
-    return {claim.id: judge(claim, statistics) for claim in read_ledger(root / "claims", numbers)}
+    return {claim.id: judge(claim, statistics) for claim in ledger(root, numbers)}
 
 
 def of(records, *analyses):

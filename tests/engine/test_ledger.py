@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from judged import ledger as committed_ledger
 from layerwise.engine.claims import Claim, read_ledger, statistic_parts
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import Published
@@ -27,9 +28,9 @@ from layerwise.engine.verdicts import (
 )
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import read_models
-from layerwise.papers.shared.published import read_published
 
 VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
+MODELS = read_models(Path(__file__).parents[2] / "models.yaml")
 PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})
 HEAD = "paper: 2\ndocument: {kind: paper, title: A paper, file: paper.tex}\n"
 
@@ -200,9 +201,9 @@ def test_no_ledger_refused(tmp_path):
         read_ledger(tmp_path, PUBLISHED)
 
 
-def test_committed_ledger(root):
+def test_committed_ledger(root, published):
     """The claims of three papers: every id once, every one with a rule or a reason."""
-    claims = read_ledger(root / "claims", read_published(root / "published"))
+    claims = committed_ledger(root, published)
     assert all(claim.printed is not None for claim in claims)
     for claim in claims:
         assert claim.quantity, claim.id
@@ -250,8 +251,7 @@ def of_runs(dtype="float32", replicates=5, draws=5):
     runs = {"runs": {"sweep": sweep}, "absent": {}}
     gpt2 = {**runs, "noise": [runs] * replicates, "control": [runs] * draws}
     texts = {"runs": {"pairs": {"fragments": {"f.json": {"/b": 1.0}}}}, "absent": {}}
-    models = read_models(Path(__file__).parents[2] / "models.yaml")
-    return Origins({"gpt2": gpt2, "texts": texts}, models, Published({}))
+    return Origins({"gpt2": gpt2, "texts": texts}, MODELS, Published({}))
 
 
 def measured(value, origins=None, cell="/a"):
@@ -378,8 +378,8 @@ def test_a_p_value_has_no_absolute_band():
     assert equal(3.4e-13, 3.41e-13, None, TOLERANCES["p"])
 
 
-def test_every_p_value_of_the_ledger_is_compared_on_its_own_scale(root):
-    claims = read_ledger(root / "claims", read_published(root / "published"))
+def test_every_p_value_of_the_ledger_is_compared_on_its_own_scale(root, published):
+    claims = committed_ledger(root, published)
     of_p = [c for c in claims if re.search(r"(^|[^a-z])p([^a-z]|$)", c.quantity)]
     numbers = [c for c in of_p if isinstance(c.printed, float) and c.tolerance != "exact"]
     assert numbers

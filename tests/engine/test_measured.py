@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from judged import analysed
-from layerwise.engine.derivation import evidence_of
+from layerwise.engine.derivation import Derivation, evidence_of
 from layerwise.engine.evidence import Missing
 from layerwise.engine.measured import (
     IDENTITY,
@@ -25,7 +24,7 @@ from layerwise.engine.measured import (
 )
 from layerwise.engine.published import NotMeasured, Published, pointer, split_pointer
 from layerwise.errors import LayerwiseError
-from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.across.analyses import TABLES, analyse_all
 from layerwise.papers.paper3.rules.lab_heritage import OURS, gpt2_gain
 from layerwise.papers.shared.names.result_files import HUNT, SWEEP
 from layerwise.statistics.bootstrap import Draws
@@ -35,11 +34,26 @@ DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
 DERIVED = [analysis for analysis in TABLES if analysis != "sensitivity"]
 
 
+def analysed(numbers: Published) -> dict[str, Derivation]:
+    return analyse_all(evidence_of(numbers, Draws(**DRAWS), TABLES))
+
+
 @pytest.fixture(scope="module")
-def everything(published: Published) -> Published:
-    """The published numbers as if all of them had been measured."""
+def of_print(published: Published) -> dict[str, Derivation]:
+    return analysed(published)
+
+
+@pytest.fixture(scope="module")
+def as_measured(published: Published) -> dict[str, Derivation]:
+    """The analyses of the published numbers as if all of them had been measured."""
     files = {file for file, _ in published.cells}
-    return measured(published, {file: {"": published.document(file)} for file in files})
+    fragments = {file: {"": published.document(file)} for file in files}
+    return analysed(measured(published, fragments))
+
+
+@pytest.fixture(scope="module")
+def of_nothing(nothing: Published) -> dict[str, Derivation]:
+    return analysed(nothing)
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +71,9 @@ OF_WEIGHTS = [analysis for analysis in DERIVED if analysis not in ("sources", "p
 
 @pytest.mark.parametrize("analysis", OF_WEIGHTS)
 def test_published_numbers_as_measurements_give_the_published_statistics(
-    analysis: str, published: Published, everything: Published
+    analysis: str, of_print: dict[str, Derivation], as_measured: dict[str, Derivation]
 ) -> None:
-    want, have = (analysed(analysis, tables, **DRAWS) for tables in (published, everything))
+    want, have = of_print[analysis], as_measured[analysis]
     assert set(have.derived) <= set(want.derived)
     for key in have.derived:
         assert _same(_at(have.documents, key), _at(want.documents, key))
@@ -77,8 +91,10 @@ def _at(documents: dict[str, Any], statistic: str) -> Any:
 
 
 @pytest.mark.parametrize("analysis", DERIVED)
-def test_without_a_measurement_there_is_no_statistic(analysis: str, nothing: Published) -> None:
-    work = analysed(analysis, nothing, **DRAWS)
+def test_without_a_measurement_there_is_no_statistic(
+    analysis: str, of_nothing: dict[str, Derivation]
+) -> None:
+    work = of_nothing[analysis]
     assert not work.derived
     assert _numbers(work.documents) == []
 

@@ -309,16 +309,20 @@ def test_both_readings_of_the_critical_layer(published: Published) -> None:
 
 
 @pytest.fixture(scope="module")
+def printed(published: Published) -> Any:
+    """The answers of print beside which a reader's stand."""
+    return in_print(Evidence(published, DRAWS))
+
+
+@pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return dict(results_of(tmp_path_factory.mktemp("states"), NAMES))
 
 
-def test_a_reader_is_asked_the_same_questions(results: Any, published: Published) -> None:
+def test_a_reader_is_asked_the_same_questions(results: Any, printed: Any) -> None:
     rows = results["sensitivity"]["rows"]
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
-    found = {
-        one.question.name: one for one in answers(results, in_print(Evidence(published, DRAWS)))
-    }
+    found = {one.question.name: one for one in answers(results, printed)}
     # of the papers' own layers and sizes
     of_print = {"positive_before", "negative_after", "below_last", "mid_bins", "category_mid"}
     of_print |= {"peak_shift"}
@@ -340,8 +344,7 @@ def test_old_result_files_are_refused() -> None:
         answers(old, {})
 
 
-def test_depth_and_gain_over_readers_models(published: Published, works: Any) -> None:
-    printed = in_print(Evidence(published, DRAWS))
+def test_depth_and_gain_over_readers_models(printed: Any, works: Any) -> None:
 
     def model(n_layers: int, gain: float) -> dict[str, Any]:
         gains = [1.0] * (n_layers - 2) + [gain, 2 + n_layers / 10]
@@ -360,9 +363,8 @@ def test_depth_and_gain_over_readers_models(published: Published, works: Any) ->
 
 
 def test_the_papers_models_beside_a_reader_are_the_printed_answers(
-    published: Published, work: Derivation
+    printed: Any, work: Derivation
 ) -> None:
-    printed = in_print(Evidence(published, DRAWS))
     for name in QUESTIONS:
         expected = {m: of["value"] for (m, c), of in answered(work, name).items() if c == PUBLISHED}
         assert list(printed[name].values()) == list(expected.values())

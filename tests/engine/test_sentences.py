@@ -9,19 +9,17 @@ import pytest
 from scipy import stats
 
 from claim_records import record
-from judged import analysed
-from layerwise.engine.claims import read_ledger
+from judged import analysed, ledger
 from layerwise.engine.findings import findings
 from layerwise.engine.published import Published
 from layerwise.engine.tally import Totals, tally_sentence, totals
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, of_rank_sum
-from layerwise.papers.shared.published import read_published
 
 
-@pytest.fixture(scope="module")
-def numbers(root):
-    return read_published(root / "published")
+@pytest.fixture
+def numbers(published):
+    return published
 
 
 def printed(kind, values, decimals, n, p):
@@ -79,9 +77,7 @@ def test_a_printed_p_stands_if_the_rounded_statistic_can_give_it(
 
 
 def test_every_printed_test_is_a_claim_with_the_p_of_the_table(root, numbers):
-    claims = {
-        claim.id.partition(".test.")[2]: claim for claim in read_ledger(root / "claims", numbers)
-    }
+    claims = {claim.id.partition(".test.")[2]: claim for claim in ledger(root, numbers)}
     tested = {key.split("/")[1] for key in numbers.keys(PRINTED)}
     assert tested
     for name in tested:
@@ -103,7 +99,7 @@ def test_what_is_counted_in_the_tree_is_there(numbers):
 
 def test_a_sentence_falls_with_the_numbers_that_it_is_about(root, numbers):
     """Once every size damps, what is said of the family stands."""
-    said = {one.id: one.printed for one in read_ledger(root / "claims", numbers)}
+    said = {one.id: one.printed for one in ledger(root, numbers)}
     sweep = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
     halved = {
         (file, key): value / 2 if file == sweep and "/residual_gain_all/" in key else value
@@ -157,8 +153,8 @@ def test_what_gives_a_value_says_among_which_alternatives(lacks):
 
 def test_no_row_is_answered_by_a_rule_that_was_fitted_to_it(root, numbers):
     """The verdicts of table 2 have readings, and no statistic."""
-    ledger = read_ledger(root / "claims", numbers)
-    rows = [c for c in ledger if c.id.startswith("p2.table_phase.") and c.id.endswith(".verdict")]
+    claims = ledger(root, numbers)
+    rows = [c for c in claims if c.id.startswith("p2.table_phase.") and c.id.endswith(".verdict")]
     assert len(rows) == 4
     for claim in rows:
         assert claim.statistic is None

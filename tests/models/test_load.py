@@ -175,8 +175,13 @@ def test_weights_that_this_user_may_not_read_are_not_called_cut_off(tiny: Path) 
 
 
 def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
-    with pytest.raises(LayerwiseError, match="no such checkpoint folder"):
+    with pytest.raises(LayerwiseError, match="a checkpoint is a folder, none is there"):
         check_folder(tmp_path / "none")
+    with pytest.raises(LayerwiseError, match="a checkpoint is a folder, this is a file; name its"):
+        check_folder(tiny / "config.json")
+    (tmp_path / "adapter_config.json").touch()  # all that peft saves, but for its weights
+    with pytest.raises(LayerwiseError, match=r"found an adapter \(adapter_config.json\); merge it"):
+        check_folder(tmp_path)
     with pytest.raises(LayerwiseError, match=r"dtype must be one of .*found 'int4'"):
         load_model(tiny, "int4")
     with pytest.raises(LayerwiseError, match="is a local folder and has no revision, found 'v1'"):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 import layerwise
 from layerwise import LayerwiseError, Result
@@ -221,6 +222,20 @@ def hook_the_whole(model: Any) -> Any:
     return model
 
 
+def exchange_the_tokens(model: Any) -> Any:
+    def exchange(whole: Any, given: Any, named: Any) -> Any:
+        return given, {**named, "input_ids": named["input_ids"].flip(1)}
+
+    model.register_forward_pre_hook(exchange, with_kwargs=True)
+    return model
+
+
+def replace_attention(model: Any) -> Any:
+    transformers.AttentionInterface.register("ablated", sdpa_attention_forward)
+    model.set_attn_implementation("ablated")
+    return model
+
+
 @pytest.mark.filterwarnings("ignore:torch:UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     ("change", "said"),
@@ -229,6 +244,8 @@ def hook_the_whole(model: Any) -> Any:
         (take_a_block_out, "the 3 blocks that its config declares, found 2"),
         (declare_a_block_less, "the 2 blocks that its config declares, found 3"),
         (hook_the_whole, "the logits that its base model and output embeddings give"),
+        (exchange_the_tokens, "the logits that its base model and output embeddings give"),
+        (replace_attention, "own attention, eager or sdpa, found the function 'ablated'"),
     ],
 )
 def test_a_model_that_is_more_or_less_than_its_parts_is_refused(

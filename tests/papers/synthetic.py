@@ -9,7 +9,6 @@ from judged import DRAWS
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.derivation import evidence_of as evidence_of_tables
 from layerwise.engine.questions.question import PUBLISHED
-from layerwise.engine.questions.table import document
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.rules.pair_curves import CURVES
@@ -21,11 +20,20 @@ def evidence(numbers):
     return evidence_of_tables(numbers, DRAWS, TABLES)
 
 
-def ask(numbers, names):
-    """The derivation of some questions on these numbers."""
+def ask_again(numbers, places):
+    """Derive some answers, {question: {(model, choice)}}, on these numbers."""
     read = evidence(numbers)
-    tables: dict[str, Document] = {name: document(QUESTIONS[name], read) for name in names}
-    return derive(tables, read)
+    tables = {}
+    for name, asked in places.items():
+        question = QUESTIONS[name]
+        rules = {
+            f"models/{model}/{choice}": rule
+            for model, entry in question.models(read).items()
+            for choice, rule in question.rules(entry).items()
+            if (model, choice) in asked
+        }
+        tables[name] = Document(None, {"": rules})
+    return derive(tables, read).documents
 
 
 def ask_as_published(numbers, name):

@@ -9,8 +9,7 @@ from fnmatch import fnmatch
 
 import pytest
 
-from judged import at
-from layerwise.engine.claims import read_ledger
+from judged import at, ledger
 
 ARGMAX, SIGNS = "critical_layer:argmax:", "critical_layer:sign_change:"
 HUNT = "lab_heritage:hunt:/tested_results"
@@ -76,7 +75,7 @@ class Reading:
 
 @pytest.fixture(scope="module")
 def read(works, published, root):
-    claims = {claim.id: claim for claim in read_ledger(root / "claims", published)}
+    claims = {claim.id: claim for claim in ledger(root, published)}
     return Reading(works, published, claims)
 
 

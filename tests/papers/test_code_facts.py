@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from layerwise.engine.claims import read_ledger
+from judged import ledger
 from layerwise.papers.shared.names.result_files import FIGURE_1
-from layerwise.papers.shared.published import read_published
 
 NOTEBOOKS = "paper3/notebooks/"
 EXTENDED = "extended_results/"
@@ -149,11 +148,6 @@ def as_written(expression: str) -> str:
     return ast.unparse(ast.parse(expression, mode="eval").body)
 
 
-@pytest.fixture(scope="module")
-def ledger(root):
-    return read_ledger(root / "claims", read_published(root / "published"))
-
-
 def test_an_expression_is_found_however_it_is_laid_out():
     found = expressions(["x = {'a': 2.85,  # why\n 'b': h[ :, -1, : ].float()}"])
     assert as_written("h[:,-1,:].float()") in found
@@ -170,17 +164,18 @@ def test_ipython_lines_are_no_code(tmp_path):
     assert as_written("2 + 2") not in found
 
 
-def test_every_claim_that_cites_code_is_held_against_it(ledger):
+def test_every_claim_that_cites_code_is_held_against_it(root, published):
     """Or says of what else it is; and nothing is listed that no claim has."""
+    claims = ledger(root, published)
     patterns = [*(fact.claims for fact in FACTS), *OF_OTHER_KINDS]
     cited = [
         claim.id
-        for claim in ledger
+        for claim in claims
         if any(isinstance(said, str) and CITES_CODE.search(said) for said in claim.against)
     ]
     assert cited
     assert [id for id in cited if not any(fnmatch(id, pattern) for pattern in patterns)] == []
-    ids = [claim.id for claim in ledger]
+    ids = [claim.id for claim in claims]
     assert [one for one in patterns if not any(fnmatch(id, one) for id in ids)] == []
 
 
@@ -192,13 +187,13 @@ def test_what_is_said_of_code_against_upstream(upstream_code, file):
             assert (as_written(fact.expression) in found) == fact.stands, fact
 
 
-def test_the_bars_of_figure_1_against_upstream(upstream_code, root):
+def test_the_bars_of_figure_1_against_upstream(upstream_code, published):
     """p1.fig1.bars: rows where a column through a bar differs from one beside its group."""
     (archive,) = upstream_code.glob("uniformity_asymmetry_FINAL_DOI_*.tar.gz")
     with tarfile.open(archive) as files:
         (name,) = (one for one in files.getnames() if "figure1_uniformity_asymmetry" in one)
         picture = np.asarray(Image.open(files.extractfile(name)).convert("RGB"), dtype=int)
-    figure = read_published(root / "published").document(FIGURE_1)
+    figure = published.document(FIGURE_1)
     zero, top = figure["rows"]["zero"], figure["rows"]["tick"]
     ticks = picture[:, 216].max(axis=1) < 80  # marks left of the axis, three rows wide
     for row in (zero, top):

@@ -3,14 +3,8 @@
 import tarfile
 from pathlib import Path
 
-import pytest
+from judged import ledger
 
-from layerwise.engine.claims import read_ledger
-from layerwise.papers.shared.published import read_published
-
-ROOT = Path(__file__).parents[2]
-CLAIMS = read_ledger(ROOT / "claims", read_published(ROOT / "published"))
-DENIED = [claim for claim in CLAIMS if claim.quote is not None]
 ARCHIVE = ".tar.gz/"
 
 
@@ -26,11 +20,15 @@ def lines_of(upstream: Path, file: str) -> list[str]:
         return content.read().decode().splitlines()
 
 
-@pytest.mark.parametrize("claim", DENIED, ids=lambda claim: claim.id)
-def test_a_quotation_stands_where_it_is_said_to_stand(upstream_code: Path, claim) -> None:
-    quotes = [claim.quote, *(denial for denial in claim.against if isinstance(denial, dict))]
-    for quote in quotes:
-        if "commit" in quote:
-            continue  # the mirror is the pinned commit
-        if lines := lines_of(upstream_code, quote["file"]):
-            assert quote["text"] in lines[quote["line"] - 1], quote
+def test_a_quotation_stands_where_it_is_said_to_stand(upstream_code, root, published) -> None:
+    checked, wrong = 0, []
+    for claim in ledger(root, published):
+        denials = [denial for denial in claim.against if isinstance(denial, dict)]
+        for quote in [claim.quote, *denials] if claim.quote else []:
+            if "commit" in quote:
+                continue  # the mirror is the pinned commit
+            if lines := lines_of(upstream_code, quote["file"]):
+                checked += 1
+                wrong += [] if quote["text"] in lines[quote["line"] - 1] else [(claim.id, quote)]
+    assert checked > 10
+    assert wrong == []

@@ -18,7 +18,11 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import LONGEST_NAME, require_name
 from layerwise.models.texts import place_of
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.reader.page.cautions import _category_cautions, token_cautions
+from layerwise.reader.page.cautions import (
+    _category_cautions,
+    prediction_cautions,
+    token_cautions,
+)
 from layerwise.statistics.bootstrap import Draws
 
 MEGABYTE = 1_000_000
@@ -219,6 +223,13 @@ def test_what_the_tokenizer_does_to_texts_is_said() -> None:
         assert all(token in said for tokens in around for token in tokens)
 
 
+def test_a_model_that_predicts_worse_than_a_guess_is_said_to() -> None:
+    """As with the tokenizer of another model; a guess among 1024 tokens has 6.93 nats."""
+    assert prediction_cautions(6.93, 1024) == []
+    (said,) = prediction_cautions(6.94, 1024)
+    assert "1,024" in said
+
+
 # --- every mistake ------------------------------------------------------------------------------
 
 HEAD = "category,a,b\n"
@@ -240,7 +251,7 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
         "both sides of every category ho",
     ),
     ("csv", "", "line 1: must name category, a, b, 'category' is missing, found nothing; name it"),
-    ("csv", "category;a;b\n", "line 1: must name .* found 'category;a;b'"),
+    ("csv", "category;a;b\n", "are separated by commas, found semicolons; save it with commas"),
     ("csv", HEAD + "x,one\n", r"line 2: the header has 3 columns, this row 2; put a text with com"),
     ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); write it"),
     ("csv", HEAD + "x,a,b\nx,,b\n", "line 3, column a: must be a non-empty string, found ''"),

@@ -512,6 +512,27 @@ def test_arrays_give_what_the_model_gives(analyzed: Result, given: dict[str, Any
 
 
 @pytest.mark.usefixtures("quick")
+def test_the_states_of_a_table_are_in_the_order_of_its_rows(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    """The rows of a category need not stand together."""
+    few = {name: given[name] for name in ("hidden_states", "nll")}
+    pairs = read_pairs(given["pairs"])
+    names = [pairs.categories[number] for number in pairs.category_of_pair]
+    by_category = [*zip(names, pairs.side_a, pairs.side_b, strict=True)]
+    in_turn = sorted(range(len(pairs)), key=lambda pair: names[:pair].count(names[pair]))
+    table = tmp_path / "pairs.csv"
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows([("category", "a", "b"), *(by_category[n] for n in in_turn)])
+    rows = np.concatenate([in_turn, len(pairs) + np.array(in_turn)])
+    states, nll = few["hidden_states"][:, rows], few["nll"][rows]
+    found = layerwise.measure(states, nll, table)
+    assert numbers(found.documents) == numbers(
+        layerwise.measure(**few, pairs=given["pairs"]).documents
+    )
+
+
+@pytest.mark.usefixtures("quick")
 def test_what_was_not_given_is_left_out(given: dict[str, Any], tmp_path: Path) -> None:
     """And the rest stays as it was; the page is written without it."""
     whole = layerwise.measure(**given)
@@ -761,6 +782,7 @@ def test_what_is_no_model_is_refused() -> None:
         (torch.nn.Linear(2, 2), tokenizer, r"a causal language model of .*, found Linear \(None\)"),
         (model, None, "needs its tokenizer of transformers beside it, found .*: give tokenizer="),
         (None, None, "a model must be a folder, a hub id, or a causal .*, found NoneType"),
+        (SimpleNamespace(merge_and_unload=None), tokenizer, "found SimpleNamespace of peft around"),
         (loaded()[0].double(), tokenizer, "dtype must be one of .*, found 'float64'"),
     ):
         with pytest.raises(LayerwiseError, match=message):
@@ -770,7 +792,7 @@ def test_what_is_no_model_is_refused() -> None:
     for wrong, message in (
         ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
         ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
-        ({"device": "tpu"}, r"device: must match pattern '.cpu|auto|cuda.*, found 'tpu'"),
+        ({"device": "tpu"}, "device: must be cpu, cuda, cuda:1 or auto, found 'tpu'; name"),
     ):
         with pytest.raises(LayerwiseError, match=f"analyze: {message}"):
             layerwise.analyze("nothing is loaded", **EXAMPLE, **wrong)

@@ -4,6 +4,8 @@ import ast
 import re
 import sys
 import tomllib
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 from layerwise.errors import EXTRAS
@@ -55,12 +57,14 @@ def imported() -> set[str]:
 LAYERS = ("read", "pipeline", "dev", "docs", "cpu", "cuda", "cuda12")
 
 
+@cache
 def pins(name: str) -> dict[str, tuple[str, ...]]:
-    """By package the versions of a lock: one, or one for each range of Pythons."""
+    """Return the versions of a lock by package: one, or one for each range of Pythons."""
     lock = (ROOT / "requirements" / f"{name}.lock").read_text(encoding="utf-8")
-    found = re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", lock, re.MULTILINE)
-    packages = {canonical(package) for package, _ in found}
-    return {one: tuple(v for package, v in found if canonical(package) == one) for one in packages}
+    versions = defaultdict(list)
+    for package, version in re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", lock, re.MULTILINE):
+        versions[canonical(package)].append(version)
+    return {package: tuple(locked) for package, locked in versions.items()}
 
 
 def test_every_direct_requirement_is_locked_and_told() -> None:

@@ -18,6 +18,7 @@ def test_a_profile_that_rises_and_falls_is_told_from_a_walk() -> None:
     assert against.value < 0
 
 
+@pytest.mark.long  # a test of a test: 150 walks, each against walks of its own, take 15 CPU-seconds
 def test_at_most_one_random_walk_in_twenty_seems_to_be_a_bell() -> None:
     """A slope on either side of the chosen maximum says so in 15 of 100."""
     rng = np.random.default_rng(0)

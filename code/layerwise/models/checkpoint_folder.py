@@ -38,9 +38,12 @@ def check_folder(path: Path) -> list[Stored]:
             not what can be measured.
     """
     if not is_folder(path):
-        raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
-    check_config(path)
+        what = (
+            "this is a file; name its folder" if is_file(path) else "none is there; check the path"
+        )
+        raise LayerwiseError(f"{path}: a checkpoint is a folder, {what}")
     check_adapters(path, [file.name for file in path.iterdir()])
+    check_config(path)
     check_tokenizer(path)
     return stored_tensors(path)
 
@@ -54,12 +57,12 @@ def refuse_revision(name: object, revision: str | None) -> None:
 
 
 def check_adapters(place: object, names: Iterable[str]) -> None:
-    """Refuse an adapter beside the weights: they alone are another model than both together."""
+    """Refuse an adapter, alone or beside weights: these are another model than both together."""
     if adapters := sorted(name for name in names if is_one(name, ["adapter_*"])):
         raise LayerwiseError(
-            f"{place}: a model is measured whole, found an adapter beside its weights "
-            f"({', '.join(adapters):.80}); merge it first (`merge_and_unload` of peft) and save "
-            "the result, or remove it"
+            f"{place}: a model is measured whole, found an adapter ({', '.join(adapters):.80}); "
+            "merge it into its base model first (`merge_and_unload` of peft) and save the result "
+            "with its tokenizer, or remove it"
         )
 
 

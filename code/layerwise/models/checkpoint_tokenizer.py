@@ -133,7 +133,8 @@ def require_ids_of_file(tokenizer: Any, texts: Sequence[str]) -> None:
                 f"{file}: ids must be those of this file, {type(tokenizer).__name__} gives other "
                 f"ones for {text[:80]!r:.80}: token {place} is {others}, the file has {ours}; load "
                 "the tokenizer with transformers.PreTrainedTokenizerFast, which takes the file as "
-                "it is, or correct tokenizer_config.json"
+                "it is, correct tokenizer_config.json, or, if you added tokens, save the tokenizer "
+                "and load it from its folder"
             )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import hashlib
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,9 @@ from layerwise.models.registry import DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
 
+PROBE_TOKENS = 8  # of the pass that tries a loaded model out
+# Implementations of one function: a model that was loaded with another is not the same with ours.
+_STANDARD_ATTENTION = re.compile("(eager|sdpa|flex_attention|(kernels-community/)?flash.*)$")
 # The files of a tokenizer.
 TOKENIZER = (
     "tokenizer*.json", "*.model", "vocab.*", "merges.txt", "special_tokens_map.json",
@@ -222,6 +226,11 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
+    if hasattr(model, "merge_and_unload"):
+        raise LayerwiseError(
+            f"a loaded model is one of transformers, found {type(model).__name__} of peft around "
+            "it; give what its merge_and_unload() returns"
+        )
     is_model = isinstance(model, transformers.PreTrainedModel)
     if not is_model or family not in FAMILIES or model.get_output_embeddings() is None:
         raise LayerwiseError(
@@ -245,6 +254,12 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         raise LayerwiseError(
             "a loaded model must have its weights, found some on the device meta; load it with "
             "from_pretrained"
+        )
+    if not _STANDARD_ATTENTION.match(str(model.config._attn_implementation)):
+        raise LayerwiseError(
+            "a loaded model is measured with transformers' own attention, eager or sdpa, found the "
+            f"function {model.config._attn_implementation!r:.80}, which would not run; change "
+            "attention by hooks or in its modules instead"
         )
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
         raise LayerwiseError(
@@ -297,7 +312,9 @@ def _require_its_own_logits(checkpoint: Checkpoint) -> None:
             f"found {len(blocks)}; set model.config.num_hidden_layers to their number, or load the "
             "model again"
         )
-    tokens = torch.zeros((1, 2), dtype=torch.long, device=model.device)
+    # different tokens: of equal ones a hook that exchanges or drops tokens changes nothing
+    n_tokens = min(PROBE_TOKENS, checkpoint.declaration.n_embeddings)
+    tokens = torch.arange(n_tokens, device=model.device)[None]
     usual = "sdpa" if model.config._attn_implementation == "sdpa" else "eager"
     with attention_kernel(model, usual), torch.inference_mode():
         whole = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False)

@@ -35,13 +35,20 @@ Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
 
 @dataclass(frozen=True)
 class StatementPairs:
-    """Pairs by category, as given; the order of categories is part of every bootstrap stream."""
+    """Pairs, category by category; the order of categories is part of every bootstrap stream.
+
+    Attributes:
+        places: where each pair was read.
+        rows: the number of each pair in the order in which they were given, where a table need not
+            keep the rows of a category together; None: it is this order.
+    """
 
     categories: tuple[str, ...]
     category_of_pair: Int[np.ndarray, " pair"]
     side_a: tuple[str, ...]
     side_b: tuple[str, ...]
-    places: tuple[str, ...] = ()  # of each pair, where it was read
+    places: tuple[str, ...] = ()
+    rows: Int[np.ndarray, " pair"] | None = None
 
     def __len__(self) -> int:
         return len(self.side_a)
@@ -96,7 +103,11 @@ def read_pairs(given: Any) -> StatementPairs:
     """
     given = Path(given) if isinstance(given, str) else given
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
-    found = _pairs_of_rows(given) if _has_rows(given) else _pairs_of_document(name, given)
+    rows = None
+    if _has_rows(given):
+        found, rows = _pairs_of_rows(given)
+    else:
+        found = _pairs_of_document(name, given)
     for category, pairs in found.items():
         if category.startswith("_"):
             raise LayerwiseError(
@@ -118,7 +129,7 @@ def read_pairs(given: Any) -> StatementPairs:
     sizes = [len(pairs) for pairs in found.values()]
     places, side_a, side_b = zip(*(pair for pairs in found.values() for pair in pairs), strict=True)
     numbers = np.repeat(np.arange(len(found)), sizes)
-    return StatementPairs(tuple(found), numbers, side_a, side_b, places)
+    return StatementPairs(tuple(found), numbers, side_a, side_b, places, rows)
 
 
 def _require_different_names(name: str, categories: Iterable[str]) -> None:
@@ -183,15 +194,18 @@ def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
     return tuple(found)
 
 
-def _pairs_of_rows(given: Any) -> Found:
+def _pairs_of_rows(given: Any) -> tuple[Found, Int[np.ndarray, " pair"]]:
+    """Return the pairs of a table by category, and the row in which each of them stands."""
     found: Found = {}
-    for place, row in _rows(given, COLUMNS):
+    rows: dict[str, list[int]] = {}
+    for number, (place, row) in enumerate(_rows(given, COLUMNS)):
         category = require_text(f"{place}, column category", row["category"])
         if category not in found:
             require_name(f"{place}, column category", category)
         sides = (require_text(f"{place}, column {name}", row[name]) for name in "ab")
         found.setdefault(category, []).append((place, *sides))  # type: ignore[arg-type]
-    return found
+        rows.setdefault(category, []).append(number)
+    return found, np.array([number for numbers in rows.values() for number in numbers], dtype=int)
 
 
 def _pairs_of_document(name: str, given: Any) -> Found:
@@ -299,6 +313,11 @@ def _of_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]
     rows = csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
     try:
         header = next(rows, [])
+        if len(header) == 1 < len(columns) and separator == "," and ";" in header[0]:
+            raise LayerwiseError(
+                f"{path}: columns of a .csv file are separated by commas, found semicolons; save "
+                "it with commas, and texts that hold one in double quotes"
+            )
         _require(f"{path}, line 1", header, columns)
         for cells in rows:
             place = f"{path}, line {rows.line_num}"

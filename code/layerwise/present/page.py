@@ -28,7 +28,7 @@ from layerwise.present.pictures import Figures, Picture
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
 from layerwise.present.small_models import SmallModels
-from layerwise.present.strip import Line, strip_lines
+from layerwise.present.strip import NOTEBOOKS, Line, strip_lines
 from layerwise.present.strip_picture import READING, row_picture
 from layerwise.present.tables import harmless
 from layerwise.present.values import SIGNS, value_text
@@ -118,12 +118,12 @@ def page(
         ],
         "reading": READING,
         "cards": [
-            (block, reveal_all([*group]))
-            for block, group in groupby(
-                cards(paper, told, lines, records, by_id, pictures),
-                key=lambda card: card["block"],
+            (block, reveal_all(figure_groups([*block_cards], pictures)))
+            for block, block_cards in groupby(
+                cards(paper, told, lines, records, by_id), key=lambda card: card["block"]
             )
         ],
+        "apart": NOTEBOOKS,
         "asymmetry": None if asymmetry is None else data_address(asymmetry),
         "n_claims": len(records),
         "small": small,
@@ -162,25 +162,20 @@ def cards(
     lines: Sequence[Line],
     records: Sequence[Record],
     by_id: Mapping[str, View],
-    pictures: Mapping[str, Picture],
 ) -> Iterator[dict[str, Any]]:
     """Return the central claims as the page shows them, one after the other.
 
-    A figure stands with the first claim that it decides; the others link to it. Findings that
-    change an answer stand with the claim that they touch.
+    Findings that change an answer stand with the claim that they touch.
 
     Arguments:
         told: `records.context`: headlines and findings in words.
         lines: the rows of the strip.
-        pictures: the figures by name.
     """
-    of_random = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
+    random_ids = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
     headlines = {headline["id"]: headline for headline in told["headlines"]}
-    drawn: set[str] = set()
     for line in lines:
         headline = headlines[line.id]
         claims = claims_of(headline)
-        figures = [pictures[line.figure]] if line.figure in pictures else []
         reason, more = first_sentences(headline["reason"], SHORT)
         yield {
             **headline,
@@ -189,8 +184,6 @@ def cards(
             "more": more,
             "claims": claims,
             "rows": [by_id[claim] for claim in claims],
-            "figures": [figure for figure in figures if figure.name not in drawn],
-            "drawn_before": [figure for figure in figures if figure.name in drawn],
             "findings": [
                 finding
                 for finding in told["findings"]
@@ -198,9 +191,23 @@ def cards(
             ],
             "under": claimed_under(headline["choices"], paper),
             "random_too": headline["as_random"],
-            "as_random": len(of_random.intersection(claims)),
+            "as_random": len(random_ids.intersection(claims)),
         }
-        drawn.update(figure.name for figure in figures)
+
+
+def figure_groups(
+    cards: Sequence[Mapping[str, Any]], pictures: Mapping[str, Picture]
+) -> list[dict[str, Any]]:
+    """Return cards that follow one another in groups, each with the figure that decides its claims.
+
+    Arguments:
+        cards: the central claims of one paper; a figure decides claims of one paper alone.
+        pictures: the figures by name; a claim may have none.
+    """
+    return [
+        {"figure": pictures.get(figure), "cards": [*group]}
+        for figure, group in groupby(cards, key=lambda card: card["figure"])
+    ]
 
 
 def first_sentences(text: str, most: int) -> tuple[str, str]:

@@ -17,6 +17,7 @@ GAP, ROW, TEXT = 8, 18, 12
 WIDTH, MARK_AT, CLAIM_AT, PICTURE_AT = 1000, 110, 170, 608
 LINE, SMALL_LINE, AROUND = 20, 17, 24
 CLAIM_LETTERS, TEXT_LETTERS = 50, 68  # that fit into a line of the claim's column
+READING_LETTERS = 160  # that fit into a line below the rows
 COLOURS = {
     HOLDS: ("#0b6e99", "#5db6de"),
     IN_PART: ("#9a6200", "#e0a63c"),
@@ -30,7 +31,10 @@ WORD_COLOURS = {
     "too-few": OPEN,
     "cannot-be-answered": OPEN,
 }
-READING = "Line: 95% interval. Shaded: where the estimate lies if the claim holds."
+READING = (
+    "Dot: an estimate; line: its interval, of 95% unless the row says otherwise; hollow: no interval. "
+    "Shaded: where the estimate lies if the claim holds. Blue: inside; red: outside; grey: open."
+)
 
 
 def escape(text: str) -> Markup:
@@ -113,9 +117,11 @@ def strip_svg(lines: Sequence[Line]) -> str:
         place = f"translate({PICTURE_AT} {middle - picture_height / 2:g})"
         rows.append(f'<g transform="{place}">{bars_svg(line.bars)}</g>')
         top, block = top + height, line.block
-    rows.append(f'<text class="quiet" x="0" y="{top + 18}">{READING}</text>')
+    for words in textwrap.wrap(READING, READING_LETTERS):
+        top += SMALL_LINE
+        rows.append(f'<text class="quiet" x="0" y="{top + 3}">{words}</text>')
     about = "; ".join(f"{line.claim}: {line.mark}" for line in lines)
-    size = f'viewBox="0 -4 {WIDTH} {top + 30}" width="{WIDTH}" height="{top + 30}"'
+    size = f'viewBox="0 -4 {WIDTH} {top + 12}" width="{WIDTH}" height="{top + 12}"'
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(about)}" '
         f'font-family="system-ui, sans-serif" font-size="{TEXT}">'

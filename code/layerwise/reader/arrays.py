@@ -65,8 +65,9 @@ def measure(
     No model and no torch are needed: states that TransformerLens, nnsight or a hook kept are pooled
     by `pool`.
 
-    A row is a statement: the A sides of all pairs, category by category in the order of `pairs`,
-    then the B sides. Gains, anisotropy and spectral norms need the model: `analyze` has them.
+    A row is a statement: the A sides of all pairs in the order of `pairs` (of a table: row by row,
+    whatever their categories), then the B sides. Gains, anisotropy and spectral norms need the
+    model: `analyze` has them.
 
     Args:
         hidden_states: (layer, statement, hidden), layers 0 (what enters block 0) to n_layers
@@ -193,11 +194,13 @@ class Arrays:
             for argument, given in once.items()
             if given is not None
         }
-        losses = _read_losses(nll, len(pairs.statements))
+        order = _order_of(pairs)
+        losses = _read_losses(nll, len(pairs.statements))[order]
         pooled: dict[tuple[Layer, str], np.ndarray] = {}
         hidden_size: int | None = None
         for place, (argument, array) in arrays.items():
-            pooled[place] = _read_states(argument, array, len(pairs.statements), hidden_size)
+            states = _read_states(argument, array, len(pairs.statements), hidden_size)
+            pooled[place] = states[order]
             hidden_size = pooled[place].shape[1]
         digest = hashlib.sha256()
         for array in (*pooled.values(), losses):
@@ -240,6 +243,12 @@ class Arrays:
     def tokens(self, layer: Layer) -> np.ndarray:
         """Return the states of the prompts' tokens: no prompts are given."""
         return np.empty((0, self.hidden_size), dtype=np.float32)
+
+
+def _order_of(pairs: StatementPairs) -> np.ndarray:
+    """Return the row of each of `pairs.statements` in arrays that follow the pairs as given."""
+    rows = np.arange(len(pairs)) if pairs.rows is None else pairs.rows
+    return np.concatenate([rows, len(pairs) + rows])
 
 
 def _read_layers(argument: str, given: Any) -> dict[int, Any]:

@@ -11,7 +11,12 @@ from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
-from layerwise.reader.page.cautions import limited, template_cautions, token_cautions
+from layerwise.reader.page.cautions import (
+    limited,
+    prediction_cautions,
+    template_cautions,
+    token_cautions,
+)
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.plan import estimate_seconds
@@ -68,6 +73,10 @@ def analyze_checkpoint(
     documents |= {name: document for name, document in beside.items() if document}
     # page: what it says; in grey are the papers' curves
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
+    warned = _cautions_of_texts(checkpoint, prepared)
+    if not checkpoint.has_random_weights:  # of which the page warns already
+        n_embeddings = checkpoint.declaration.n_embeddings
+        warned += prediction_cautions(float(measured.values.nll.mean()), n_embeddings)
     page = page_of(
         measured,
         documents,
@@ -76,7 +85,7 @@ def analyze_checkpoint(
         request.pairs,
         draws,
         random_weights=checkpoint.has_random_weights,
-        of_texts=_cautions_of_texts(checkpoint, prepared),
+        of_texts=warned,
         unused_template=has_template and request.template == "none",
     )
     limit = choices["limit"] if len(request.pairs) < request.n_given else None

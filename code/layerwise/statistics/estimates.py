@@ -6,6 +6,7 @@ way it is the range of the intervals of every way to count them. What has no int
 both ends, so that no value alone can answer a question.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -169,6 +170,7 @@ def correlation_estimate(
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
 
 
+@functools.lru_cache(maxsize=4096)  # questions, their choices and power ask for the same ones
 def exact_correlation_ends(r: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the ends of the exact interval of a correlation of normal series.
 

@@ -1,5 +1,6 @@
 """What a reader of an own model's tables must know: warnings that its data call for."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,6 +63,23 @@ def template_cautions(n_bos: int) -> list[str]:
     return [
         "The statements stand in the model's own chat template: means over tokens include the "
         f"template's tokens, which all statements share.{twice}"
+    ]
+
+
+def prediction_cautions(mean_nll: float, n_embeddings: int) -> list[str]:
+    """Warn of a model that predicts the statements worse than a guess among all tokens does.
+
+    Arguments:
+        mean_nll: over the statements, in nats per predicted token.
+        n_embeddings: the tokens to guess from: a guess has the NLL log(n_embeddings).
+    """
+    guessed = math.log(n_embeddings)
+    if mean_nll <= guessed:
+        return []
+    return [
+        f"The model predicts the statements' tokens worse than a guess: {mean_nll:.1f} nats a "
+        f"token, a guess among its {n_embeddings:,} tokens has {guessed:.1f}. As a rule the "
+        "tokenizer is that of another model, or the weights are not trained."
     ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from layerwise.papers.shared.names.categories import category_name
+from layerwise.engine.words import key_in_words
 from layerwise.papers.shared.terms import BAND
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -40,7 +40,7 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     place = list(counts).index(REFERENCE)
     axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,
                        linewidth=0, zorder=0)  # fmt: skip
-    names = [f"{category_name(category)}, n = {n}" for category, n in counts.items()]
+    names = [f"{key_in_words(category)}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
     rows = np.arange(len(counts))
     for number, (model, of) in enumerate(ua.items()):

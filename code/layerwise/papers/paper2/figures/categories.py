@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.papers.shared.names.categories import category_name
+from layerwise.engine.words import key_in_words
 from layerwise.papers.shared.names.curves import BINS, CATEGORIES
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -63,7 +63,7 @@ def _with_interval(r: float, ends: Sequence[float] | None) -> str:
 
 def _points(document: Mapping[str, Any]) -> Points:
     return {
-        category_name(name): (of["asymmetry"], of["output_preference"])
+        key_in_words(name): (of["asymmetry"], of["output_preference"])
         for name, of in document.items()
         if not name.startswith("_")
     }
@@ -72,7 +72,7 @@ def _points(document: Mapping[str, Any]) -> Points:
 def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """r over the other categories, the one that changes it most first; none of under three."""
     whole = document["_global_stats"]["ua_output_correlation"]
-    others = {category_name(name): of for name, of in document["_without_one"].items()}
+    others = {key_in_words(name): of for name, of in document["_without_one"].items()}
     return dict(sorted(others.items(), key=lambda item: -abs(item[1]["r"] - whole)))
 
 
