@@ -16,7 +16,7 @@ from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure as reduced
 from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.papers.shared.experiments import reader
@@ -117,7 +117,7 @@ def _measured(
     values = reduced(states, pairs, layers=sampled, seed=asked["seed"])
     drawn = reader.numbers(values, draws, of_papers.numbers)
     measured = reader.Measured(reader.tables(drawn.files), ABSENT, values, drawn, states.index)
-    documents = of_reader(measured.numbers, draws)
+    documents = analyse_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
     page = page_of(measured, documents, answered, {}, pairs, draws)
     whole = with_record(documents, run_record(states.index, pairs, (), sampled, draws))

@@ -12,7 +12,7 @@ from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direc
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
-from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
+from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
 from layerwise.papers.shared.terms import LAYER_PREFIX
 from layerwise.present.tables import Table, Value, facts
 from layerwise.statistics.correlation import MIN_POINTS
@@ -103,7 +103,7 @@ def _tabulate_overall(overall: Document) -> Table:
 
 def _tabulate_left_out(document: Document) -> list[Table]:
     """Tabulate r without each category; no table where a category less leaves no r."""
-    left = without_a_category(document)
+    left = r_without_each_category(document)
     if not left:
         return []
     r, deciding = document["_global_stats"]["ua_output_correlation"], decisive_category(document)
