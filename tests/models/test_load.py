@@ -21,9 +21,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.models import load as module
 from layerwise.models.checkpoint_config import check_declared
 from layerwise.models.checkpoint_folder import check_folder
+from layerwise.models.devices import default_device, require_accelerator
 from layerwise.models.families import twin_of
 from layerwise.models.hub import fetch, look_up
-from layerwise.models.load import load_model, load_registered, require_accelerator
+from layerwise.models.load import load_model, load_registered
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model
 from layerwise.run import cli
@@ -257,7 +258,7 @@ def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE")
     with pytest.raises(LayerwiseError, match=r"^cuda:3 is not there"):
         load_model(tiny)
-    assert module.default_device() == "cuda:3"
+    assert default_device() == "cuda:3"
 
 
 # --- the registry and the hub -------------------------------------------------------------------

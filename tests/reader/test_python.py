@@ -24,7 +24,7 @@ from fuzz import refusal
 from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
 from layerwise.folders import FILES, FOLDERS
-from layerwise.models.load import load_shapes
+from layerwise.models.outline import read_outline
 from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import DATE, check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
@@ -379,7 +379,7 @@ def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path, more: dict[s
     tokens = sum(
         len(ids)
         for ids in check_texts(
-            load_shapes(model)[0].declaration,
+            read_outline(model).declaration,
             {"statements": read_pairs(EXAMPLE["pairs"]).first(more.get("limit", 99)).statements},
             read_json(states / "index.json")["template"],
         )["statements"]
@@ -608,34 +608,21 @@ WRONG_ARRAYS: list[tuple[str, Any, str]] = [
     (
         "nll",
         lambda a: -a,
-        "nll: a mean NLL is finite in float32 and not negative, statement 0 has -",
+        "nll: a mean NLL is finite and not negative, statement 0 has -",
     ),
-    ("nll", lambda a: a * 1e300, "is finite in float32"),
     ("nll", lambda a: a + 1j, r"nll: must be an array of real numbers .*\(of dtype complex128\)"),
-    ("hidden_states", lambda a: a + 1j, "must be an array of real numbers .*complex64"),
-    ("hidden_states", lambda a: a.astype(object), "must be an array of real numbers .*object"),
-    ("hidden_states", lambda a: a.astype(str), "must be an array of real numbers .*<U"),
-    ("hidden_states", lambda a: a > 0, "must be an array of real numbers .*bool"),
-    ("hidden_states", lambda a: a.astype(float) * 1e300, "finite in float32 .*statement 0 is not"),
-    ("hidden_states", lambda a: a.astype(float) * 1e-320, "not all zero, that of statement 0 is"),
-    ("hidden_states", lambda a: a[:0], "n_layers .*, which is 1 or more .* found 0 as the last"),
     ("hidden_states", lambda a: a[:1], "n_layers .*, which is 1 or more .* found 0 as the last"),
-    ("hidden_states", lambda a: a[:, :0], r"must have the shape \(36, hidden\), .*\(0, 16\)"),
     ("hidden_states", lambda a: a[..., :0], r"must have the shape \(36, hidden\), .*\(36, 0\)"),
     ("hidden_states", lambda a: {-1: a[0], 5: a[5]}, "whole numbers from 0 on, found -1, 5"),
-    ("hidden_states", lambda a: dict.fromkeys(range(6)), "layer 0: must be .*found NoneType"),
     ("hidden_states", lambda _: None, "hidden_states: must be an array .*found NoneType"),
     ("all_tokens", lambda a: np.concatenate([a, a]), "5 as the last of hidden_states, 11 as the l"),
     ("all_tokens", lambda a: a[:, :5], r"all_tokens: layer 0: must have the shape \(36, 16\)"),
     ("all_tokens", lambda a: {1: a[1]}, "all_tokens: layers 0, 4, 5 are asked for, there is no 0"),
     ("layers", lambda _: [9], "from 0 to n_layers = 5, found 9"),
     ("layers", lambda _: [-1], "from 0 to n_layers = 5, found -1"),
-    ("layers", lambda _: 4, "measure: layers: must be a valid list, found 4"),
     ("layers", lambda _: "abc", "measure: layers: must be a valid list, found 'abc'"),
     ("layers", lambda _: [True], "measure: layers.0: must be a valid integer, found True"),
-    ("seed", lambda _: True, "measure: seed: must be a valid integer, found True"),
     ("name", lambda _: 7, "measure: name: must be a valid string, found 7"),
-    ("out", lambda _: 5, "measure: out: must be a path, found 5"),
     ("out", lambda _: "/dev/null", "--out must be a folder, found a file"),
     ("seed", lambda _: -1, "measure: seed: must be greater than or equal to 0, found -1"),
     ("name", lambda _: "", "a name must not be empty"),
