@@ -27,8 +27,9 @@ import torch
 from extraction import SHAPES, loops, needed_flop, random_weights, read_texts, synthetic, timed
 from layerwise.files import write_json
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
+from layerwise.models.devices import require_accelerator
 from layerwise.models.hidden_states import extract
-from layerwise.models.load import Checkpoint, load_folder, require_accelerator
+from layerwise.models.load import Checkpoint, load_folder
 from layerwise.models.provenance import describe_environment
 from layerwise.models.store import BEFORE_NORM
 

@@ -12,6 +12,7 @@ from layerwise.files import read_json, write_json
 from layerwise.papers.fetching.upstream import DATA_FILES
 from layerwise.papers.shared.names.result_files import LAYERS, TABLES
 from layerwise.present.figures import INDEX
+from layerwise.present.figures.printed import NARROW
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 
@@ -141,7 +142,8 @@ def folders(
         left_out = "none published" if name == "bins" else None
         about = {"name": name, "analysis": name, "caption": f"About {name}.", "left_out": left_out}
         index.append(about)
-        (made.figures / f"{name}.svg").write_text(SVG)
+        for end in ("", NARROW):
+            (made.figures / f"{name}{end}.svg").write_text(SVG)
     write_json(made.figures / INDEX, {"random_weights": random_weights, "figures": index})
     for table in (*TABLES, TYPED):
         (made.published / table).write_text(",".join(HEADER) + "\n")

@@ -167,13 +167,12 @@ LONG, SHORT = "a" * 200, "An owl"
 PAIRS = {
     name: {"pairs": [[LONG, f"Water boils {name}"], [SHORT, f"Two cats {name}"]]} for name in "abc"
 }
-OF_PASSES = "are not finite|are all zero"  # what no header shows
 
 
 def use_checkpoint(folder: Path) -> None:
     """What `layerwise analyze` does with a checkpoint before there are results.
 
-    The dry run comes first: it must decide as the run does.
+    The dry run comes first: what it refuses, the run must refuse.
     """
     from layerwise.models.hidden_states import extract
     from layerwise.models.load import load_model
@@ -202,10 +201,7 @@ def use_checkpoint(folder: Path) -> None:
             *(texts["statements"], texts["prompts"], folder.parent / "states"),
         )
     )
-    if wet is None or not re.search(OF_PASSES, str(wet)):
-        assert (dry is None) == (wet is None), f"dry run: {dry}\nrun: {wet}"
-    else:
-        assert dry is None, f"dry run: {dry}\nrun: {wet}"
+    assert dry is None or wet is not None, f"dry run: {dry}\nrun: {wet}"
     if wet is not None:
         raise wet
 
@@ -428,7 +424,7 @@ def spoilt(folder: Path, case: Case, use: Callable[[Path], None]) -> Attempt:
 
 
 def checkpoints(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """One file of a checkpoint is odd: words, no code, and the dry run decides as the run."""
+    """One file of a checkpoint is odd: words, no code; the dry run refuses nothing that runs."""
     for case in checkpoint_cases(rng, folder):
         yield spoilt(folder, case, use_checkpoint)
 

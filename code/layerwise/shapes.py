@@ -1,6 +1,7 @@
 """Documents as they are read: YAML in words, and any document checked against a declared shape."""
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -32,6 +33,13 @@ def _nameable(path: Path) -> Path:
     return path
 
 
+def _device(name: str) -> str:
+    """Return the name of a device that can be asked for."""
+    if not re.fullmatch(r"cpu|auto|cuda(:[0-9]+)?", name):
+        raise ValueError(f"must be cpu, cuda, cuda:1 or auto, found {name!r:.80}; name one of them")
+    return name
+
+
 STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
@@ -40,7 +48,7 @@ Paper = Literal[1, 2, 3]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
 Place = Annotated[Path, AfterValidator(_nameable)]  # of a file or a folder
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]  # without its ending
-Device = Annotated[str, Field(pattern=r"^(cpu|auto|cuda(:\d+)?)$")]
+Device = Annotated[str, AfterValidator(_device)]
 
 
 class Strict(TypedDict):

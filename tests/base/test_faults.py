@@ -18,7 +18,7 @@ import layerwise.models.hidden_states as module
 from hostile import as_nobody
 from layerwise.errors import LayerwiseError
 from layerwise.folders import partial_of
-from layerwise.models import batches
+from layerwise.models import fitting
 from layerwise.models.batches import Batch
 from layerwise.models.hidden_states import extract
 from layerwise.models.store import BEFORE_NORM, open_states
@@ -150,7 +150,7 @@ def test_out_of_memory_halves_the_batch(checkpoint, tmp_path, monkeypatch, capsy
 
 
 def test_sizes_are_halved_and_later_batches_keep_to_what_fitted(checkpoint, monkeypatch, capsys):
-    room, ran = batches.Room(), []
+    room, ran = fitting.Room(), []
 
     def run(part):
         if len(part.members) > 3:
@@ -158,13 +158,13 @@ def test_sizes_are_halved_and_later_batches_keep_to_what_fitted(checkpoint, monk
         ran.append(len(part.members))
 
     batch = Batch("statements", tuple(range(13)), 10)
-    assert batches.run_in_parts(checkpoint, batch, room, run) == (2, [None] * 7)
+    assert fitting.run_in_parts(checkpoint, batch, room, run) == (2, [None] * 7)
     assert ran == [2] * 6 + [1]
     assert "with 13 statements of 10 tokens at a time: going on with 7;" in capsys.readouterr().err
     longer = Batch("statements", tuple(range(5)), 20)
-    assert batches.run_in_parts(checkpoint, longer, room, run)[0] == 1
+    assert fitting.run_in_parts(checkpoint, longer, room, run)[0] == 1
     shorter = Batch("statements", tuple(range(3)), 5)
-    assert batches.run_in_parts(checkpoint, shorter, room, run)[0] == 3
+    assert fitting.run_in_parts(checkpoint, shorter, room, run)[0] == 3
     assert capsys.readouterr().err == ""
 
 
@@ -178,8 +178,8 @@ def test_one_statement_that_does_not_fit(checkpoint, tmp_path, monkeypatch):
 
 
 def test_other_errors_are_not_taken_for_memory():
-    assert not batches.is_out_of_memory(RuntimeError("shape mismatch"))
-    assert not batches.is_out_of_memory(OSError(errno.ENOMEM, "no"))
+    assert not fitting.is_out_of_memory(RuntimeError("shape mismatch"))
+    assert not fitting.is_out_of_memory(OSError(errno.ENOMEM, "no"))
 
 
 # States that are no states

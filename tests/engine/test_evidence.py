@@ -7,9 +7,10 @@ import pytest
 
 from layerwise.engine.derivation import Document, derive, derived_cells, evidence_of
 from layerwise.engine.evidence import Evidence, Missing
-from layerwise.engine.measured import measured, tables_of_reader
+from layerwise.engine.measured import measured
 from layerwise.engine.published import NotMeasured
 from layerwise.errors import LayerwiseError
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(100, 0.95, 42)

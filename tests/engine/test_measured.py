@@ -10,12 +10,9 @@ import pytest
 from layerwise.engine.derivation import Derivation, evidence_of
 from layerwise.engine.evidence import Missing
 from layerwise.engine.measured import (
-    IDENTITY,
     NAME,
     failures,
     fate,
-    is_identity,
-    is_setting,
     measured,
     merge,
     read_fragments,
@@ -26,7 +23,7 @@ from layerwise.engine.published import NotMeasured, Published, pointer, split_po
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.analyses import TABLES, analyse_all
 from layerwise.papers.paper3.rules.lab_heritage import OURS, gpt2_gain
-from layerwise.papers.shared.names.result_files import HUNT, SWEEP
+from layerwise.papers.shared.names.result_files import CONSTANTS, HUNT, SWEEP
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}
@@ -79,7 +76,7 @@ def test_published_numbers_as_measurements_give_the_published_statistics(
         assert _same(_at(have.documents, key), _at(want.documents, key))
     for key in set(want.derived) - set(have.derived):  # these count names
         leaves = {cell.rpartition("/")[2].lower() for cell in want.derived[key]}
-        assert leaves <= IDENTITY | set("0123456789")
+        assert leaves <= CONSTANTS.names | set("0123456789")
 
 
 def _at(documents: dict[str, Any], statistic: str) -> Any:
@@ -105,7 +102,7 @@ def _numbers(node: Any, name: str = "") -> list[Any]:
         return [x for key, entry in node.items() for x in _numbers(entry, str(key))]
     if isinstance(node, list):
         return [x for entry in node for x in _numbers(entry, name)]
-    known = name.lower() in IDENTITY or is_setting("", f"/{name}")
+    known = CONSTANTS.has("", f"/{name}")
     return [] if node is None or known else [node]
 
 
@@ -120,14 +117,19 @@ def test_a_fragment_replaces_the_whole_of_its_place(published: Published) -> Non
 
 def test_a_list_that_got_shorter_keeps_no_name_of_print(published: Published) -> None:
     """An entry keeps its name only where the entry itself was measured."""
-    of_print = {key for file, key in published.cells if file == SWEEP and is_identity(key)}
+    of_print = _names(published)
     assert {"/models/0/model", "/models/1/model"} <= of_print
     whole = measured(published, {SWEEP: {"": {"models": [{"rho": 0.5}]}}})
     assert [key for file, key in whole.cells if file == SWEEP and key.startswith("/models/")] == [
         "/models/0/rho"
     ]
     entry = measured(published, {SWEEP: {"/models/1": {"rho": 0.5}}})
-    assert {key for file, key in entry.cells if file == SWEEP and is_identity(key)} == of_print
+    assert _names(entry) == of_print
+
+
+def _names(tables: Published) -> set[str]:
+    """The cells of one file that name what an entry is about."""
+    return {key for file, key in tables.cells if file == SWEEP and CONSTANTS.is_name(key)}
 
 
 @pytest.mark.parametrize(
@@ -150,17 +152,22 @@ def test_a_list_that_got_shorter_keeps_no_name_of_print(published: Published) ->
     ],
 )
 def test_what_becomes_of_a_published_cell(key: str, places: tuple[str, ...], becomes: str) -> None:
-    assert fate(SWEEP, key, places) == becomes
+    is_constant = CONSTANTS.has(SWEEP, key)
+    assert fate(key, places, is_constant=is_constant) == becomes
 
 
 def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
-    kept = {cell for cell in published.cells if is_setting(*cell)}
+    kept = {
+        (file, key)
+        for file, key in published.cells
+        if CONSTANTS.has(file, key) and not CONSTANTS.is_name(key)
+    }
     assert kept
     assert all(nothing[cell] == published[cell] for cell in kept)
     rest = nothing.cells.keys() - kept
     names = {split_pointer(key)[-1].lower() for _, key in rest}
     known = {split_pointer(key)[-1].lower() for _, key in rest - nothing.unmeasured}
-    assert names >= IDENTITY >= known
+    assert names >= CONSTANTS.names >= known
 
 
 def test_a_misspelt_key_is_no_missing_measurement(published: Published) -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 from judged import DRAWS, changed
 from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import measured, tables_of_reader
+from layerwise.engine.measured import measured
 from layerwise.engine.published import DATASET, NotMeasured, Published
 from layerwise.engine.questions.question import (
     MEANINGS,
@@ -40,6 +40,7 @@ from layerwise.papers.paper3.questions.gains import beyond_one, by_density
 from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.shared.experiments import choices
 from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.questions.choices import TEXTS
 from layerwise.papers.shared.rules.categories import decisive_category
 from layerwise.statistics.bootstrap import Draws

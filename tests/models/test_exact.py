@@ -10,6 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from layerwise.errors import LayerwiseError
 from layerwise.models import kernels
+from layerwise.models.devices import require_accelerator
 from layerwise.models.kernels import (
     FORCED,
     LATE,
@@ -19,7 +20,6 @@ from layerwise.models.kernels import (
     require_exact,
     settings,
 )
-from layerwise.models.load import require_accelerator
 
 EXACT = {"float32": "ieee", "tf32": False, "reduced_sums": False}
 CUDA = torch.device("cuda")

@@ -7,6 +7,7 @@ a folder with them, real tokenizers and a trained model.
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,8 @@ from layerwise.models import checkpoint_config
 from layerwise.models.checkpoint_config import check_config, check_declared
 from layerwise.models.checkpoint_tokenizer import Declaration, check_tokenizer, load_tokenizer
 from layerwise.models.families import heads_of
-from layerwise.models.load import load_model, load_shapes
+from layerwise.models.load import load_model
+from layerwise.models.outline import read_outline, read_sizes
 from layerwise.models.registry import read_models
 from layerwise.models.token_ids import MOST_CHARACTERS, TOKEN_CHARACTERS, tokenize
 from tiny_checkpoints import EXAMPLE, REPOSITORY, TWIN_FAMILIES, twin_folder
@@ -72,7 +74,10 @@ def test_real_configurations_pass(tmp_path: Path, about: dict[str, Any]) -> None
         with pytest.raises(LayerwiseError, match=about["refused"]):
             heads_in(folder)
         return
-    config = heads_in(folder)
+    config, sizes = heads_in(folder), read_sizes(folder)
+    assert (sizes.n_layers, sizes.hidden_size) == (config.num_hidden_layers, config.hidden_size)
+    assert (sizes.n_heads, sizes.vocab_size) == (config.num_attention_heads, config.vocab_size)
+    assert sizes.n_positions == getattr(config, "max_position_embeddings", None)
     if "slug" in about:
         check_declared(MODELS[about["slug"]], config)
 
@@ -111,19 +116,32 @@ def test_real_tokenizers_pass(real: Path) -> None:
 
 def test_a_real_model_passes(real: Path) -> None:
     for config in real.glob("*/config.json"):
-        loaded, download = load_shapes(config.parent, texts={"prompts": [TEXT]})
-        assert (loaded.model.device.type, download) == ("meta", 0)
+        outline = read_outline(config.parent, texts={"prompts": [TEXT]})
+        assert (outline.n_parameters > 1e8, outline.download) == (True, 0)
 
 
 @pytest.mark.parametrize("family", TWIN_FAMILIES)
-def test_a_declared_padding_token_stops_no_dry_run(family: str, tmp_path: Path) -> None:
-    """GPT-2 looks for it among the tokens, which shapes do not have; the run takes it as well."""
-    folder = shutil.copytree(twin_folder(family), tmp_path / family)
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "pad_token_id": 1}))
-    loaded, _ = load_shapes(folder, texts={"prompts": ["The river rises"]})
-    assert loaded.model.config.pad_token_id == 1
-    load_model(folder, device="cpu", texts={"prompts": ["The river rises"]})
+def test_an_outline_is_that_of_the_loaded_model(family: str) -> None:
+    folder = twin_folder(family)
+    outline, loaded = read_outline(folder), load_model(folder, device="cpu").outline
+    same = replace(loaded.sizes, kv_heads=outline.sizes.kv_heads, dtype=outline.sizes.dtype)
+    assert outline.sizes == same
+    assert outline.n_parameters == pytest.approx(loaded.n_parameters, rel=1e-3)  # buffers
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_hidden_layers": 4}, r"declares 4 blocks, the safetensors files hold 3; save config"),
+        ({"vocab_size": 40}, r"declares 40 embeddings, the safetensors files hold 512; save"),
+    ],
+)
+def test_a_config_of_another_model_is_refused_by_an_outline(
+    copy: Path, changes: dict[str, Any], message: str
+) -> None:
+    changed(copy, **changes)
+    with pytest.raises(LayerwiseError, match=message):
+        read_outline(copy)
 
 
 # --- texts --------------------------------------------------------------------------------------
@@ -142,8 +160,7 @@ class Letters:
 @pytest.mark.parametrize(("positions", "most"), [(64, 64 * TOKEN_CHARACTERS), (None, 10**6)])
 def test_a_long_text_is_refused_by_its_characters(positions: int | None, most: int) -> None:
     """It is not given to the tokenizer, of which it would take 300 bytes a character."""
-    config = SimpleNamespace(max_position_embeddings=positions)
-    asked = Declaration("name", "folder", config, Letters(), n_embeddings=10)
+    asked = Declaration("name", "folder", Letters(), n_embeddings=10, n_positions=positions)
     texts = ["ab", "a" * most, "ab", "a" * most, *["abc"] * 600]
     ids = tokenize(asked, "statements", texts)
     assert [len(one) for one in ids[:5]] == [2, 20, 2, 20, 3]

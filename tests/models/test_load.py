@@ -21,9 +21,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.models import load as module
 from layerwise.models.checkpoint_config import check_declared
 from layerwise.models.checkpoint_folder import check_folder
+from layerwise.models.devices import default_device, require_accelerator
 from layerwise.models.families import twin_of
 from layerwise.models.hub import fetch, look_up
-from layerwise.models.load import load_model, load_registered, require_accelerator
+from layerwise.models.load import load_model, load_registered
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model
 from layerwise.run import cli
@@ -174,8 +175,13 @@ def test_weights_that_this_user_may_not_read_are_not_called_cut_off(tiny: Path) 
 
 
 def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
-    with pytest.raises(LayerwiseError, match="no such checkpoint folder"):
+    with pytest.raises(LayerwiseError, match="a checkpoint is a folder, none is there"):
         check_folder(tmp_path / "none")
+    with pytest.raises(LayerwiseError, match="a checkpoint is a folder, this is a file; name its"):
+        check_folder(tiny / "config.json")
+    (tmp_path / "adapter_config.json").touch()  # all that peft saves, but for its weights
+    with pytest.raises(LayerwiseError, match=r"found an adapter \(adapter_config.json\); merge it"):
+        check_folder(tmp_path)
     with pytest.raises(LayerwiseError, match=r"dtype must be one of .*found 'int4'"):
         load_model(tiny, "int4")
     with pytest.raises(LayerwiseError, match="is a local folder and has no revision, found 'v1'"):
@@ -252,7 +258,7 @@ def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE")
     with pytest.raises(LayerwiseError, match=r"^cuda:3 is not there"):
         load_model(tiny)
-    assert module.default_device() == "cuda:3"
+    assert default_device() == "cuda:3"
 
 
 # --- the registry and the hub -------------------------------------------------------------------

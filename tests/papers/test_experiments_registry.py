@@ -11,13 +11,13 @@ from judged import DRAWS
 from layerwise.engine.derivation import evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.experiment import Experiment, Subject
-from layerwise.engine.measured import is_identity, measured, merge
+from layerwise.engine.measured import measured, merge
 from layerwise.engine.published import BEYOND, Published
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import Model
 from layerwise.papers.across.analyses import TABLES, analyse
 from layerwise.papers.paper3.experiments.table import EXPERIMENTS, measure_experiment
-from layerwise.papers.shared.names.result_files import SWEEP
+from layerwise.papers.shared.names.result_files import CONSTANTS, SWEEP
 from stand_ins import MODELS, found
 from tiny_checkpoints import PROMPTS, PUBLISHED
 
@@ -136,7 +136,7 @@ def test_what_is_filled_and_what_is_derived_are_disjoint_and_cover(evidence: Evi
     missing = {
         (file, key)
         for file, key in cells.unmeasured
-        if file in ours and (file, key) not in evidence.rules and not is_identity(key)
+        if file in ours and (file, key) not in evidence.rules and not CONSTANTS.is_name(key)
         if not any(name in key for name in NO_NUMBERS)
     }
     assert not missing

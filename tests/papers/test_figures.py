@@ -19,6 +19,7 @@ from claim_records import judged, note_statistics, record
 from judged import analysed
 from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
+from layerwise.engine.words import label_model
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.papers.across.analyses import TABLES
@@ -27,7 +28,7 @@ from layerwise.papers.across.rules.drawn import of_model
 from layerwise.papers.shared.names import result_files as files
 from layerwise.present.figures import INDEX, style
 from layerwise.present.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
-from layerwise.present.figures.printed import inlined
+from layerwise.present.figures.printed import NARROW, inlined
 from layerwise.run.steps import draw as stage
 
 MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
@@ -113,6 +114,25 @@ def labels_beyond_the_view(figure: Figure) -> set[Text]:
     return labels
 
 
+def texts_of(figure: Figure) -> list[Text]:
+    """The texts that are drawn, once the figure was."""
+    figure.draw_without_rendering()
+    beyond = labels_beyond_the_view(figure)
+    texts = [text for text in figure.findobj(match=Text) if text.get_text() and text.get_visible()]
+    return [text for text in texts if text not in beyond]
+
+
+def assert_nothing_is_cut(figure: Figure) -> None:
+    """Every text is legible and inside the figure, and labels of y beside their panels."""
+    texts = texts_of(figure)
+    assert min(text.get_fontsize() for text in texts) >= 8
+    boxes = [text.get_window_extent() for text in texts]
+    assert min(box.x0 for box in boxes) > -1
+    assert max(box.x1 for box in boxes) < figure.bbox.width + 1
+    beside = [(axes.yaxis.label.get_window_extent(), axes.bbox) for axes in figure.axes]
+    assert all(label.y0 > panel.y0 - 12 and label.y1 < panel.y1 + 12 for label, panel in beside)
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], name: str) -> None:
     figure, text = drawn[name].figure, words(drawn[name].figure)
@@ -122,16 +142,18 @@ def test_every_figure_fits_a_page_and_says_its_message(drawn: dict[str, Drawn], 
     assert style.RANDOM not in text
     assert not re.search(r"Results/|\.json|\.csv", text)
     assert (figure.get_figwidth(), figure.get_figheight() <= style.TALLEST) == (style.WIDTH, True)
-    figure.draw_without_rendering()
-    beyond = labels_beyond_the_view(figure)
-    texts = [t for t in figure.findobj(match=Text) if t.get_text() and t.get_visible()]
-    texts = [text for text in texts if text not in beyond]
-    assert min(t.get_fontsize() for t in texts) >= 8
-    ends = [(box.x0, box.x1) for box in (t.get_window_extent() for t in texts)]
-    assert min(ends)[0] > -1  # none is cut
-    assert max(right for _, right in ends) < figure.bbox.width + 1
-    beside = [(axes.yaxis.label.get_window_extent(), axes.bbox) for axes in figure.axes]
-    assert all(label.y0 > of.y0 - 12 and label.y1 < of.y1 + 12 for label, of in beside)
+    assert_nothing_is_cut(figure)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_fits_a_phone_with_the_same_points(
+    drawn: dict[str, Drawn], numbers: Numbers, name: str
+) -> None:
+    narrow = draw(name, replace(numbers, narrow=True)).figure
+    assert narrow.get_figwidth() == style.NARROW
+    assert_nothing_is_cut(narrow)
+    assert len({axes.get_position().x1 for axes in narrow.axes}) == 1  # one column
+    assert points(narrow) == points(drawn[name].figure)
 
 
 def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:
@@ -151,7 +173,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
     drawn = {d.name: d for d in draw_all(Numbers("measured", {"depth_gain": found.documents}, {}))}
     assert [name for name, one in drawn.items() if one.figure] == ["depth_gain"]
     text = words(drawn["depth_gain"].figure)
-    for said in ("n = 3 sizes", "Not measured: 1B, 1.4B"):
+    for said in ("n = 3 Pythia sizes", "Not measured: 1B, 1.4B"):
         assert said in text
     assert drawn["validation"].reason.endswith("not measured")
 
@@ -188,8 +210,10 @@ def test_the_stage_writes_all_figures_or_nothing(
     note_statistics(tmp_path / "claims.json", few)
     with pytest.raises(KeyError, match="model"):
         stage.run("published", few, tmp_path / "claims.json", out, MODELS)
-    for kind in ("svg", "pdf"):
-        assert {path.stem for path in out.glob(f"*.{kind}")} == set(found)
+    assert {path.stem for path in out.glob("*.pdf")} == set(found)
+    assert {path.stem for path in out.glob("*.svg")} == {
+        f"{name}{end}" for name in found for end in ("", NARROW)
+    }
 
 
 def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
@@ -284,13 +308,22 @@ def test_asymmetries_are_those_of_the_table(drawn: dict[str, Drawn], published: 
     assert drawn["asymmetry_by_category"].title.startswith("On lifestyle 2 of 4 models lie")
 
 
-def test_the_size_over_the_bound_is_marked(drawn: dict[str, Drawn], numbers: Numbers) -> None:
-    (axes,) = drawn["depth_gain"].figure.axes
-    assert {depth for depth, _ in points(axes, style.RED.lower())} == {16}
+def test_the_models_over_the_bound_are_marked_and_named(
+    drawn: dict[str, Drawn], numbers: Numbers
+) -> None:
+    left, right = drawn["depth_gain"].figure.axes
+    over = {
+        name
+        for name, answer in numbers.statistics["questions"]["bound"]["models"].items()
+        if answer["published"]["low"] > 1
+    }
+    assert {depth for depth, _ in points(left, style.RED.lower())} == {16}  # Pythia-1B
+    named = {text.get_text() for text in right.texts}
+    assert named >= {label_model(name, numbers.displays) for name in over - {"pythia-1b"}}
     for question in ("depth_gain", "depth_gain_of_survey"):
         asked = numbers.statistics["questions"][question]["models"]["all models"]["published"]
-        told = " to ".join(style.signed(asked[end], 2) for end in ("low", "high"))
-        assert f"({told})" in words(drawn["depth_gain"].figure)
+        ends = " to ".join(style.signed(asked[end], 2) for end in ("low", "high"))
+        assert f"({ends})" in words(drawn["depth_gain"].figure)
 
 
 def test_ratio_and_gain_are_drawn_with_the_interval_that_decides(
@@ -339,10 +372,10 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
     assert round(r, 9) in {x for x, _ in points(right, style.RED.lower())}
     whole = document["_global_stats"]["ua_output_correlation"]
     ends = document["_interval"], document["_without_one"]["ground_truth_numeric"]["interval"]
-    first, left_out = (", ".join(style.signed(end, 2) for end in both) for both in ends)
+    first, left_out = (" to ".join(style.signed(end, 2) for end in both) for both in ends)
     assert drawn["validation"].title == (
-        f"r over the categories is {style.signed(whole, 2)} [{first}] in Pythia-6.9B, and "
-        f"{style.signed(r, 2)} [{left_out}] without numeric facts"
+        f"r over the categories is {style.signed(whole, 2)} ({first}) in Pythia-6.9B, and "
+        f"{style.signed(r, 2)} ({left_out}) without numeric facts"
     )
 
 

@@ -18,9 +18,9 @@ from layerwise.engine.derivation import (
     words_of,
 )
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.analyses import READER, TABLES
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.statistics.bootstrap import Draws
 
 CODE = Path(__file__).parents[2] / "code" / "layerwise"

@@ -403,7 +403,7 @@ def test_letters_of_printed_figures_have_seven_points(page: Browser) -> None:
             ".map((part) => part.getBoundingClientRect().width)",
             part,
         )
-        for part in ("svg", ":has(svg) + figcaption")
+        for part in ("svg", ".drawing ~ figcaption")
     )
     page.devtools("Emulation.setEmulatedMedia", media="")
     assert len(drawn) == len(beside) == len(FIGURES)

@@ -14,7 +14,7 @@ from fuzz import refusal
 from layerwise.files import locked
 from layerwise.folders import STATES
 from layerwise.reader.plan import plan_each
-from layerwise.reader.prepared import prepare_from_shapes, require_room_for
+from layerwise.reader.prepared import prepare_from_files, require_room_for
 from layerwise.reader.request import requests_of
 from tiny_checkpoints import EXAMPLE, contents, twin_folder
 
@@ -97,7 +97,7 @@ def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
     out = tmp_path / "out"
     asked = ASKED | {"out": out}
     ((_, request),) = requests_of(TWIN, *TEXTS, asked)
-    checked = prepare_from_shapes(TWIN, request)
+    checked = prepare_from_files(TWIN, request)
     assert checked.times == 5
     assert not out.exists()
     one_byte_less = SimpleNamespace(free=checked.written - 1)

@@ -251,7 +251,7 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
         "both sides of every category ho",
     ),
     ("csv", "", "line 1: must name category, a, b, 'category' is missing, found nothing; name it"),
-    ("csv", "category;a;b\n", "line 1: must name .* found 'category;a;b'"),
+    ("csv", "category;a;b\n", "are separated by commas, found semicolons; save it with commas"),
     ("csv", HEAD + "x,one\n", r"line 2: the header has 3 columns, this row 2; put a text with com"),
     ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); write it"),
     ("csv", HEAD + "x,a,b\nx,,b\n", "line 3, column a: must be a non-empty string, found ''"),

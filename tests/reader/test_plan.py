@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
+from layerwise.models.outline import Outline, Sizes
 from layerwise.reader import plan
 from layerwise.reader.plan import Seconds, estimate_seconds, matrix_rate
 from layerwise.reader.prepared import Prepared
 
-CONFIG = {"num_attention_heads": 8, "num_key_value_heads": 8}
-
 
 def seconds(
-    config: dict[str, int] = CONFIG,
     *,
+    kv_heads: int = 8,
     tokens: int = 4000,
     size: int = 512,
     n_pairs: int = 1000,
@@ -26,20 +25,14 @@ def seconds(
     **choices: Any,
 ) -> Seconds:
     """The estimate for a model of 1e8 parameters in 12 blocks, measured at two layers."""
-    model = SimpleNamespace(
-        parameters=lambda: [SimpleNamespace(numel=lambda: 10**8)],
-        config=SimpleNamespace(to_dict=lambda: config),
-        device=SimpleNamespace(type="cpu"),
-    )
-    loaded = SimpleNamespace(
-        model=model, dtype=dtype, hidden_size=size, n_layers=12, in_memory=False
-    )
+    sizes = Sizes("llama", 12, size, 8, kv_heads, 512, 256, "float32")
+    declaration: Any = None  # which no estimate asks
+    outline = Outline(declaration, dtype, "cpu", sizes, 1e8)
     request = SimpleNamespace(
         pairs=range(n_pairs),
-        loading={"device": "cpu"},
         choices={"without": without, "replicates": 5, "control": 0, **choices},
     )
-    given: Any = (request, loaded, {"statements": [range(tokens)]}, [0, 12], 0)
+    given: Any = (request, outline, {"statements": [range(tokens)]}, [0, 12], 0)
     return estimate_seconds(Prepared(*given), rate)
 
 
@@ -53,9 +46,8 @@ def test_passes_are_two_operations_per_parameter_and_token_at_part_of_the_rate()
 
 def test_singular_values_are_those_of_the_smaller_side() -> None:
     """Keys and values of grouped heads are narrower; left out, they take nothing."""
-    grouped = seconds(CONFIG | {"num_key_value_heads": 2}).weights
+    grouped = seconds(kv_heads=2).weights
     assert grouped / seconds().weights == pytest.approx((2 + 2 / 4**3) / 4)
-    assert seconds({}).weights == seconds({"n_head": 8}).weights == seconds().weights
     assert seconds(without=["spectral"]).weights == 0
 
 

@@ -23,7 +23,7 @@ from fuzz import refusal
 from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
 from layerwise.folders import FILES, FOLDERS
-from layerwise.models.load import load_shapes
+from layerwise.models.outline import read_outline
 from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import DATE, check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
@@ -378,7 +378,7 @@ def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path, more: dict[s
     tokens = sum(
         len(ids)
         for ids in check_texts(
-            load_shapes(model)[0].declaration,
+            read_outline(model).declaration,
             {"statements": read_pairs(EXAMPLE["pairs"]).first(more.get("limit", 99)).statements},
             read_json(states / "index.json")["template"],
         )["statements"]
@@ -779,6 +779,7 @@ def test_what_is_no_model_is_refused() -> None:
         (torch.nn.Linear(2, 2), tokenizer, r"a causal language model of .*, found Linear \(None\)"),
         (model, None, "needs its tokenizer of transformers beside it, found .*: give tokenizer="),
         (None, None, "a model must be a folder, a hub id, or a causal .*, found NoneType"),
+        (SimpleNamespace(merge_and_unload=None), tokenizer, "found SimpleNamespace of peft around"),
         (loaded()[0].double(), tokenizer, "dtype must be one of .*, found 'float64'"),
     ):
         with pytest.raises(LayerwiseError, match=message):
@@ -788,7 +789,7 @@ def test_what_is_no_model_is_refused() -> None:
     for wrong, message in (
         ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
         ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
-        ({"device": "tpu"}, r"device: must match pattern '.cpu|auto|cuda.*, found 'tpu'"),
+        ({"device": "tpu"}, "device: must be cpu, cuda, cuda:1 or auto, found 'tpu'; name"),
     ):
         with pytest.raises(LayerwiseError, match=f"analyze: {message}"):
             layerwise.analyze("nothing is loaded", **EXAMPLE, **wrong)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from layerwise.files import LATEST, from_environment, is_first_process, n_processes
 from layerwise.models import kernels
-from layerwise.models.load import default_device
+from layerwise.models.devices import default_device
 from layerwise.papers.fetching import upstream
 from layerwise.papers.fetching.mirrors import MIRROR_VARIABLE
 from layerwise.present import terminal

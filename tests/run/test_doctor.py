@@ -82,7 +82,7 @@ def device(gigabytes: float, disk: float = 999) -> dict[str, Any]:
     """Free memory of a GPU, and of the disk of the cache."""
     return rooms(disk) | {
         "torch.cuda.is_available": lambda: True,
-        "layerwise.models.load.free_bytes": lambda device: gigabytes * GB,
+        "layerwise.models.devices.free_bytes": lambda device: gigabytes * GB,
     }
 
 

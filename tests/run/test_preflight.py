@@ -25,7 +25,7 @@ def here(tmp_path, root, monkeypatch):
         (tmp_path / "data" / name).write_bytes((root / STAND_INS / source).read_bytes())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    monkeypatch.setattr("layerwise.models.load.free_bytes", lambda device: 40e9)
+    monkeypatch.setattr("layerwise.models.devices.free_bytes", lambda device: 40e9)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
     monkeypatch.setattr("layerwise.models.hub.look_up", lambda model, texts: {})
     return tmp_path
@@ -79,7 +79,7 @@ def test_without_a_device_upstream_is_not_asked(monkeypatch, tmp_path):
     def require(device):
         raise LayerwiseError("no device; take cpu")
 
-    monkeypatch.setattr("layerwise.models.load.require_accelerator", require)
+    monkeypatch.setattr("layerwise.models.devices.require_accelerator", require)
     monkeypatch.setattr(fetch, "run", lambda out: pytest.fail("upstream was asked"))
     with pytest.raises(LayerwiseError, match="no device; take cpu.*" + ELSEWHERE):
         fetch.stage(tmp_path / "fetched", tmp_path / "stamp.json")
@@ -88,7 +88,7 @@ def test_without_a_device_upstream_is_not_asked(monkeypatch, tmp_path):
 
 def test_without_the_data_refused(monkeypatch, tmp_path):
     """The first stage of all that is measured."""
-    monkeypatch.setattr("layerwise.models.load.require_accelerator", lambda device: None)
+    monkeypatch.setattr("layerwise.models.devices.require_accelerator", lambda device: None)
     monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "nowhere"))
     with pytest.raises(LayerwiseError, match="the mirror .* must be a folder.*" + ELSEWHERE):
         fetch.stage(tmp_path / "fetched", tmp_path / "stamp.json")

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from judged import DRAWS
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper1.rules import calibration
 from layerwise.papers.paper2.rules import layers, validation
 from layerwise.papers.paper3.rules import anisotropy, critical_layer, crowding, lab_heritage, twins
 from layerwise.papers.paper3.rules.gain_files import Rows, dampens, share
 from layerwise.papers.paper3.rules.sequence_gains import ratios
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.statistics import critical_layer as rules
 from layerwise.statistics import curves, phases
 

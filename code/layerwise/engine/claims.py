@@ -22,7 +22,6 @@ from pydantic.dataclasses import dataclass
 from typing_extensions import TypedDict
 
 from layerwise.engine.published import Published, Value, pointer
-from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
 
@@ -312,7 +311,6 @@ def _claim(
     places = fields.get("where", "")
     further = entry.get("also", {}).get(fields["id"], [])
     fields["where"] = "; ".join([*([places] if isinstance(places, str) else places), *further])
-    fields["quantity"] = in_words(fields.get("quantity", ""))
     if isinstance(fields.get("decimals"), str):  # of a template
         fields["decimals"] = _number_or_text(fields["decimals"])
     tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]

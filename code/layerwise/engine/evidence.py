@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from layerwise.engine.measured import is_identity
 from layerwise.engine.published import Cell, NotMeasured, Published, pointer, split_pointer
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.bootstrap import Draws
@@ -120,7 +119,7 @@ class Evidence:
 
     def read(self, file: str, key: str) -> Any:
         """The value of a cell; recorded."""
-        if is_identity(key):
+        if self.cells.constants.is_name(key):
             for recording in self._recordings:
                 recording.names = True
             return self.cells.cells[file, key]

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NotRequired
 
-from layerwise.engine.published import Cell, Published, Roles, Value, leaves
+from layerwise.engine.published import Cell, Constants, Published, Roles, Value, leaves
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.models.registry import RANDOM
@@ -24,18 +24,6 @@ NAME = "measured.json"
 NOISE: Final = "noise"  # measurements with noise of the size of rounding
 CONTROL: Final = "control"  # measurements of random weights of the same architecture
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
-# What an entry of a published file is about; not a result.
-IDENTITY = frozenset((
-    "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family", "lab",
-    "arch", "type", "variant", "category", "layer", "role", "expected", "marker",
-    "hypothesized_alpha",
-))  # fmt: skip
-# Constants of the methods, typed into notebooks or fitted before: as "file#key", or "#name" of
-# what is called so in any file.
-SETTINGS = (
-    "notebook 004#", "notebook Llama#", "Paper 3#/l_star/", "#behavior", "#known_gain",
-    "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
-)  # fmt: skip
 
 
 class Run(Loose):
@@ -78,23 +66,24 @@ def places(published: Published) -> dict[str, dict[str, Value]]:
     """Names and settings of the published files by place, None in the place of a number."""
     places_by_file: dict[str, dict[str, Value]] = {}
     for (file, key), value in published.cells.items():
-        known = is_identity(key) or is_setting(file, key)
-        places_by_file.setdefault(file, {})[key] = value if known else None
+        is_kept = published.constants.has(file, key)
+        places_by_file.setdefault(file, {})[key] = value if is_kept else None
     return places_by_file
 
 
-def read_places(path: Path) -> Published:
+def read_places(path: Path, constants: Constants) -> Published:
     """Read what the stage `places` wrote: all that a measurement knows of the published files."""
     document = read_json(path)
     return Published(
-        {(file, key): value for file in document for key, value in document[file].items()}
+        {(file, key): value for file in document for key, value in document[file].items()},
+        constants=constants,
     )
 
 
 Fate = Literal["kept", "gone", "measured"]
 
 
-def fate(file: str, key: str, places: Collection[str]) -> Fate:
+def fate(key: str, places: Collection[str], *, is_constant: bool) -> Fate:
     """Return the fate of a published cell where these places of its file were measured.
 
     |                   | in no measured place | in one   | in one, inside a list |
@@ -107,11 +96,10 @@ def fate(file: str, key: str, places: Collection[str]) -> Fate:
     an entry that was measured keeps its name, while of a list that got shorter no name is left.
     """
     below = [key.removeprefix(place) for place in places if f"{key}/".startswith(f"{place}/")]
-    is_known = is_identity(key) or is_setting(file, key)
     if not below:
-        return "kept" if is_known else "gone"
+        return "kept" if is_constant else "gone"
     in_a_list = any(name.isdigit() for path in below for name in path.split("/"))
-    return "kept" if is_known and not in_a_list else "measured"
+    return "kept" if is_constant and not in_a_list else "measured"
 
 
 def measured(published: Published, fragments: Fragments) -> Published:
@@ -124,7 +112,8 @@ def measured(published: Published, fragments: Fragments) -> Published:
     kept: set[Cell] = set()
     places = {file: tuple(parts) for file, parts in fragments.items()}
     for (file, key), value in published.cells.items():
-        match fate(file, key, places.get(file, ())):
+        is_constant = published.constants.has(file, key)
+        match fate(key, places.get(file, ()), is_constant=is_constant):
             case "kept":
                 cells[file, key] = value
                 kept.add((file, key))
@@ -143,13 +132,16 @@ def measured(published: Published, fragments: Fragments) -> Published:
     )
 
 
-def tables_of_reader(documents: Mapping[str, Any], roles: Roles | None = None) -> Published:
+def tables_of(
+    documents: Mapping[str, Any], constants: Constants, roles: Roles | None = None
+) -> Published:
     """The tables of one model that has no published place: whole files, texts included.
 
     They are measured numbers, so names and settings are kept apart as in `measured`.
 
     Args:
         documents: by file.
+        constants: those of the published files.
         roles: those that rules ask for, with the places of these files that fill them.
     """
     cells = {
@@ -157,20 +149,8 @@ def tables_of_reader(documents: Mapping[str, Any], roles: Roles | None = None) -
         for file, document in documents.items()
         for key, value in leaves("", document, texts=True)
     }
-    kept = frozenset(cell for cell in cells if is_identity(cell[1]) or is_setting(*cell))
-    return Published(cells, kept=kept, documents=documents, roles=roles or {})
-
-
-def is_identity(key: str) -> bool:
-    """Return whether a cell names the subject of its entry, which no measurement changes."""
-    return key.rpartition("/")[2].lower() in IDENTITY
-
-
-def is_setting(file: str, key: str) -> bool:
-    """Return whether a cell is a constant of a method, the same whatever is measured."""
-    return f"#{key.rpartition('/')[2]}" in SETTINGS or any(
-        f"{file}#{key}".startswith(start) for start in SETTINGS if not start.startswith("#")
-    )
+    kept = frozenset(cell for cell in cells if constants.has(*cell))
+    return Published(cells, kept=kept, documents=documents, roles=roles or {}, constants=constants)
 
 
 def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:

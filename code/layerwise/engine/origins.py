@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.measured import CONTROL, NAME, NOISE, failures, group_by_reason, is_identity
+from layerwise.engine.measured import CONTROL, NAME, NOISE, failures, group_by_reason
 from layerwise.engine.published import Cell, Published, split_pointer
 from layerwise.engine.words import plain, slugs, studies
 from layerwise.files import sha256_of
@@ -140,7 +140,7 @@ class Origins:
         """The names that each entry gives its subject."""
         names: dict[Cell, list[str]] = {}
         for (file, key), value in self.published.cells.items():
-            if is_identity(key) and isinstance(value, str):
+            if self.published.constants.is_name(key) and isinstance(value, str):
                 names.setdefault((file, key.rpartition("/")[0]), []).append(value)
         return names
 

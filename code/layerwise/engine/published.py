@@ -39,6 +39,33 @@ _LABEL = re.compile(r"[A-Za-z0-9_./-]{1,40}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T")
 
 
+@dataclass(frozen=True)
+class Constants:
+    """The cells of a paper's files that no measurement changes.
+
+    Attributes:
+        names: of the cells that say what an entry is about, the last parts of the keys.
+        settings: constants of the methods, as the beginning of "file#key", or "#name" for what is
+            called so in any file.
+    """
+
+    names: frozenset[str] = frozenset()
+    settings: tuple[str, ...] = ()
+
+    def has(self, file: str, key: str) -> bool:
+        """Return whether a cell is one of them."""
+        return self.is_name(key) or self._is_setting(file, key)
+
+    def is_name(self, key: str) -> bool:
+        """Return whether a cell names the subject of its entry."""
+        return key.rpartition("/")[2].lower() in self.names
+
+    def _is_setting(self, file: str, key: str) -> bool:
+        starts = tuple(start for start in self.settings if not start.startswith("#"))
+        cell = f"{file}#{key}"
+        return cell.startswith(starts) or f"#{key.rpartition('/')[2]}" in self.settings
+
+
 class NotMeasured(LayerwiseError):
     """A number that has a place in the tables but was not measured (see `measured`)."""
 
@@ -56,6 +83,7 @@ class Published:
     kept: frozenset[Cell] = frozenset()  # names and settings among measured numbers
     documents: Mapping[str, Any] = field(default_factory=dict)  # files known as they are nested
     roles: Roles = field(default_factory=dict)
+    constants: Constants = Constants()
 
     def __getitem__(self, cell: Cell) -> Value:
         try:

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import Field
 
 from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
-from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_there
 from layerwise.shapes import Strict, read_yaml, require_shape
@@ -92,7 +91,7 @@ class Value:
             return (" to " if is_range else ", ").join(f"{Value(entry):{form}}" for entry in value)
         if isinstance(value, float):
             return format(value, form or ".4g")
-        return in_words(value) if isinstance(value, str) else format(value, form)
+        return format(value, "" if isinstance(value, str) else form)
 
 
 class Said(Value):

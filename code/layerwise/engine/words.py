@@ -1,70 +1,47 @@
-"""The words that readers see for keys: models, categories, poolings, measures, experiments."""
+"""The words that readers see for keys: models, categories, poolings, measures, experiments.
 
+The models' names stand in the registry, all others in `claims/words.yaml`.
+"""
+
+import functools
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
+from layerwise.files import is_there
 from layerwise.home import here
 from layerwise.models.registry import Model, read_models
+from layerwise.shapes import Strict, read_yaml, require_shape
 
 Names = Mapping[str, str]  # what a model is called, by all that files call it, `plain`
+WORDS = "words.yaml"  # beside the claims
 
-DISPLAYS = {
-    "ground_truth_numeric": "numeric facts",
-    "ground_truth_nonnumeric": "non-numeric facts",
-}
-WORDS = {
-    **DISPLAYS,
-    "gt_numeric": DISPLAYS["ground_truth_numeric"],
-    "gt_nonnumeric": DISPLAYS["ground_truth_nonnumeric"],
-    "tech_philosophy": "tech philosophy",
-    "scientific_facts": "scientific facts",
-    "mean_pooled": "mean over the tokens",
-    "last_token": "last token",
-    "first_token": "first token",
-    "centroid_asymmetry": "centroid asymmetry",
-    "cross_centroid": "cross-centroid asymmetry",
-    "margin_asymmetry": "margin asymmetry",
-    "knn_density_asymmetry": "kNN density asymmetry",
-    "within_pair_sim": "similarity within the pair",
-}
-# Experiments, by their names in `models.yaml`.
-STUDIES = {
-    # Papers 1 and 2: hidden states of the statement pairs
-    "p1_ua": "asymmetry",
-    "p1_outcorr": "preference",
-    "p1_pythia_ua": "asymmetry by size",
-    "p2_layers": "curves over layers",
-    "p2_scaling": "curves by size",
-    # Paper 3
-    "sweep": "Pythia sizes",
-    "hunt": "survey",
-    "clean": "survey in float32",
-    "bench": "benchmark",
-    "twin": "tuned models",
-    "gpt2_ln": "norms of GPT-2",
-    "gptj": "parallel blocks",
-    "ffn": "attention and MLP",
-    "scaling": "MLP by size",
-    "fourmodel": "four models",
-    "mistral": "Mistral's norms",
-    "llama_anom": "LLaMA's unembedding",
-    "llama23": "LLaMA 2 and 3.1",
-    "inputdep": "input dependency",
-    "perhead": "single heads",
-    "spectral": "spectral norms",
-    "h4": "sheaf trace",
-    "h4ext": "sheaf trace in 4 bits",
-    "lstar": "critical layer",
-    "rmap": "restriction maps",
-    "opt": "OPT's anomaly",
-    "aniso": "anisotropy",
-}
-_KEY = re.compile(rf"\b({'|'.join(WORDS)})\b")
 # opt-2.7b, gpt-j-6B; not within a path, or the name that a model has on the hub: it is code.
 _SLUG = re.compile(
     r"(?<![\w/])(?>[A-Za-z][A-Za-z0-9]*(?:-[a-zA-Z0-9]+(?:\.[0-9]+[a-zA-Z]*)?)+)(?![\w/])"
 )
+
+
+class Words(Strict):
+    """`words.yaml`: what readers see in the place of keys, and of experiments in `models.yaml`."""
+
+    keys: dict[str, str]
+    experiments: dict[str, str]
+
+
+@functools.cache
+def read_words(path: Path) -> Words:
+    """Read the words of a ledger; one that has no such file has no keys to put in words."""
+    if not is_there(path):
+        return {"keys": {}, "experiments": {}}
+    words: Words = require_shape(path, Words, read_yaml(path))
+    return words
+
+
+def words_here() -> Words:
+    """Return the words of the claims that belong to what is read here."""
+    return read_words(here() / "claims" / WORDS)
 
 
 def display_names(models: Mapping[str, Model]) -> dict[str, str]:
@@ -77,12 +54,12 @@ def display_names(models: Mapping[str, Model]) -> dict[str, str]:
 
 
 def names_here() -> Names:
-    """The names of the registry that belongs to what is read here."""
+    """Return the names of the registry that belongs to what is read here."""
     return display_names(read_models(here() / "models.yaml"))
 
 
 def slugs(models: Mapping[str, Model]) -> dict[str, str]:
-    """The slug of a model by all that the published files and our tables call it, `plain`."""
+    """Return the slug of a model by all that published files and our tables call it, `plain`."""
     slug_by_name: dict[str, str] = {}
     for slug, model in models.items():
         known = [slug, model.hub, model.display]
@@ -93,7 +70,7 @@ def slugs(models: Mapping[str, Model]) -> dict[str, str]:
 
 
 def plain(name: str) -> str:
-    """A model's name without its owner: small letters, digits, and a p for the decimal point."""
+    """Return a model's name without owner: small letters, digits, p for the decimal point."""
     short = re.sub(r"(?<=\d)\.(?=\d)", "p", name.rpartition("/")[2].lower())
     return re.sub(r"[^a-z0-9]", "", short)
 
@@ -110,11 +87,23 @@ def label_model(model: str, names: Names) -> str:
 
 
 def in_words(text: str, names: Names = MappingProxyType({})) -> str:
-    """A text with the keys of categories, poolings, measures and models in words."""
-    text = _KEY.sub(lambda key: WORDS[key[1]], text)
+    """Return a text with the keys of categories, poolings, measures and models in words."""
+    if keys := words_here()["keys"]:
+        text = _any_of(tuple(keys)).sub(lambda key: keys[key[1]], text)
     return _SLUG.sub(lambda slug: names.get(plain(slug[0]), slug[0]), text) if names else text
 
 
+@functools.cache
+def _any_of(keys: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b({'|'.join(map(re.escape, keys))})\b")
+
+
+def key_in_words(key: str) -> str:
+    """Return a key as a label shows it, `_` between words where it has no words of its own."""
+    return in_words(key).replace("_", " ")
+
+
 def studies(experiments: Iterable[str]) -> str:
-    """Experiments by the names that people read, each once."""
-    return ", ".join(STUDIES.get(name, name) for name in dict.fromkeys(experiments))
+    """Return experiments by the names that people read, each once."""
+    names = words_here()["experiments"]
+    return ", ".join(names.get(name, name) for name in dict.fromkeys(experiments))

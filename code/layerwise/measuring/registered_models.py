@@ -24,7 +24,7 @@ from layerwise.files import read_json
 from layerwise.measuring.kept import Kept, fingerprint
 from layerwise.measuring.reduction import measure
 from layerwise.models import tracing
-from layerwise.models.batches import is_out_of_memory
+from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.hidden_states import extract
 from layerwise.models.hub import fetch
 from layerwise.models.load import Checkpoint, load_registered

@@ -3,9 +3,10 @@
 registry, texts                          which checkpoints there are; statements and prompts
 families                                 which parts an architecture has
 checkpoint_config, checkpoint_tokenizer  what a model says before its weights; what is refused
-checkpoint_folder, load                  the files of its weights; loading one
+checkpoint_folder, outline               the files of its weights; all that a dry run knows
+load, checkpoint_weights, devices        loading one; its tensors held to config.json; where
 hub, hub_answers, pickles                getting one; what the hub says; pickles made safetensors
-forward, batches                         a pass through it, and what goes through together
+forward, batches, fitting                a pass; what goes through together; out of memory
 hidden_states, partial, store            all statements, streamed to disk, resumable
 tracing, projections                     one text with everything kept; one weight matrix at a time
 replicates, rounding, kernels            noise of the size of rounding; how torch computes

@@ -1,6 +1,8 @@
 """What a checkpoint's config.json may say: asked before anything is built of it, without torch."""
 
 import contextlib
+import multiprocessing
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +16,7 @@ from layerwise.models.registry import Model
 QUANTISED = (
     "weights are measured as they were trained, not quantised; use the checkpoint they came from"
 )
+ONE_MODEL = "save config and weights of one model together"
 _QUANTISED_BY = ("quantization_config", "compression_config")
 
 
@@ -58,6 +61,21 @@ def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
     except Exception as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         raise LayerwiseError(f"{place}: {problem} ({said:.300}); {fix}") from None
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Have transformers tell errors only, and draw bars on terminals alone, inside the block."""
+    from transformers.utils import logging
+
+    if not sys.stderr.isatty() or multiprocessing.parent_process() is not None:
+        logging.disable_progress_bar()
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
 
 
 def declared(path: Path) -> Any:

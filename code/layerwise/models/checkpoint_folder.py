@@ -1,5 +1,6 @@
 """What a checkpoint folder must hold; looked at without loading anything, and without torch."""
 
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,6 +16,10 @@ from layerwise.models.checkpoint_tokenizer import check_tokenizer
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 INDEX = f"{WEIGHTS}.index.json"
 _FLOATS = ("F64", "F32", "F16", "BF16")
+# Buffers that older checkpoints hold and the architecture computes anew: rotary frequencies,
+# positions, the causal mask (`bias`, which has four axes: it is no projection's) and its filler.
+_LEFTOVER = re.compile(r"(^|\.)(rotary_emb\.inv_freq|position_ids|masked_bias)$")
+_MASK = re.compile(r"(^|\.)(attn|attention)\.bias$")
 
 
 class Stored(NamedTuple):
@@ -25,14 +30,6 @@ class Stored(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Announced(NamedTuple):
-    """Where a tensor is by the index, which has no shapes."""
-
-    file: Path
-    key: str
-    shape: None = None
-
-
 def check_folder(path: Path) -> list[Stored]:
     """Return the tensors of a folder, if it has all that a checkpoint needs.
 
@@ -41,25 +38,31 @@ def check_folder(path: Path) -> list[Stored]:
             not what can be measured.
     """
     if not is_folder(path):
-        raise LayerwiseError(f"{path}: no such checkpoint folder; check the path")
-    check_files(path)
+        what = (
+            "this is a file; name its folder" if is_file(path) else "none is there; check the path"
+        )
+        raise LayerwiseError(f"{path}: a checkpoint is a folder, {what}")
+    check_adapters(path, [file.name for file in path.iterdir()])
+    check_config(path)
+    check_tokenizer(path)
     return stored_tensors(path)
 
 
-def check_files(path: Path) -> None:
-    """Refuse a folder for its config.json, tokenizer or adapter; weights need not be there."""
-    check_config(path)
-    check_adapters(path, [file.name for file in path.iterdir()])
-    check_tokenizer(path)
+def refuse_revision(name: object, revision: str | None) -> None:
+    """Refuse a revision of a folder."""
+    if revision is not None:
+        raise LayerwiseError(
+            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
+        )
 
 
 def check_adapters(place: object, names: Iterable[str]) -> None:
-    """Refuse an adapter beside the weights: they alone are another model than both together."""
+    """Refuse an adapter, alone or beside weights: these are another model than both together."""
     if adapters := sorted(name for name in names if is_one(name, ["adapter_*"])):
         raise LayerwiseError(
-            f"{place}: a model is measured whole, found an adapter beside its weights "
-            f"({', '.join(adapters):.80}); merge it first (`merge_and_unload` of peft) and save "
-            "the result, or remove it"
+            f"{place}: a model is measured whole, found an adapter ({', '.join(adapters):.80}); "
+            "merge it into its base model first (`merge_and_unload` of peft) and save the result "
+            "with its tokenizer, or remove it"
         )
 
 
@@ -90,14 +93,6 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
     return [path / name for name in sorted(set(_weight_map(file).values()))]
 
 
-def indexed_tensors(path: Path) -> list[Announced] | None:
-    """Return the tensors that the index names, of weights to come; None: there is no index."""
-    file = path / INDEX
-    if not is_file(file):
-        return None
-    return [Announced(path / name, key) for key, name in _weight_map(file).items()]
-
-
 def _weight_map(file: Path) -> dict[str, str]:
     """Return the file of every tensor, by an index."""
     with in_words(file, "no index of weights", "save the model again with safetensors"):
@@ -105,7 +100,11 @@ def _weight_map(file: Path) -> dict[str, str]:
 
 
 def stored_tensors(path: Path) -> list[Stored]:
-    """Return every tensor of a folder, from the headers of its weight files; weights are floats."""
+    """Return every tensor of a folder but leftover buffers, from the headers of its weight files.
+
+    Raises:
+        LayerwiseError: for a file that is no safetensors file, or a weight that is no float.
+    """
     fix = "it may be cut off, or a pointer to a file that was not downloaded"
     tensors = []
     for file in weight_files(path):
@@ -122,4 +121,10 @@ def stored_tensors(path: Path) -> list[Stored]:
                         f"{stored.get_dtype()}; {QUANTISED}"
                     )
                 tensors.append(Stored(file, key, tuple(stored.get_shape())))
-    return tensors
+    return [tensor for tensor in tensors if not is_leftover(tensor)]
+
+
+def is_leftover(tensor: Stored) -> bool:
+    """Return whether a tensor is a buffer that no result depends on."""
+    is_mask = _MASK.search(tensor.key) and len(tensor.shape) == 4
+    return bool(_LEFTOVER.search(tensor.key) or is_mask)

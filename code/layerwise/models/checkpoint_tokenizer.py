@@ -20,7 +20,7 @@ from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file
-from layerwise.models.checkpoint_config import declared, in_words
+from layerwise.models.checkpoint_config import in_words
 
 if TYPE_CHECKING:
     import tokenizers
@@ -38,18 +38,26 @@ _ITS_OWN = "save the tokenizer that the model was trained with into the same fol
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a checkpoint says of itself before a weight is looked at: configuration, tokenizer."""
+    """What texts are checked with, before a weight is looked at.
+
+    Attributes:
+        name: what errors call the model.
+        place: what they call its tokenizer, a folder or a name.
+        n_embeddings: ids are below it.
+        n_positions: the longest text, in tokens; None: BLOOM has no limit.
+    """
 
     name: str
-    place: object  # for errors: the folder
-    config: Any
+    place: object
     tokenizer: Any
-    n_embeddings: int  # ids are below it
+    n_embeddings: int
+    n_positions: int | None
 
-    @property
-    def n_positions(self) -> int | None:
-        """The longest text, in tokens; None: BLOOM has no limit."""
-        return getattr(self.config, "max_position_embeddings", None)
+    @classmethod
+    def of_config(cls, name: str, place: object, config: Any, tokenizer: Any) -> "Declaration":
+        """Return it of a configuration of transformers."""
+        n_positions = getattr(config, "max_position_embeddings", None)
+        return cls(name, place, tokenizer, config.vocab_size, n_positions)
 
     @property
     def adds_bos(self) -> bool:
@@ -73,12 +81,6 @@ class Declaration:
             if whole[start : start + len(plain)] == plain:
                 return whole[:start], whole[start + len(plain) :]
         return [], []
-
-
-def declare(path: Path, name: str) -> Declaration:
-    """Configuration and tokenizer of a folder whose files are checked; weights may be missing."""
-    config = declared(path)
-    return Declaration(name, path, config, load_tokenizer(path), config.vocab_size)
 
 
 def check_tokenizer(path: Path) -> None:

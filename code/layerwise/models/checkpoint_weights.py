@@ -1,9 +1,8 @@
 """The stored tensors against the declared model: every one has one place there, and none is left.
 
-Names and shapes decide, so that a dry run refuses what a run does.
+Names and shapes decide, before any weight is read.
 """
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,29 +11,17 @@ from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import WeightRenaming, rename_source_key
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.checkpoint_folder import Announced, Stored
-
-ONE_MODEL = "save config and weights of one model together"
-# Buffers that older checkpoints hold and the architecture computes anew: rotary frequencies,
-# positions, the causal mask (`bias`, which has four axes: it is no projection's) and its filler.
-_LEFTOVER = re.compile(r"(^|\.)(rotary_emb\.inv_freq|position_ids|masked_bias)$")
-_MASK = re.compile(r"(^|\.)(attn|attention)\.bias$")
+from layerwise.models.checkpoint_config import ONE_MODEL
+from layerwise.models.checkpoint_folder import Stored
 
 
-def is_leftover(key: str, shape: tuple[int, ...] | None) -> bool:
-    """Whether a tensor is a buffer that no result depends on; a shape of None is not known yet."""
-    is_mask = _MASK.search(key) and (shape is None or len(shape) == 4)
-    return bool(_LEFTOVER.search(key) or is_mask)
-
-
-def check_tensors(path: Path, model: Any, tensors: Iterable[Stored | Announced]) -> None:
+def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
     """Refuse tensors that are not exactly those of the declared model.
 
     Args:
         path: the folder of the checkpoint.
         model: the declared model, on any device; shapes are enough.
-        tensors: every tensor of the weight files, by their headers or by the index (where the
-            shapes are not known).
+        tensors: every tensor of the weight files, by their headers.
 
     Raises:
         LayerwiseError: for a tensor without a place in the model, two for the same place, another
@@ -47,19 +34,18 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored | Announced])
         for renaming in get_model_conversion_mapping(model)
         if isinstance(renaming, WeightRenaming)
     ]
-    placed: dict[str, Stored | Announced] = {}
-    homeless: list[Stored | Announced] = []
+    placed: dict[str, Stored] = {}
+    homeless: list[Stored] = []
     for tensor in tensors:
         place, _ = rename_source_key(tensor.key, renamings, [], model.base_model_prefix, declared)
         if place not in declared:
-            if not is_leftover(tensor.key, tensor.shape):
-                homeless.append(tensor)
+            homeless.append(tensor)
             continue
         shape = tuple(declared[place].shape)
-        if tensor.shape not in (None, shape):
+        if tensor.shape != shape:
             raise LayerwiseError(
                 f"{config}: it declares {tensor.key} as {list(shape)}, {tensor.file.name} holds "
-                f"{list(tensor.shape or ())}; {ONE_MODEL}"
+                f"{list(tensor.shape)}; {ONE_MODEL}"
             )
         if place in placed:
             raise LayerwiseError(
@@ -81,5 +67,5 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored | Announced])
         )
 
 
-def _named(tensor: Stored | Announced) -> str:
+def _named(tensor: Stored) -> str:
     return f"{tensor.key:.80} in {tensor.file.name}"

@@ -19,8 +19,9 @@ from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
-from layerwise.models.batches import Batch, Room, plan_batches, run_in_parts
+from layerwise.models.batches import Batch, plan_batches
 from layerwise.models.checkpoint_config import in_words
+from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.needs import kept_bytes

@@ -24,14 +24,19 @@ from layerwise.files import sha256_of
 from layerwise.home import here
 from layerwise.models.checkpoint_config import check_config, check_declared, declared
 from layerwise.models.checkpoint_folder import (
-    INDEX,
     PICKLED,
     WEIGHTS,
     check_adapters,
     is_one,
     shards,
 )
-from layerwise.models.checkpoint_tokenizer import FILES, TOKENIZERS, check_tokenizer, declare
+from layerwise.models.checkpoint_tokenizer import (
+    FILES,
+    TOKENIZERS,
+    Declaration,
+    check_tokenizer,
+    load_tokenizer,
+)
 from layerwise.models.hub_answers import explained, require_reach
 from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model, find_model, read_models
@@ -126,16 +131,19 @@ def look_up(model: Model, texts: Texts = NO_TEXTS) -> dict[str, int]:
     return commit.weights
 
 
-def ahead(
-    hub_id: str, revision: str, texts: Texts, template: Wrapping = "none"
-) -> tuple[Path, dict[str, int]]:
-    """Return the folder with config and tokenizer of a model that nobody declared, and its weights.
+def look_ahead(hub_id: str, revision: str) -> tuple[Path, dict[str, int], bool]:
+    """Fetch config and tokenizer of a model that nobody declared; its weights stay where they are.
 
-    These are the bytes of each file of its weights, which are not fetched. Raises as `fetch`.
+    Returns:
+        The folder, the bytes of each file of weights, and whether these are in the cache, and so in
+        the folder.
+
+    Raises:
+        LayerwiseError: as for `fetch`.
     """
     commit = _look_up(hub_id, revision, None)
-    _check_ahead(commit, hub_id, None, texts, template)
-    return commit.folder, commit.weights
+    _get_tokenizer(commit, hub_id)
+    return commit.folder, commit.weights, commit.is_whole
 
 
 def _look_up(hub_id: str, revision: str, model: Model | None) -> _Commit:
@@ -191,25 +199,31 @@ def _config(hub_id: str, revision: str) -> str:
     return get()
 
 
-def _check_ahead(
-    commit: _Commit, hub_id: str, model: Model | None, texts: Texts, template: Wrapping = "none"
-) -> None:
-    """Refuse what config and tokenizer show; the tokenizer is fetched for that, a few megabytes.
-
-    A model of the registry has its templates declared: `template` is for others.
-    """
+def _get_tokenizer(commit: _Commit, hub_id: str) -> None:
+    """Fetch the tokenizer, a few megabytes; an adapter beside the weights is refused before."""
     check_adapters(hub_id, commit.sizes)
     if not commit.is_whole:
         with explained(hub_id, commit.name):
             for name in commit.sizes:
-                if name in FILES or (name == INDEX and WEIGHTS not in commit.sizes):
+                if name in FILES:
                     huggingface_hub.hf_hub_download(hub_id, name, revision=commit.name)
     check_tokenizer(commit.folder)
-    declaration = declare(commit.folder, hub_id)
+
+
+def _check_ahead(
+    commit: _Commit, hub_id: str, model: Model | None, texts: Texts, template: Wrapping = "none"
+) -> None:
+    """Refuse what config and tokenizer show, before weights are fetched.
+
+    A model of the registry has its templates declared: `template` is for others.
+    """
+    _get_tokenizer(commit, hub_id)
+    config, tokenizer = declared(commit.folder), load_tokenizer(commit.folder)
+    declaration = Declaration.of_config(hub_id, commit.folder, config, tokenizer)
     if model is None:
         check_texts(declaration, texts, template)
         return
-    check_declared(model, declaration.config, adds_bos=declaration.adds_bos)
+    check_declared(model, config, adds_bos=declaration.adds_bos)
     check_texts(declaration, {kind: of for kind, of in texts.items() if kind == "prompts"})
     for declared_template in {extraction.template for extraction in model.extractions.values()}:
         check_texts(declaration, texts, declared_template)

@@ -2,49 +2,41 @@
 
 import contextlib
 import copy
-import gc
 import hashlib
-import multiprocessing
-import os
 import re
-import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import accelerate
-import psutil
 import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import from_environment, is_there, n_processes, require_name, sha256_of
-from layerwise.models.checkpoint_config import check_declared, in_words
+from layerwise.files import is_there, require_name, sha256_of
+from layerwise.models.checkpoint_config import ONE_MODEL, check_declared, declared, in_words, quiet
 from layerwise.models.checkpoint_folder import (
-    Announced,
     Stored,
-    check_files,
     check_folder,
-    indexed_tensors,
+    refuse_revision,
     weight_files,
 )
-from layerwise.models.checkpoint_tokenizer import Declaration, declare
-from layerwise.models.checkpoint_weights import ONE_MODEL, check_tensors, is_leftover
-from layerwise.models.families import ANY_OTHER, FAMILIES
-from layerwise.models.hub import ahead, fetch, whole
-from layerwise.models.hub_answers import explained
+from layerwise.models.checkpoint_tokenizer import Declaration, load_tokenizer
+from layerwise.models.checkpoint_weights import check_tensors
+from layerwise.models.devices import choose_device, free_bytes
+from layerwise.models.devices import require_accelerator as require_accelerator
+from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
+from layerwise.models.hub import fetch
 from layerwise.models.kernels import drawn_from, one_attention, own_arithmetic, require_exact
 from layerwise.models.needs import spelled
+from layerwise.models.outline import Outline, Sizes
 from layerwise.models.registry import DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
 
-# The weights that a model gets: those of its files, or shapes alone, which are those of its files
-# or, where none of them is here yet, of config.json. A number is that of a draw of random weights.
-Source = Literal["stored", "shapes", "to come"]
 PROBE_TOKENS = 8  # of the pass that tries a loaded model out
 # Implementations of one function: a model that was loaded with another is not the same with ours.
 _STANDARD_ATTENTION = re.compile("(eager|sdpa|flex_attention|(kernels-community/)?flash.*)$")
@@ -113,9 +105,27 @@ class Checkpoint:
     @property
     def declaration(self) -> Declaration:
         """What texts are checked with."""
-        place = self.folder or self.name
-        n_embeddings = len(self.model.get_input_embeddings().weight)
-        return Declaration(self.name, place, self.model.config, self.tokenizer, n_embeddings)
+        declaration = Declaration.of_config(
+            self.name, self.folder or self.name, self.model.config, self.tokenizer
+        )
+        return replace(declaration, n_embeddings=len(self.model.get_input_embeddings().weight))
+
+    @property
+    def outline(self) -> Outline:
+        """What would be known of it before it was loaded."""
+        declaration, heads = self.declaration, heads_of(self.model.config)
+        sizes = Sizes(
+            family=self.family,
+            n_layers=self.n_layers,
+            hidden_size=self.hidden_size,
+            n_heads=heads.n_heads,
+            kv_heads=heads.kv_heads,
+            vocab_size=declaration.n_embeddings,
+            n_positions=declaration.n_positions,
+            dtype=self.dtype,
+        )
+        n_parameters = sum(weight.numel() for weight in self.model.parameters())
+        return Outline(declaration, self.dtype, self.model.device.type, sizes, n_parameters)
 
 
 def kernel_of(model: Any, wanted: str) -> str:
@@ -151,38 +161,6 @@ def evaluating(model: Any) -> Iterator[None]:
             module.training = True
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Inside the block, transformers tells errors only, and draws bars on terminals alone."""
-    logging = transformers.utils.logging
-    if not sys.stderr.isatty() or multiprocessing.parent_process() is not None:
-        logging.disable_progress_bar()
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-
-
-def default_device() -> str:
-    """This process's own CUDA device if there is one, else `cpu`."""
-    if not torch.cuda.is_available():
-        return "cpu"
-    return f"cuda:{from_environment('LOCAL_RANK', 0, 2**16) or 0}"
-
-
-def free_bytes(device: str | torch.device) -> int:
-    """Free memory of a device by its driver; of `auto`, of all GPUs and the machine."""
-    gc.collect()  # what a model left behind, and torch keeps for later, is not free to others
-    torch.cuda.empty_cache()  # does nothing where no GPU was used
-    if str(device).startswith("cuda"):
-        return int(torch.cuda.mem_get_info(device)[0])
-    gpus = range(torch.cuda.device_count()) if device == "auto" else ()
-    there = sum(int(torch.cuda.mem_get_info(gpu)[0]) for gpu in gpus)
-    return there + int(psutil.virtual_memory().available)
-
-
 def load_model(
     name: str | Path,
     dtype: str = "float32",
@@ -214,7 +192,7 @@ def load_model(
         return load_folder(
             snapshot, str(name), snapshot.name, dtype, device, texts=texts, template=template
         )
-    _refuse_revision(name, revision)
+    refuse_revision(name, revision)
     loaded = load_folder(
         path, path.resolve().name, "", dtype, device, texts=texts, template=template
     )
@@ -238,50 +216,6 @@ def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
     return replace(checkpoint, model=drawn.eval(), folder=None)
 
 
-def load_shapes(
-    name: str | Path,
-    dtype: str = "float32",
-    device: str | None = None,
-    *,
-    revision: str | None = None,
-    texts: Texts = NO_TEXTS,
-    template: Wrapping = "none",
-) -> tuple[Checkpoint, int]:
-    """Everything that `load_model` does and refuses, but for the numbers: no weight is read.
-
-    The model is on torch's device `meta`, which has shapes alone. Of a model of the hub whose
-    weights are not in the cache, none is fetched: what their headers say is not known then.
-
-    Returns:
-        The checkpoint, and the bytes of weights that loading it would fetch.
-    """
-    path, commit, download = Path(name), "", 0
-    weights: Source = "shapes"
-    if is_there(path):
-        _refuse_revision(name, revision)
-        said = path.resolve().name
-    else:
-        said = str(name)
-        with explained(said, revision or "main"):
-            cached = whole(said, revision)
-        if cached is None:
-            path, files = ahead(said, revision or "main", texts, template)
-            commit, download, weights = path.name, sum(files.values()), "to come"
-        else:
-            path, commit = cached, cached.name
-    loaded = load_folder(
-        path, said, commit, dtype, device, texts=texts, template=template, weights=weights
-    )
-    return loaded, download
-
-
-def _refuse_revision(name: object, revision: str | None) -> None:
-    if revision is not None:
-        raise LayerwiseError(
-            f"{name} is a local folder and has no revision, found {revision!r}; leave it out"
-        )
-
-
 def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
     """A model that is loaded already, with its tokenizer, under its `name_or_path`.
 
@@ -293,6 +227,11 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
+    if hasattr(model, "merge_and_unload"):
+        raise LayerwiseError(
+            f"a loaded model is one of transformers, found {type(model).__name__} of peft around "
+            "it; give what its merge_and_unload() returns"
+        )
     is_model = isinstance(model, transformers.PreTrainedModel)
     if not is_model or family not in FAMILIES or model.get_output_embeddings() is None:
         raise LayerwiseError(
@@ -414,28 +353,9 @@ def load_registered(
             "look the commit up, write it into the registry, then load it"
         )
     folder = fetch(model.hub, model.revision, model)
-    weights: Source | int = "stored" if draw is None else draw
-    loaded = load_folder(folder, model.hub, folder.name, dtype, device, weights=weights)
+    loaded = load_folder(folder, model.hub, folder.name, dtype, device, draw=draw)
     check_declared(model, loaded.model.config, adds_bos=loaded.declaration.adds_bos)
     return replace(loaded, display=model.display)
-
-
-def require_accelerator(device: str | None = None) -> None:
-    """Refuse early a device that is not there; None is that of the papers' models, cuda."""
-    wants_cuda = device is None or device == "auto" or device.startswith("cuda")
-    if wants_cuda and not torch.cuda.is_available():
-        raise LayerwiseError(
-            "cuda and auto need a CUDA device and none was found; take cpu, or a machine with a GPU"
-        )
-    number = (device or "").removeprefix("cuda:")
-    if wants_cuda and number.isdecimal() and int(number) >= (n := torch.cuda.device_count()):
-        there = "cuda:0 alone" if n == 1 else f"cuda:0 to cuda:{n - 1}"
-        raise LayerwiseError(
-            f"{device} is not there: torch sees {there}; take one of these, or look at "
-            "CUDA_VISIBLE_DEVICES"
-        )
-    if wants_cuda:
-        require_exact("cuda")
 
 
 def load_folder(
@@ -447,85 +367,55 @@ def load_folder(
     *,
     texts: Texts = NO_TEXTS,
     template: Wrapping = "none",
-    weights: Source | int = "stored",
+    draw: int | None = None,
 ) -> Checkpoint:
-    """Check a folder, from what is cheap to what is not, then make the model that it declares."""
-    tensors: Sequence[Stored | Announced] | None
-    if weights == "to come":
-        check_files(path)
-        tensors = indexed_tensors(path)
-    else:
-        tensors = check_folder(path)
+    """Check a folder, from what is cheap to what is not, then make the model that it declares.
+
+    With the number of a `draw` the model has random weights in place of those of the folder.
+
+    Raises:
+        LayerwiseError, TextError: as for `load_model`.
+    """
+    tensors = check_folder(path)
     if dtype not in DTYPES:
         raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
-    device = _device(device)
+    device = choose_device(device)
     require_exact(device)
     with quiet(), own_arithmetic():
-        declaration = declare(path, name)
+        config, tokenizer = declared(path), load_tokenizer(path)
+        declaration = Declaration.of_config(name, path, config, tokenizer)
         check_texts(declaration, texts, template)
-        config = declaration.config
-        model, need = _blank(path, config, tensors, dtype)
-        if need > (there := free_bytes(device)):
+        n_bytes = _check_weights(path, config, tensors, dtype)
+        if n_bytes > (available := free_bytes(device)):
             raise LayerwiseError(
-                f"{name} in {dtype} needs {spelled(need)} on {device}, {spelled(there)} are there; "
-                "use a 16-bit dtype, device 'auto', or a larger machine"
+                f"{name} in {dtype} needs {spelled(n_bytes)} on {device}, {spelled(available)} are "
+                "there; use a 16-bit dtype, device 'auto', or a larger machine"
             )
-        if isinstance(weights, int):
-            model = _draw_weights(name, weights, config, dtype, device)
-        elif weights != "to come":
-            model = _load_weights(path, config, dtype, "meta" if weights == "shapes" else device)
-        _try_out(path, model.eval())
-    display, folder = name.rpartition("/")[2], path if weights == "stored" else None
-    of_tokenizer = digest_of_tokenizer(path)
+        if draw is None:
+            model = _load_weights(path, config, dtype, device)
+        else:
+            model = _draw_weights(name, draw, config, dtype, device)
+        with in_words(path / "config.json", "the model that it declares cannot run", ONE_MODEL):
+            _try_out(model.eval())
+    display, folder = name.rpartition("/")[2], path if draw is None else None
     return Checkpoint(
-        model, declaration.tokenizer, name, display, revision, dtype, folder, of_tokenizer
+        model, tokenizer, name, display, revision, dtype, folder, digest_of_tokenizer(path)
     )
 
 
-def _try_out(path: Path, model: Any) -> None:
-    """Two tokens through the model, which has numbers or shapes alone.
-
-    A padding token is not declared meanwhile: GPT-2 would look for it among the tokens, and shapes
-    have none.
-    """
-    problem, tokens = "the model that it declares cannot run", torch.zeros((1, 2), dtype=torch.long)
-    padding = getattr(model.config, "pad_token_id", None)
-    with in_words(path / "config.json", problem, ONE_MODEL), torch.no_grad():
-        model.config.pad_token_id = None
-        try:
-            model(tokens.to(model.device)).logits  # noqa: B018
-        finally:
-            model.config.pad_token_id = padding
+@torch.no_grad()
+def _try_out(model: Any) -> None:
+    """Take two tokens through a model."""
+    model(torch.zeros((1, 2), dtype=torch.long, device=model.device))
 
 
-def _device(wanted: str | None) -> str:
-    device = wanted or default_device()
-    if device == "auto" and n_processes() > 1:
-        raise LayerwiseError(
-            "device 'auto' spreads one model over all GPUs and needs one process, found "
-            f"{os.environ['WORLD_SIZE']}; start it without a launcher"
-        )
-    if device.startswith("cuda"):
-        require_accelerator(device)
-        device = default_device() if device == "cuda" else device  # every process has its own
-        require_accelerator(device)
-    return device
-
-
-def _blank(
-    path: Path, config: Any, tensors: Sequence[Stored | Announced] | None, dtype: str
-) -> tuple[Any, int]:
-    """The declared model with shapes alone, compared with the headers, or the index, if it is here.
-
-    With it come the bytes that it would have in memory.
-    """
+def _check_weights(path: Path, config: Any, tensors: Sequence[Stored], dtype: str) -> int:
+    """Compare the headers of the weights with the declared model; return its bytes in memory."""
     file = path / "config.json"
     with in_words(file, "no model can be built of it", ONE_MODEL), torch.device("meta"):
         model = _from_config(config, dtype)
-    if tensors is not None:
-        check_tensors(path, model, tensors)
-    n_bytes = sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
-    return model, n_bytes
+    check_tensors(path, model, tensors)
+    return sum(weight.nbytes for weight in (*model.parameters(), *model.buffers()))
 
 
 def _from_config(config: Any, dtype: str) -> Any:
@@ -535,7 +425,7 @@ def _from_config(config: Any, dtype: str) -> Any:
 
 
 def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
-    """The model; the headers were compared with it, transformers must agree that all is used."""
+    """Return the model, with which the headers of its weights were compared."""
     with in_words(path, "the checkpoint cannot be loaded", ONE_MODEL):
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
@@ -549,11 +439,10 @@ def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
             local_files_only=True,
         )
     model, report = loaded
-    unused = {key for key in report["unexpected_keys"] if not is_leftover(key, None)}
-    if wrong := sorted(unused | set(report["missing_keys"])):
+    if missing := sorted(report["missing_keys"]):  # transformers draws them at random
         raise LayerwiseError(
-            f"{path}: transformers must load every weight and use every stored tensor, found "
-            f"{wrong[0]} missing or left over ({len(wrong)} such names); {ONE_MODEL}"
+            f"{path}: transformers must load every weight, {missing[0]} was not "
+            f"({len(missing)} such names); {ONE_MODEL}"
         )
     return model
 

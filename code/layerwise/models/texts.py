@@ -313,6 +313,11 @@ def _of_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]
     rows = csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
     try:
         header = next(rows, [])
+        if len(header) == 1 < len(columns) and separator == "," and ";" in header[0]:
+            raise LayerwiseError(
+                f"{path}: columns of a .csv file are separated by commas, found semicolons; save "
+                "it with commas, and texts that hold one in double quotes"
+            )
         _require(f"{path}, line 1", header, columns)
         for cells in rows:
             place = f"{path}, line {rows.line_num}"

@@ -16,9 +16,9 @@ import typer
 
 from layerwise.errors import LayerwiseError
 from layerwise.home import here
+from layerwise.models.checkpoint_config import quiet
 from layerwise.models.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config, twin_of
 from layerwise.models.kernels import drawn_from
-from layerwise.models.load import quiet
 from layerwise.models.registry import RANDOM, Model, find_model, read_models
 from layerwise.models.texts import read_pairs, read_prompts
 

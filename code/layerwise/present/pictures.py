@@ -10,7 +10,8 @@ from markupsafe import Markup, escape
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_json, read_text
 from layerwise.present.figures import INDEX
-from layerwise.present.figures.printed import inlined
+from layerwise.present.figures.printed import NARROW, inlined
+from layerwise.present.html import data_address
 from layerwise.shapes import FileName, Loose, require_shape
 
 
@@ -37,6 +38,7 @@ class Picture:
     """A figure: the analysis it shows, what it shows in one line, and its SVG, as drawn here.
 
     title, note: what it says above and below, which its PDF leaves to a caption.
+    narrow: the SVG for a phone, one panel below the other.
     """
 
     name: str
@@ -45,6 +47,12 @@ class Picture:
     svg: str
     title: str = ""
     note: str = ""
+    narrow: str = ""
+
+    @property
+    def narrow_address(self) -> str:
+        """The narrow SVG as the address of an image."""
+        return data_address(self.narrow)
 
     @property
     def inline(self) -> Markup:
@@ -75,12 +83,20 @@ def read_figures(folder: Path) -> Figures:
     require_shape(folder / INDEX, Index, index, "draw the figures again")
     pictures = []
     for entry in index["figures"]:
-        path = folder / f"{entry['name']}.svg"
         if entry["left_out"] is None:
-            if not is_file(path):
-                raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
             about = (entry["name"], entry["analysis"], entry["caption"])
-            said = entry.get("title", ""), entry.get("note", "")
-            pictures.append(Picture(*about, read_text(path), *said))
-    left_out = {e["name"]: e["left_out"] for e in index["figures"] if e["left_out"] is not None}
+            words = entry.get("title", ""), entry.get("note", "")
+            svg, narrow = (_read_svg(folder / f"{entry['name']}{end}.svg") for end in ("", NARROW))
+            pictures.append(Picture(*about, svg, *words, narrow))
+    left_out = {
+        entry["name"]: entry["left_out"]
+        for entry in index["figures"]
+        if entry["left_out"] is not None
+    }
     return Figures(pictures, left_out, index["random_weights"])
+
+
+def _read_svg(path: Path) -> str:
+    if not is_file(path):
+        raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
+    return read_text(path)

@@ -32,8 +32,9 @@ WORD_COLOURS = {
     "cannot-be-answered": OPEN,
 }
 READING = (
-    "Dot: an estimate; line: its interval, of 95% unless the row says otherwise; hollow: no interval. "
-    "Shaded: where the estimate lies if the claim holds. Blue: inside; red: outside; grey: open."
+    "Dot: an estimate; line: its interval, of 95% unless the row says otherwise; hollow: no "
+    "interval. Shaded: where the estimate lies if the claim holds. Blue: inside; red: outside; "
+    "grey: open."
 )
 
 

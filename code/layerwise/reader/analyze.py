@@ -132,9 +132,11 @@ def _analyze_one(model: Any, tokenizer: Any, request: Request) -> "Result":
                 checkpoint = from_memory(model, tokenizer)
             else:
                 checkpoint = load_model(str(model), **request.loading)
-            prepared = prepare(checkpoint, request)
+            prepared = prepare(checkpoint.outline, request)
             require_room_for([prepared])
-            result = analyze_checkpoint(prepared, folder / STATES, folder if writes else None)
+            result = analyze_checkpoint(
+                checkpoint, prepared, folder / STATES, folder if writes else None
+            )
         if not request.choices["keep_states"]:
             wait_for_all(checkpoint)  # the other processes read them
             if writes:

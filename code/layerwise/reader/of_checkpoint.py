@@ -6,6 +6,7 @@ from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import compare_draws, compare_replicates
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
+from layerwise.models.load import Checkpoint
 from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import of_reader
 from layerwise.papers.across.answers import answers
@@ -25,7 +26,9 @@ from layerwise.reader.run_record import run_record, with_record
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 
-def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None) -> Result:
+def analyze_checkpoint(
+    checkpoint: Checkpoint, prepared: Prepared, states: Path, out: Path | None = None
+) -> Result:
     """Return the papers' documents on a checkpoint, their questions asked of it, figures and page.
 
     Arguments:
@@ -36,7 +39,7 @@ def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None
     Raises:
         LayerwiseError: as for `Measurement.measure`, or for a statistic that these numbers lack.
     """
-    checkpoint, request = prepared.loaded, prepared.request
+    request = prepared.request
     choices = request.choices
     draws = Draws(N_RESAMPLES, LEVEL, choices["seed"])  # as the papers drew, but for the seed
     of_papers = papers(draws)
@@ -70,7 +73,7 @@ def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None
     documents |= {name: document for name, document in beside.items() if document}
     # page: what it says; in grey are the papers' curves
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
-    warned = _cautions_of_texts(prepared)
+    warned = _cautions_of_texts(checkpoint, prepared)
     if not checkpoint.has_random_weights:  # of which the page warns already
         n_embeddings = checkpoint.declaration.n_embeddings
         warned += prediction_cautions(float(measured.values.nll.mean()), n_embeddings)
@@ -95,9 +98,9 @@ def analyze_checkpoint(prepared: Prepared, states: Path, out: Path | None = None
     return result if out is None else result.save(out)
 
 
-def _cautions_of_texts(prepared: Prepared) -> list[str]:
+def _cautions_of_texts(checkpoint: Checkpoint, prepared: Prepared) -> list[str]:
     """Return what to know of the texts: what was left out, their template, their tokens."""
-    checkpoint, request = prepared.loaded, prepared.request
+    request = prepared.request
     tokenizer = checkpoint.tokenizer
     warned = limited(request.pairs, request.n_given)
     if request.template != "none":

@@ -1,7 +1,7 @@
 """The dry run of `analyze`: what it would compute, with memory, disk and time.
 
-The model is loaded as `analyze` loads it, by the same functions, without the numbers: torch is
-imported, and no weight is read.
+Config, tokenizer, texts and the headers of the weights are checked by the functions of `analyze`;
+the model itself, with which every stored tensor is compared, is not built: that takes torch.
 
 The passes take 2 * parameters * tokens operations at `PASSES` of the rate of a matrix product,
 which on a CPU is measured on the spot. The density near a statement compares every pair with every
@@ -26,7 +26,7 @@ from layerwise.reader.prepared import Prepared, prepare_each
 from layerwise.reader.request import requests_of
 from layerwise.workers import MOST, usable_cores
 
-RIGHT = "everything that can be checked is right"
+RIGHT = "config, tokenizer, texts and headers of the weights are right"
 TO_COME = "config, tokenizer and texts are right, the weights are checked once they are here"
 
 SIDE, ROUNDS = 1024, 5  # of the measured product: 10 GFLOP, a fraction of a second
@@ -39,10 +39,6 @@ START = 4.5  # the interpreter, imports, checks, the loaded model but for its we
 EIGENVALUES = 1.8e-10  # of a matrix, for a row cubed
 PAIRS = 0.5, 0.001  # resamples and bins: once, and for every pair and layer
 FIGURES = 5.5
-HEADS, KEYS = (
-    ("num_attention_heads", "n_head", "num_heads"),
-    ("num_key_value_heads", "num_kv_heads"),
-)
 
 
 @dataclass(frozen=True)
@@ -81,45 +77,34 @@ def estimate_seconds(prepared: Prepared, rate: float | None = None) -> Seconds:
     Arguments:
         rate: FLOP/s of a float32 matrix product here; None: measured now.
     """
-    request, loaded = prepared.request, prepared.loaded
+    request, outline = prepared.request, prepared.outline
+    sizes = outline.sizes
     cores = usable_cores()
     workers = min(cores, MOST)
     rate = matrix_rate() if rate is None else rate
     slower = MEASURED_AT * cores / rate
-    of_passes = rate * PASSES / (1 if loaded.dtype == "float32" else HALF)
-    device = loaded.model.device.type if loaded.in_memory else request.loading["device"]
-    if device != "cpu":
-        of_passes = needs.tflops(device) * 1e12
-    parameters, n_pairs, size = n_parameters(prepared), len(request.pairs), loaded.hidden_size
+    of_passes = rate * PASSES / (1 if outline.dtype == "float32" else HALF)
+    if outline.device != "cpu":
+        of_passes = needs.tflops(outline.device) * 1e12
+    parameters, n_pairs = outline.n_parameters, len(request.pairs)
     eigenvalues = 0.0
     if "spectral" not in request.choices["without"]:
-        cubes = sum(n_rows**3 for n_rows in rows_of_projections(prepared))
-        eigenvalues = loaded.n_layers * EIGENVALUES * cubes
+        # of W_Q and W_O, and of W_K and W_V, which are narrower where heads share them
+        keys = sizes.hidden_size * sizes.kv_heads // sizes.n_heads
+        cubes = 2 * sizes.hidden_size**3 + 2 * keys**3
+        eigenvalues = sizes.n_layers * EIGENVALUES * cubes
     once, for_each = PAIRS
-    compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * size
+    compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * sizes.hidden_size
     resampled = (once + for_each * n_pairs * len(prepared.sampled)) * slower
     return Seconds(
         passes=2 * parameters * sum(prepared.tokens.values()) / of_passes,
         weights=eigenvalues * slower / workers,
         statistics=resampled + compared / (NEIGHBOURS * rate),
         rest=(START + FIGURES / workers) * slower
-        + parameters * BYTES[loaded.dtype] / needs.DISK_RATE,
+        + parameters * BYTES[outline.dtype] / needs.DISK_RATE,
         again=prepared.times,
         controls=1 + request.choices["control"],
     )
-
-
-def n_parameters(prepared: Prepared) -> float:
-    """Return how many parameters the model has."""
-    return float(sum(parameter.numel() for parameter in prepared.loaded.model.parameters()))
-
-
-def rows_of_projections(prepared: Prepared) -> tuple[int, int, int, int]:
-    """Return the smaller sides of W_Q, W_O, W_K and W_V: grouped heads have narrower keys."""
-    config, size = prepared.loaded.model.config.to_dict(), prepared.loaded.hidden_size
-    heads = next((config[name] for name in HEADS if config.get(name)), 1)
-    keys = next((config[name] for name in KEYS if config.get(name)), heads)
-    return size, size, size * keys // heads, size * keys // heads
 
 
 def matrix_rate() -> float:
@@ -158,23 +143,23 @@ def plan_each(models: Sequence[str], pairs: str, prompts: str | None, asked: dic
 def plan(prepared: Prepared) -> str:
     """Return what is to come of a model, a line for each part."""
     lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
-    ending = TO_COME if prepared.download else RIGHT
+    ending = TO_COME if prepared.outline.download else RIGHT
     return "\n".join([*lines, f"dry run: {ending}, nothing was computed"])
 
 
 def describe(prepared: Prepared) -> dict[str, str]:
     """Return what will be computed, and what it takes."""
-    request, loaded, tokens = prepared.request, prepared.loaded, prepared.tokens
+    request, outline, tokens = prepared.request, prepared.outline, prepared.tokens
     choices, pairs = request.choices, request.pairs
-    size, n_layers, parameters = loaded.hidden_size, loaded.n_layers, n_parameters(prepared)
-    memory = int(needs.bytes_of(parameters, size, n_layers, loaded.dtype))
+    size, n_layers = outline.sizes.hidden_size, outline.sizes.n_layers
+    memory = int(needs.bytes_of(outline.n_parameters, size, n_layers, outline.dtype))
     n_pairs = str(len(pairs))
     if len(pairs) < request.n_given:
         n_pairs = f"{n_pairs} of {request.n_given}"
     lines = {
-        "model": f"{loaded.name}: {loaded.family}, {n_layers} blocks, hidden size {size}, "
-        f"{parameters / 1e6:,.1f} million parameters, {loaded.dtype} on "
-        f"{request.loading['device']}",
+        "model": f"{outline.declaration.name}: {outline.sizes.family}, {n_layers} blocks, hidden "
+        f"size {size}, {outline.n_parameters / 1e6:,.1f} million parameters, {outline.dtype} on "
+        f"{outline.device}",
         "pairs": f"{n_pairs} in {len(pairs.categories)} categories, "
         f"{tokens['statements']:,} tokens"
         + (" in the model's chat template" if choices["chat_template"] else ""),
@@ -191,6 +176,6 @@ def describe(prepared: Prepared) -> dict[str, str]:
             f"{prepared.replicates} replicates with rounding noise, {choices['control']} draws of "
             "random weights, in disk and time"
         )
-    if prepared.download:
-        lines["fetch"] = f"{needs.spelled(prepared.download)} of weights from the hub"
+    if outline.download:
+        lines["fetch"] = f"{needs.spelled(outline.download)} of weights from the hub"
     return lines

@@ -1,4 +1,4 @@
-"""A request on a model whose shapes are known: what needs no pass is checked, and its cost known.
+"""A request on a model of which an outline is known: it is checked, and its cost known.
 
 `analyze` and its dry run both begin here.
 """
@@ -7,20 +7,18 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from layerwise.files import is_first_process
 from layerwise.measures.values import sampled_layers
+from layerwise.models.batches import plan_batches
 from layerwise.models.needs import BATCH_TOKENS, kept_bytes
+from layerwise.models.outline import Outline, read_outline
 from layerwise.models.partial import require_room
 from layerwise.models.registry import BYTES
 from layerwise.models.store import POOLINGS
+from layerwise.models.token_ids import Ids, check_texts
 from layerwise.reader.request import Request
 from layerwise.reader.results_folder import alone, places_of_states
-
-if TYPE_CHECKING:  # torch is imported once the texts and choices are right
-    from layerwise.models.load import Checkpoint
-    from layerwise.models.token_ids import Ids
 
 HEADER = 128  # bytes in the header of a batch's file, for each array
 # Bytes of result files, tables, figures and page, and more for each pair, category and layer: 400
@@ -30,21 +28,19 @@ RESULTS, RESULTS_OF_EACH = 4 * 2**20, 10 * 2**10
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request on a model, which is loaded or has shapes alone, once all of it is right.
+    """A request on a model, once all of it is right.
 
     Attributes:
         ids: of every statement and prompt, by kind.
         sampled: the layers.
         states: bytes of hidden states on disk, of the model measured once.
-        download: bytes of weights that the hub has and this machine has not.
     """
 
     request: Request
-    loaded: "Checkpoint"
-    ids: Mapping[str, Sequence["Ids"]]
+    outline: Outline
+    ids: Mapping[str, Sequence[Ids]]
     sampled: Sequence[int]
     states: int
-    download: int = 0
 
     @property
     def tokens(self) -> dict[str, int]:
@@ -54,7 +50,7 @@ class Prepared:
     @property
     def replicates(self) -> int:
         """The replicates with rounding noise: none where nothing rounds."""
-        return self.request.choices["replicates"] if BYTES[self.loaded.dtype] == 2 else 0
+        return self.request.choices["replicates"] if BYTES[self.outline.dtype] == 2 else 0
 
     @property
     def times(self) -> int:
@@ -68,46 +64,41 @@ class Prepared:
         return self.times * self.states + RESULTS + RESULTS_OF_EACH * n_parts
 
 
-def prepare_from_shapes(model: str | Path, request: Request) -> Prepared:
+def prepare_from_files(model: str | Path, request: Request) -> Prepared:
     """Check a request on a model whose weights stay where they are, and that its folder is free.
 
     Config and tokenizer of a model on the hub are fetched.
 
     Raises:
-        LayerwiseError: as for `analyze`, but for what numbers alone can show.
+        LayerwiseError: as for `analyze`, but for what the loaded model alone can show.
     """
-    from layerwise.models.load import load_shapes
-
     out = request.choices["out"]
     if out is not None and is_first_process():
         with alone(out):
             pass
     with request.blamed():
-        loaded, download = load_shapes(model, **request.loading)
-    return prepare(loaded, request, download)
+        outline = read_outline(model, **request.loading)
+    return prepare(outline, request)
 
 
-def prepare(loaded: "Checkpoint", request: Request, download: int = 0) -> Prepared:
+def prepare(outline: Outline, request: Request) -> Prepared:
     """Check the texts and layers of a request on a model.
 
     Raises:
         LayerwiseError: if the model cannot take a text, or has no such layer.
     """
-    from layerwise.models.batches import plan_batches
-    from layerwise.models.token_ids import check_texts
-
     with request.blamed():
-        ids = check_texts(loaded.declaration, request.texts, request.template)
-    sampled = sampled_layers(loaded.n_layers, layers=request.choices["layers"])
+        ids = check_texts(outline.declaration, request.texts, request.template)
+    n_layers, dtype = outline.sizes.n_layers, outline.dtype
+    sampled = sampled_layers(n_layers, layers=request.choices["layers"])
     lengths = {kind: list(map(len, texts)) for kind, texts in ids.items()}
-    sizes = loaded.hidden_size, loaded.n_layers
     n_prompt_tokens = sum(lengths["prompts"])
-    states = kept_bytes(len(lengths["statements"]), n_prompt_tokens, *sizes, loaded.dtype)
-    n_batches = sum(
-        len(plan_batches(kind, of_kind, BATCH_TOKENS)) for kind, of_kind in lengths.items()
+    states = kept_bytes(
+        len(lengths["statements"]), n_prompt_tokens, outline.sizes.hidden_size, n_layers, dtype
     )
-    headers = n_batches * len(POOLINGS) * (loaded.n_layers + 2) * HEADER
-    return Prepared(request, loaded, ids, sampled, states + headers, download)
+    n_batches = sum(len(plan_batches(kind, n, BATCH_TOKENS)) for kind, n in lengths.items())
+    headers = n_batches * len(POOLINGS) * (n_layers + 2) * HEADER
+    return Prepared(request, outline, ids, sampled, states + headers)
 
 
 def prepare_each(requests: Sequence[tuple[str, Request]]) -> list[Prepared]:
@@ -116,7 +107,7 @@ def prepare_each(requests: Sequence[tuple[str, Request]]) -> list[Prepared]:
     Raises:
         LayerwiseError: before anything is measured of one of them.
     """
-    prepared = [prepare_from_shapes(model, request) for model, request in requests]
+    prepared = [prepare_from_files(model, request) for model, request in requests]
     require_room_for(prepared)
     return prepared
 

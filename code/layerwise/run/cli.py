@@ -229,7 +229,10 @@ def analyze(
         Option("--keep-states", help="Leave the pooled hidden states in --out after the run."),
     ] = False,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Check everything, say what it takes, compute nothing.")
+        bool,
+        Option(
+            "--dry-run", help="Check files, texts and choices, say what it takes, compute nothing."
+        ),
     ] = False,
 ) -> Any:
     """Run the papers' analyses on your own model and statement pairs."""

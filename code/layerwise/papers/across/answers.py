@@ -5,13 +5,13 @@ from typing import Any
 
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import OVER_MODELS
 from layerwise.engine.questions.answers import Answer, Printed, Results
 from layerwise.engine.questions.question import PUBLISHED
 from layerwise.engine.questions.table import cells
 from layerwise.papers.across.questions import QUESTIONS, documents, rows
 from layerwise.papers.shared.names.result_files import SWEEP
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.shapes import Loose, require_shape
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.estimates import Estimate, without_interval

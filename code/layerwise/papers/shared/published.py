@@ -1,10 +1,13 @@
 """The published numbers of the three papers."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from layerwise.engine.published import TYPED, Published, read_tables
-from layerwise.papers.shared.names.result_files import TABLES
+from layerwise.engine.measured import tables_of
+from layerwise.engine.published import TYPED, Published, Roles, read_tables
+from layerwise.papers.shared.names.result_files import CONSTANTS, TABLES
 from layerwise.papers.shared.roles import PAPERS
 
 
@@ -14,4 +17,10 @@ def read_published(folder: Path) -> Published:
     Raises:
         LayerwiseError: naming table and line for a malformed value or a number listed twice.
     """
-    return replace(read_tables(folder, [*TABLES, TYPED]), roles=PAPERS)
+    tables = read_tables(folder, [*TABLES, TYPED])
+    return replace(tables, roles=PAPERS, constants=CONSTANTS)
+
+
+def tables_of_reader(documents: Mapping[str, Any], roles: Roles | None = None) -> Published:
+    """Return the tables of one model that has no published place, `measured.tables_of`."""
+    return tables_of(documents, CONSTANTS, roles)

@@ -34,6 +34,7 @@ class Numbers:
         beside: the papers' curves, for the figures of readers' own models.
         displays: what the papers' models are called, `words.display_names`.
         missing: what was asked for and is not there.
+        narrow: drawn for a phone, one panel below the other.
     """
 
     source: str
@@ -44,6 +45,7 @@ class Numbers:
     beside: Curves = field(default_factory=dict)
     displays: Names = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    narrow: bool = False
 
     @property
     def word(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from layerwise.files import atomic_path, write_text
 
+NARROW = "-narrow"  # ends the name of the file of a phone
 # of a file that stands alone: the colour of its text
 ALONE = "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4e4}}</style>"
 
@@ -15,16 +16,23 @@ class Printed:
     """A figure as PDF and SVG, with its message; or the reason why there is none.
 
     The PDF is without message and note, for a document that says both in its caption.
+
+    Attributes:
+        analysis: beside whose claims it is shown.
+        caption: what it shows and how to read it, for any numbers.
+        note: what its footer says of these numbers, besides the source.
+        narrow: the SVG for a phone; empty where none was asked for.
     """
 
     name: str
-    analysis: str  # beside whose claims it is shown
-    caption: str  # what it shows and how to read it, for any numbers
+    analysis: str
+    caption: str
     title: str = ""
-    note: str = ""  # what its footer says of these numbers, besides the source
+    note: str = ""
     reason: str = ""
     pdf: bytes = b""
     svg: str = ""
+    narrow: str = ""
 
     @property
     def entry(self) -> dict[str, Any]:
@@ -33,11 +41,13 @@ class Printed:
         return {key: getattr(self, key) for key in about} | {"left_out": self.reason or None}
 
     def save(self, folder: Path) -> None:
-        """Write NAME.pdf and NAME.svg, if there is a figure."""
+        """Write NAME.pdf, NAME.svg and NAME-narrow.svg, as far as they were drawn."""
         if self.svg:
             with atomic_path(folder / f"{self.name}.pdf") as part:
                 part.write_bytes(self.pdf)
             write_text(folder / f"{self.name}.svg", self.svg)
+        if self.narrow:
+            write_text(folder / f"{self.name}{NARROW}.svg", self.narrow)
 
 
 def inlined(svg: str) -> str:

@@ -1,8 +1,8 @@
 """What all figures share: sizes, colours, the message, the footer, recurring marks, and saving.
 
-Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper. The SVG
-stands alone, with its message above and its footer below; the PDF is for documents, which say both
-in their caption.
+Figures are made at the width they are printed at, so that 8 pt here is 8 pt on paper, and once more
+for a phone, one panel below the other. The SVG stands alone, with its message above and its footer
+below; the PDF is for documents, which say both in their caption.
 """
 
 import io
@@ -28,14 +28,16 @@ from layerwise.present.figures.numbers import OWN, RANDOM, Numbers
 from layerwise.present.figures.svg import as_svg
 
 WIDTH = 6.3  # inches: the text width of the paper
-LINE, TITLE_LINE = 103, 72  # characters of a line of the footer and of the title at that width
+NARROW = 3.2  # inches: on a phone of 390 pixels 8 pt of it are 12 pixels
+LINE, TITLE_LINE = 103, 82  # characters of a line of the footer and of the title at full width
+SHORT_LABEL = 18  # characters of an entry of a legend: two stand beside each other when narrow
 ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
 LETTER = 4.9  # points: the mean width of one at 8 pt
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
 # Okabe and Ito's colours: told apart under every common form of colour blindness.
 COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#D55E00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-BLUE, GREEN, PURPLE, ORANGE, SKY, _, RED = COLOURS  # red: the point that carries the message
+BLUE, GREEN, PURPLE, ORANGE, SKY, INK, RED = COLOURS  # red: the point that carries the message
 GREY = "#666666"
 MINUS = "\u2212"
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")  # that begins a number, so no part of a name
@@ -93,21 +95,30 @@ def panels(
     """A figure of n axes in so many columns, and these: the message above, a footer below.
 
     The footer says the remark, what is missing and the source; of random weights the figure is
-    marked all over.
+    marked all over. A narrow figure has one column.
 
     Arguments:
         height: of a row of panels with their legend, in inches.
         n: of panels; None: one row of them.
         grid: what `Figure.subplots` takes.
     """
+    n = n or columns
+    width, tallest = WIDTH, TALLEST
+    if numbers.narrow:
+        width, tallest, columns = NARROW, math.inf, 1
+        grid.pop("width_ratios", None)
+    line, title_line = (int(length * width / WIDTH) for length in (LINE, TITLE_LINE))
     missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
     source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
-    footer = [*textwrap.wrap(with_minus(remark), LINE), *textwrap.wrap(missing, LINE), source]
-    message = textwrap.wrap(with_minus(title), TITLE_LINE, break_on_hyphens=False)
-    n = n or columns
+    footer = [
+        words
+        for text in (with_minus(remark), missing, source)
+        for words in textwrap.wrap(text, line, break_on_hyphens=False)
+    ]
+    message = textwrap.wrap(with_minus(title), title_line, break_on_hyphens=False)
     rows = -(-n // columns)
-    height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), TALLEST)
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), tallest)
+    figure = Figure(figsize=(width, height), layout="constrained")
     figure.suptitle("\n".join(message), x=0.005, ha="left")
     figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=GREY)
     if numbers.random_weights:
@@ -128,8 +139,14 @@ def with_minus(text: str) -> str:
 
 
 def note_of(figure: Figure) -> str:
-    """What the footer says besides the source."""
+    """What the footer says besides the source, of a figure of full width."""
     return " ".join(figure.get_supxlabel().replace(r"\$", "$").split("\n")[:-1])
+
+
+def in_first_column(axes: Axes) -> bool:
+    """Whether no panel stands left of this one."""
+    place = axes.get_subplotspec()
+    return place is not None and place.is_first_col()
 
 
 def legend_below(figure: Figure, columns: int) -> None:
@@ -138,6 +155,8 @@ def legend_below(figure: Figure, columns: int) -> None:
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
+    if figure.get_figwidth() < WIDTH:
+        columns = 2 if max(map(len, entries), default=0) <= SHORT_LABEL else 1
     legend: Any = {"loc": "outside lower center", "ncols": columns}
     figure.subfigs[0].legend(entries.values(), entries.keys(), **legend)
 
@@ -319,13 +338,7 @@ def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
     The same bytes each time.
     """
     with house_style():
-        # The layout solver's result depends on memory addresses in the last bit: freeze and round.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
-        for axes in figure.axes:
-            edges = [round(edge, 6) for edge in axes.get_position().bounds]
-            axes.set_position((edges[0], edges[1], edges[2], edges[3]))
-        drawn = as_svg(figure, name)
+        drawn = _as_stable_svg(figure, name)
         (body,) = figure.subfigs
         low, high = (round(float(end) / figure.dpi, 2) for end in body.bbox.intervaly)
         figure.suptitle("")
@@ -336,3 +349,21 @@ def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
         )
     figure.clear()
     return pdf.getvalue(), drawn
+
+
+def as_narrow_svg(figure: Figure, name: str) -> str:
+    """A narrow figure as SVG, the same bytes each time; the figure is freed."""
+    with house_style():
+        drawn = _as_stable_svg(figure, name)
+    figure.clear()
+    return drawn
+
+
+def _as_stable_svg(figure: Figure, name: str) -> str:
+    """Freeze and round the layout, whose solver's last bit depends on memory addresses; the SVG."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        edges = [round(edge, 6) for edge in axes.get_position().bounds]
+        axes.set_position((edges[0], edges[1], edges[2], edges[3]))
+    return as_svg(figure, name)

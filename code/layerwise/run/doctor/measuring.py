@@ -26,7 +26,7 @@ def gpu(root: Path) -> Finding:
     """Return whether torch sees the device of params.yaml; if not, what stands in the way."""
     import torch
 
-    from layerwise.models.load import require_accelerator
+    from layerwise.models.devices import require_accelerator
     from layerwise.models.provenance import smi
 
     device = read_choices(root / "params.yaml", "measure")["device"]
@@ -85,7 +85,7 @@ def models(root: Path) -> Finding:
     from huggingface_hub import constants
 
     from layerwise.models import needs
-    from layerwise.models.load import free_bytes, require_accelerator
+    from layerwise.models.devices import free_bytes, require_accelerator
     from layerwise.models.registry import read_models
 
     texts_are = data(root)

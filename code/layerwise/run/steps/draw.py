@@ -17,7 +17,7 @@ def run(
     out: Place,
     models: Place = Path("models.yaml"),
 ) -> str:
-    """Write OUT/FIGURE.pdf and .svg, and what they show, or why they are not there, to an index."""
+    """Write OUT/FIGURE.pdf, .svg and -narrow.svg, and an index of what they show, or lack."""
     workers.start("layerwise.papers.across.figures.drawing")
     from layerwise.papers.across.figures.drawing import (  # they import matplotlib meanwhile
         FIGURES,
@@ -27,7 +27,7 @@ def run(
     numbers = read_numbers(source, statistics, claims, models)
     entries = []
     with together(out.parent) as part:
-        for figure in track(print_all(numbers), "figures", "figures", len(FIGURES)):
+        for figure in track(print_all(numbers, narrow=True), "figures", "figures", len(FIGURES)):
             figure.save(part / out.name)
             entries.append(figure.entry)
         index = {"random_weights": numbers.random_weights, "figures": entries}

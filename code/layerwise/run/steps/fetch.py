@@ -21,7 +21,7 @@ def stage(out: Place, stamp: Place, params: Place = Path("params.yaml")) -> str:
     Raises:
         LayerwiseError: without the device of params.yaml, before the network is asked.
     """
-    from layerwise.models.load import require_accelerator
+    from layerwise.models.devices import require_accelerator
 
     with elsewhere():
         require_accelerator(read_choices(params, "measure")["device"])

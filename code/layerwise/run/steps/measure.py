@@ -13,6 +13,7 @@ from layerwise.engine.measured import (
 )
 from layerwise.models.registry import find_model, read_models
 from layerwise.papers.fetching import upstream
+from layerwise.papers.shared.names.result_files import CONSTANTS
 from layerwise.run.steps import Place, program
 from layerwise.shapes import read_choices
 
@@ -55,7 +56,7 @@ def run(
     require_accelerator(choices["device"])
     upstream.verify_data(data)
     document = measure_registered(
-        model, read_texts(data), read_places(places), scratch / slug,
+        model, read_texts(data), read_places(places, CONSTANTS), scratch / slug,
         choices=choices, draws=read_choices(params, "analyse"),
     )  # fmt: skip
     write_fragments(out / NAME, document)

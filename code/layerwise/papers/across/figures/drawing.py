@@ -13,7 +13,7 @@ from layerwise.papers.paper3.figures import anisotropy, gains, weights
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.printed import Printed
-from layerwise.present.figures.style import as_files, house_style, note_of
+from layerwise.present.figures.style import as_files, as_narrow_svg, house_style, note_of
 from layerwise.present.figures.svg import as_svg
 
 CLAIMS = "claims"  # read by figures that are about no analysis
@@ -24,7 +24,7 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     categories.validation: ("validation",),
     pairs.layer_curves: ("cross_model", "pairs", "phases", "questions"),
     pairs.template_comparison: ("cross_model",),
-    gains.depth_gain: ("depth_gain", "questions"),
+    gains.depth_gain: ("depth_gain", "lab_heritage", "questions"),
     gains.lab_heritage: ("lab_heritage", "questions", CLAIMS),
     weights.spectral_norms: ("spectral_norms", "questions"),
     weights.critical_layer: ("critical_layer", "questions"),
@@ -91,14 +91,27 @@ def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn
         yield draw(name, numbers)
 
 
-def printed(name: str, numbers: Numbers) -> Printed:
-    """Draw one figure as its files."""
-    return draw(name, numbers).printed
+def printed(name: str, numbers: Numbers, narrow: bool = False) -> Printed:
+    """Draw one figure as its files.
+
+    Arguments:
+        narrow: draw it for a phone too.
+    """
+    files = draw(name, numbers).printed
+    if not narrow or files.reason:
+        return files
+    stacked = draw(name, replace(numbers, narrow=True, missing=[])).figure
+    assert stacked is not None
+    return replace(files, narrow=as_narrow_svg(stacked, name))
 
 
-def print_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Printed]:
-    """Every figure as its files, in order, by other processes."""
-    return workers.results_in_order(printed, ((name, _read_by(name, numbers)) for name in names))
+def print_all(
+    numbers: Numbers, names: Iterable[str] = FIGURES, *, narrow: bool = False
+) -> Iterator[Printed]:
+    """Every figure as its files, in order, by other processes; `narrow`: those of a phone too."""
+    return workers.results_in_order(
+        printed, ((name, _read_by(name, numbers), narrow) for name in names)
+    )
 
 
 def _read_by(name: str, numbers: Numbers) -> Numbers:

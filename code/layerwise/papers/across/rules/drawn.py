@@ -9,13 +9,13 @@ from typing import Any
 
 from layerwise.engine.derivation import Document, Rule, Rules, count, derive, for_each_group
 from layerwise.engine.evidence import Entry, Evidence, Missing, by_layer
-from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
 from layerwise.papers.paper3.rules.depth_gain import above_bound, interval
 from layerwise.papers.paper3.rules.gain_files import gain, models
 from layerwise.papers.shared.names.result_files import SCALING, own_file
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.rules.categories import includes_zero
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from layerwise.papers.shared.names.categories import category_name
+from layerwise.engine.words import key_in_words
 from layerwise.papers.shared.terms import BAND
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -15,39 +15,40 @@ REFERENCE = "lifestyle"
 def asymmetry_by_category(numbers: Numbers) -> Figure:
     """Uniformity asymmetry of every category and model at the last layer (Paper 1, figure 1).
 
-    A point per model, shifted up or down only to be seen; the band is the calibration that the
-    paper claims on lifestyle. No interval of a single category is published.
+    A point per model, shifted up or down only to be seen; the band is the zone around zero that
+    the paper claims on lifestyle. No interval of a single category is published.
     """
     documents = numbers.statistics.get("calibration", {})
     models = numbers.having(
         "calibration", {name: documents.get(name) for name in MODELS}, f"{REFERENCE}/asymmetry"
     )
-    ua = {
-        document["_metadata"]["model_display"]: {
-            category: of["asymmetry"]
-            for category, of in document.items()
+    asymmetries = {
+        numbers.shown(name): {
+            category: row["asymmetry"]
+            for category, row in document.items()
             if not category.startswith("_")
         }
-        for document in models.values()
+        for name, document in models.items()
     }
-    any_of_them = next(iter(models.values()))
-    counts = {category: any_of_them[category]["n_pairs"] for category in next(iter(ua.values()))}
+    first = next(iter(models.values()))
+    counts = {category: first[category]["n_pairs"] for category in next(iter(asymmetries.values()))}
     drawn = numbers.document("calibration", "models", "drawn/n_models")["drawn"]
     title = f"On {REFERENCE} {drawn['n_within']} of {drawn['n_models']} models lie within {BAND} "
-    title += f"of zero; on numeric facts UA is negative in {drawn['n_negative']} of "
+    title += f"of zero; on numeric facts the asymmetry is negative in {drawn['n_negative']} of "
     title += f"{drawn['n_models']}"
     figure, (axes,) = style.panels(numbers, title, 3.3)
     place = list(counts).index(REFERENCE)
     axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,
                        linewidth=0, zorder=0)  # fmt: skip
-    names = [f"{category_name(category)}, n = {n}" for category, n in counts.items()]
+    names = [f"{key_in_words(category)}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
     rows = np.arange(len(counts))
-    for number, (model, of) in enumerate(ua.items()):
-        offset = 0.13 * (number - (len(ua) - 1) / 2)
-        axes.plot(of.values(), rows + offset, linestyle="none", label=model, **style.look(number))
+    for number, (model, values) in enumerate(asymmetries.items()):
+        offset = 0.13 * (number - (len(asymmetries) - 1) / 2)
+        look = style.look(number)
+        axes.plot(values.values(), rows + offset, linestyle="none", label=model, **look)
     axes.axvline(0, **style.REFERENCE)
-    axes.set_xlabel("uniformity asymmetry U(A) - U(B) (cosine, no unit)")
-    axes.set_title(f"{any_of_them['_global_stats']['total_pairs']} pairs")
-    style.legend_below(figure, len(ua))
+    axes.set_xlabel("asymmetry, U(A) \u2212 U(B)")
+    axes.set_title(f"{first['_global_stats']['total_pairs']} pairs")
+    style.legend_below(figure, len(asymmetries))
     return figure

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.papers.shared.names.categories import category_name
+from layerwise.engine.words import key_in_words
 from layerwise.papers.shared.names.curves import BINS, CATEGORIES
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -20,37 +20,27 @@ Points = dict[str, tuple[float, float]]  # UA and preference by category
 
 
 def validation(numbers: Numbers) -> Figure:
-    """UA against preference over the categories, and r without each of them (notebook 003).
+    """Asymmetry against preference over the categories, and r without each of them (notebook 003).
 
-    Left: a point per category, with the marker that it has on the right; the grey bar at the foot
-    is the 95% interval of the mean UA. Right: r over the others when one category is left out, with
-    its 95% interval (Fisher's). Red: the category whose loss changes r most.
+    Left: a point per category, with the marker that it has on the right. Right: r with its 95%
+    interval (Fisher's), over all categories and when one is left out. Red: the category whose loss
+    changes r most.
     """
     keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
-    documents = numbers.models("validation", *keys)
-    points = {model: _points(document) for model, document in documents.items()}
-    without = {model: _left_out(document) for model, document in documents.items()}
-    r = {model: of["_global_stats"]["ua_output_correlation"] for model, of in documents.items()}
-    first = next(iter(documents))
-    title = f"r over the categories is {_with_interval(r[first], documents[first]['_interval'])} "
-    title += f"in {numbers.names[first]}"
-    if without[first]:
-        name, found = next(iter(without[first].items()))
-        title += f", and {_with_interval(found['r'], found.get('interval'))} without {name}"
-    tallest = max(min(len(found), MOST_NAMED) for found in points.values())
-    height = max(2.0, 0.6 + 0.17 * tallest)
-    figure, panels = style.panels(numbers, title, height, n=2 * len(documents), columns=2)
-    for row, (model, document) in zip(panels.reshape(-1, 2), documents.items(), strict=True):
-        looks = _looks(points[model], without[model])
-        _scatter(row[0], document["_global_stats"], points[model], looks)
-        n = len(points[model])
-        # the name on a line of its own: a long one leaves no room for more
-        name = numbers.names[model]
-        row[0].set_title(f"{name}\nr = {style.signed(r[model])}, n = {n} categories")
-        _without(row[1], r[model], without[model], looks)
-    limits = [axes.get_xlim() for axes in panels[1::2]]
-    for axes in panels[1::2]:
-        axes.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
+    model, document = numbers.model("validation", *keys)
+    points, without = _points(document), _left_out(document)
+    r = document["_global_stats"]["ua_output_correlation"]
+    title = f"r over the categories is {_with_interval(r, document['_interval'])} in "
+    title += numbers.names[model]
+    if without:
+        name, most = next(iter(without.items()))
+        title += f", and {_with_interval(most['r'], most.get('interval'))} without {name}"
+    height = max(2.0, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
+    figure, (left, right) = style.panels(numbers, title, height, n=2, columns=2)
+    looks = _looks(points, without)
+    _scatter(left, points, looks)
+    left.set_title(f"n = {len(points)} categories")
+    _without(right, r, document["_interval"], without, looks)
     return figure
 
 
@@ -58,12 +48,12 @@ def _with_interval(r: float, ends: Sequence[float] | None) -> str:
     if not ends:
         return style.signed(r, 2)
     low, high = (style.signed(end, 2) for end in ends)
-    return f"{style.signed(r, 2)} [{low}, {high}]"
+    return f"{style.signed(r, 2)} ({low} to {high})"
 
 
 def _points(document: Mapping[str, Any]) -> Points:
     return {
-        category_name(name): (of["asymmetry"], of["output_preference"])
+        key_in_words(name): (of["asymmetry"], of["output_preference"])
         for name, of in document.items()
         if not name.startswith("_")
     }
@@ -72,7 +62,7 @@ def _points(document: Mapping[str, Any]) -> Points:
 def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """r over the other categories, the one that changes it most first; none of under three."""
     whole = document["_global_stats"]["ua_output_correlation"]
-    others = {category_name(name): of for name, of in document["_without_one"].items()}
+    others = {key_in_words(name): of for name, of in document["_without_one"].items()}
     return dict(sorted(others.items(), key=lambda item: -abs(item[1]["r"] - whole)))
 
 
@@ -87,47 +77,37 @@ def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, An
     return looks | {name: looks[name] | {"color": style.RED} for name in list(without)[:1]}
 
 
-def _scatter(
-    axes: Axes, whole: Mapping[str, Any], points: Points, looks: Mapping[str, dict[str, Any]]
-) -> None:
-    foot = axes.get_xaxis_transform()
-    look: dict[str, Any] = {"color": style.GREY, "transform": foot, "linewidth": 2}
-    axes.hlines(0.03, *whole["bootstrap_95ci"], **look)
-    axes.plot(whole["mean_asymmetry"], 0.03, marker="|", markersize=9, **look)
-    for name, at in points.items():
+def _scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:
+    for name, point in points.items():
         look = looks.get(name, {"marker": ".", "color": style.BLUE})
-        axes.plot(*at, linestyle="none", label=name, **look)
-    low, high = axes.get_ylim()
-    axes.set_ylim(bottom=low - 0.12 * (high - low))  # room for the bar at the foot
+        axes.plot(*point, linestyle="none", label=name, **look)
     axes.axvline(0, **style.REFERENCE)
     axes.axhline(0, **style.REFERENCE)
-    axes.set(xlabel="UA (cosine, no unit)", ylabel="mean preference (nats)")
+    axes.set(xlabel="asymmetry (cosine)", ylabel="mean preference (nats)")
 
 
 def _without(
     axes: Axes,
-    whole: float,
+    r: float,
+    interval: Sequence[float] | None,
     without: Mapping[str, Mapping[str, Any]],
     looks: Mapping[str, dict[str, Any]],
 ) -> None:
-    names = list(looks)
-    style.category_axis(axes, names)
-    for row, name in enumerate(names):
-        if name in without:
-            if ends := without[name].get("interval"):
-                axes.hlines(row, *ends, color=looks[name]["color"], linewidth=1)
-            axes.plot(without[name]["r"], row, **looks[name])
-        else:
-            axes.plot(0, row, **looks[name])
-    if without:
-        axes.axvline(whole, **style.REFERENCE)
-        axes.axvline(0, color=style.GREY, linewidth=0.8)
-        # from the right edge on, over the names of the categories, whatever their length
-        axes.set_title("r without one category (dashed: with all)", loc="right")
-        axes.set_xlabel("r over the others")
-    else:
-        axes.set_title("too few categories to leave one out")
-        axes.set_xticks([])
+    """A row for r over all categories, and one for r without each of them."""
+    whole: dict[str, Any] = {"r": r, "interval": interval}
+    look_of_all: dict[str, Any] = {"marker": "o", "color": style.INK}
+    rows: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
+        ("all categories", whole, look_of_all)
+    ]
+    rows += [(name, left_out, looks[name]) for name, left_out in without.items() if name in looks]
+    for place, (_, row, look) in enumerate(rows):
+        if ends := row.get("interval"):
+            axes.hlines(place, *ends, color=look["color"], linewidth=1)
+        axes.plot(row["r"], place, **look)
+    style.category_axis(axes, [name if not place else f"without {name}"
+                               for place, (name, *_) in enumerate(rows)])  # fmt: skip
+    axes.axvline(0, **style.REFERENCE)
+    axes.set_xlabel("r(asymmetry, preference)")
 
 
 # --- by layer -----------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def pairs(numbers: Numbers) -> Figure:
         colour = style.RED if metric in turning else style.BLUE
         style.intervals_by_layer(axes, of_metric, colour)
         axes.set_title(METRICS.get(metric, metric))
-    for axes in panels[::3]:
+    for axes in filter(style.in_first_column, panels):
         axes.set_ylabel("r(measure, preference)")
     panels[0].set_ylim(-1, 1)
     style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)), last)
@@ -85,7 +85,7 @@ def layer_curves(numbers: Numbers) -> Figure:
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
     remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
     shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
-    figure, panels = style.panels(numbers, title, 2.2, remark, **shape)
+    figure, panels = style.panels(numbers, title, 2.1, remark, **shape)
     curves = (entry for entry in CURVES if entry[0] in there)
     for axes, (name, analysis, _, by_metric) in zip(panels, curves, strict=True):
         rows = {n: row[METRIC] if by_metric else row for n, row in found[name].items()}
@@ -98,8 +98,8 @@ def layer_curves(numbers: Numbers) -> Figure:
             axes.fill_between(ends, *field, color=style.RED, alpha=0.2, linewidth=0, zorder=0.5)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
-        axes.set_title(f"{numbers.names[name]}, n = {n_pairs} pairs: late mean {late_mean}")
-    for axes in panels[::2]:
+        axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, n = {n_pairs}")
+    for axes in filter(style.in_first_column, panels):
         axes.set_ylabel("r(asymmetry, preference)")
     panels[0].set_ylim(*RANGE)
     return figure
@@ -126,11 +126,11 @@ def template_comparison(numbers: Numbers) -> Figure:
     )
     title += f"without it at {below['without']}"
     remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
-    figure, (axes,) = style.panels(numbers, title, 2.9, remark)
+    figure, (axes,) = style.panels(numbers, title, 2.4, remark)
     looks: Mapping[str, Any] = {"with": (style.BLUE, "o"), "without": (style.ORANGE, "s")}
     for name, place in series.items():
         style.intervals_by_layer(axes, document[place], *looks[name], label=f"{name} template")
-    axes.set(ylim=RANGE, ylabel="r(centroid asymmetry, preference)")
+    axes.set(ylim=RANGE, ylabel="r(asymmetry, preference)")
     axes.set_title(f"{numbers.names[INSTRUCT]}, n = {document['n_pairs']} pairs")
     style.legend_below(figure, 2)
     return figure

@@ -7,9 +7,9 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, derive, for_each_group
 from layerwise.engine.evidence import Entry, Evidence, measured_among
-from layerwise.engine.measured import tables_of_reader
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.result_files import SCALING, UA_FILES
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.rules.categories import (
     n_categories,
     p_over_categories,

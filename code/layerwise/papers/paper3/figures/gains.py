@@ -1,16 +1,17 @@
 """Paper 3: gains of the second-last block, by depth and by lab."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.published import OVER_MODELS, answers_by_model
-from layerwise.engine.questions.question import PUBLISHED
+from layerwise.engine.questions.question import NO, PUBLISHED
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS, depth_bound
 from layerwise.present.figures import style
-from layerwise.present.figures.numbers import Numbers
+from layerwise.present.figures.numbers import NothingToDraw, Numbers
 
 FAMILY = "pythia-"  # begins the names of the sizes
 SURVEY = "depth_gain_of_survey"  # the question
@@ -22,60 +23,122 @@ CLAIMED = {
 
 
 def depth_gain(numbers: Numbers) -> Figure:
-    """Gain of the eight Pythia sizes against depth, with the claimed bound (Paper 3, figures 1, A3
-    and A4).
+    """Gain against depth, with the claimed bound, in the Pythia sizes and in the survey (Paper 3,
+    figures 1, A3 and A4).
 
-    Means over the prompts with their 95% intervals (Student's), and the curve 10^(1/L); red: above
-    the bound.
+    Means over the prompts with their 95% intervals (Student's), and the curve 10^(1/L). Red: the
+    whole interval lies above the bound.
     """
-    document = numbers.document("depth_gain", "family", "models", "drawn/above_bound")
+    document = numbers.document("depth_gain", "family", "models", "drawn/interval")
     sizes = numbers.having(
         "depth_gain",
         {row["model"].removeprefix(FAMILY).upper(): row for row in document["models"]},
         *("n_layers", "residual_gain_mean"),
     )
-    drawn = document["drawn"]
-    over = [name.removeprefix(FAMILY).upper() for name in drawn["above_bound"]]
-    title = f"Over {len(sizes)} Pythia sizes {_law(numbers, 'depth_gain')}; "
-    title += f"above the claimed bound: {', '.join(over) or 'none'}"
-    remark = f"Gain of the second-last block. Over the survey {_law(numbers, SURVEY)}."
-    figure, (axes,) = style.panels(numbers, title, 3.2, remark)
-    ends = {name: drawn["interval"].get(row["model"]) for name, row in sizes.items()}
-    _against_depth(axes, sizes, ends, over)
+    family = {
+        name: Gain(
+            row["n_layers"],
+            row["residual_gain_mean"],
+            document["drawn"]["interval"].get(row["model"]),
+            _exceeds(numbers, row["model"]),
+        )
+        for name, row in sizes.items()
+    }
+    survey = _survey(numbers)
+    over = [f"Pythia-{name}" for name, gain in family.items() if gain.exceeds]
+    over += [name for name, gain in survey.items() if gain.exceeds]
+    title = f"The correlation of depth and gain is {_law(numbers, 'depth_gain')} over "
+    title += f"{len(sizes)} Pythia sizes"
+    shown = [("Pythia sizes", family)]
+    if survey:
+        title += f", {_law(numbers, SURVEY)} over {len(survey)} models of the survey"
+        shown += [("models of the survey", survey)]
+    title += f"; above the claimed bound: {', '.join(over) or 'none'}"
+    remark = "Gain of the second-last block."
+    shape: dict[str, Any] = {"columns": len(shown), "sharey": True}
+    figure, panels = style.panels(numbers, title, 2.9, remark, **shape)
+    for axes, (words, gains) in zip(panels, shown, strict=True):
+        _against_depth(axes, gains)
+        axes.set_title(f"n = {len(gains)} {words}")
+    for axes in filter(style.in_first_column, panels):
+        axes.set_ylabel("gain: mean over the prompts")
+    ends = [end for _, gains in shown for gain in gains.values() for end in gain.ends]
+    panels[0].set_ylim(min(0.85, min(ends) - 0.03), max(1.42, max(ends) + 0.03))
+    for axes, (_, gains) in zip(panels, shown, strict=True):
+        style.name_points(
+            axes,
+            {
+                name: (gain.depth, gain.mean)
+                for name, gain in gains.items()
+                if gain.exceeds or gains is family
+            },
+        )
     return figure
 
 
+@dataclass(frozen=True)
+class Gain:
+    """The mean gain of a model.
+
+    Attributes:
+        depth: blocks.
+        interval: 95%, over the prompts; None with a single prompt.
+        exceeds: whether the whole interval lies above the claimed bound.
+    """
+
+    depth: int
+    mean: float
+    interval: Sequence[float] | None
+    exceeds: bool
+
+    @property
+    def ends(self) -> Sequence[float]:
+        """What an axis has to show."""
+        return self.interval or (self.mean,)
+
+
+def _survey(numbers: Numbers) -> dict[str, Gain]:
+    """The gains of the survey's models; none where they were not measured."""
+    try:
+        document = numbers.document("lab_heritage", "hunt", "tested_results", "drawn/models")
+    except NothingToDraw:
+        numbers.missing.append("the survey")
+        return {}
+    depths = {row["model"].split("/")[-1]: row["n_layers"] for row in document["tested_results"]}
+    return {
+        numbers.shown(name): Gain(
+            depths[name], row["gain"], row.get("interval"), _exceeds(numbers, name)
+        )
+        for name, row in document["drawn"]["models"].items()
+    }
+
+
+def _exceeds(numbers: Numbers, model: str) -> bool:
+    """Whether a model answers that the bound does not hold."""
+    answer = answers_by_model(numbers.statistics, "bound").get(model, {}).get(PUBLISHED)
+    return answer is not None and answer["word"] == NO
+
+
 def _law(numbers: Numbers, question: str) -> str:
-    """The correlation of depth and gain with its interval, in words."""
-    asked = answers_by_model(numbers.statistics, question)
-    answer = asked.get(OVER_MODELS, {}).get(PUBLISHED)
+    """The correlation of depth and gain with its interval."""
+    answer = answers_by_model(numbers.statistics, question).get(OVER_MODELS, {}).get(PUBLISHED)
     if answer is None:
-        return "no correlation of depth and gain is known"
-    r = f"the correlation of depth and gain is {style.signed(answer['value'], 2)}"
+        return "unknown"
+    r = style.signed(answer["value"], 2)
     if answer["low"] is None:
         return r
     return f"{r} ({style.signed(answer['low'], 2)} to {style.signed(answer['high'], 2)})"
 
 
-def _against_depth(
-    axes: Axes,
-    sizes: Mapping[str, Any],
-    intervals: Mapping[str, Sequence[float] | None],
-    over: list[str],
-) -> None:
+def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
     bound_by_depth(axes)
-    means = {name: (of["n_layers"], of["residual_gain_mean"]) for name, of in sizes.items()}
-    for name, at in means.items():
-        colour = style.RED if name in over else style.BLUE
-        if ends := intervals[name]:
-            axes.vlines(at[0], ends[0], ends[1], color=colour)
-        axes.plot(*at, "D" if name in over else "o", color=colour)
+    for gain in gains.values():
+        colour = style.RED if gain.exceeds else style.BLUE
+        if gain.interval:
+            low, high = gain.interval
+            axes.vlines(gain.depth, low, high, color=colour)
+        axes.plot(gain.depth, gain.mean, "D" if gain.exceeds else "o", color=colour)
     axes.set_xlim(3, 42)
-    ends = [end for found in intervals.values() for end in found or ()]
-    ends += [mean for _, mean in means.values()]
-    axes.set_ylim(min(0.85, min(ends) - 0.03), max(1.42, max(ends) + 0.03))
-    axes.set(ylabel="gain: mean over the prompts", title=f"n = {len(sizes)} sizes")
-    style.name_points(axes, means)
 
 
 def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
@@ -108,7 +171,7 @@ def lab_heritage(numbers: Numbers) -> Figure:
     n = drawn.get("n_prompts")
     remark = f"Gain of the second-last block; n = {n} prompts each." if n else ""
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 2)}
-    figure, (left, right) = style.panels(numbers, title, 1.0 + 0.16 * len(labs), remark, **shape)
+    figure, (left, right) = style.panels(numbers, title, 1.0 + 0.15 * len(labs), remark, **shape)
     _by_lab(left, numbers, drawn["models"], labs)
     printed = {one["id"]: one["published"] for one in numbers.claims}
     _shares(right, shares, printed)

@@ -8,7 +8,7 @@ from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 
 RATIO, GAIN, LAW = "spectral_norms", "damping", "spectral_predicts"  # questions
-SLICE = "For Pythia and BLOOM the published slice of the fused matrix is not W_V alone."
+SLICE = "In Pythia and BLOOM the published rows of the fused matrix also hold queries and keys."
 MIDDLE = 50  # percent of depth
 
 
@@ -30,7 +30,7 @@ def spectral_norms(numbers: Numbers) -> Figure:
     if answer is not None and answer["low"] is not None:
         r, low, high = (style.signed(answer[end], 2) for end in ("value", "low", "high"))
         title += f": their correlation is {r} ({low} to {high})"
-    figure, (axes,) = style.panels(numbers, title, 3.2, SLICE)
+    figure, (axes,) = style.panels(numbers, title, 2.7, SLICE)
     for number, point in enumerate(points.values()):
         x, y = point["x"], point["y"]
         colour = style.look(number)["color"]

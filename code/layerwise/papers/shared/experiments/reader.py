@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.measured import tables_of_reader
 from layerwise.engine.published import DATASET, PROMPTS, Published
 from layerwise.measures.values import Values
 from layerwise.papers.shared.experiments import choices, documents
@@ -18,6 +17,7 @@ from layerwise.papers.shared.names.result_files import (
     TYPED_MODELS,
     own_file,
 )
+from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.roles import roles_of_reader
 from layerwise.statistics.bootstrap import Draws
 

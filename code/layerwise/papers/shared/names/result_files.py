@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from layerwise.engine.published import BEYOND, DATASET, PROMPTS
+from layerwise.engine.published import BEYOND, DATASET, PROMPTS, Constants
 
 # Paper 1
 PAPER1 = {
@@ -112,3 +112,17 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "paper3-sheaf.csv": (EXTENDED, V2, V1, OPT, CROSS, SIGNS, SPECTRAL, MAPS),
     "paper3-benchmark.csv": (BENCHMARK_ROWS, BENCHMARK, TWIN_ROWS, TWINS),
 }
+
+# What stands in these files and is no result: what an entry is about; constants of the methods,
+# typed into notebooks or fitted before.
+CONSTANTS = Constants(
+    names=frozenset((
+        "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family",
+        "lab", "arch", "type", "variant", "category", "layer", "role", "expected", "marker",
+        "hypothesized_alpha",
+    )),
+    settings=(
+        "notebook 004#", "notebook Llama#", "Paper 3#/l_star/", "#behavior", "#known_gain",
+        "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
+    ),
+)  # fmt: skip
