@@ -38,7 +38,7 @@ from layerwise.measuring import own_model
 from layerwise.measuring.own_model import Measured, Measurement
 from layerwise.models import hidden_states
 from layerwise.models.load import Checkpoint, load_model
-from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PUBLISHED
 from layerwise.papers.shared.published import read_published
@@ -126,7 +126,7 @@ def main(
     measurement = Measurement(pairs, prompts, "papers", None, draws, published, ["spectral"])
 
     def run_of(measured: Measured) -> Run:
-        documents = of_reader(measured.numbers, draws)
+        documents = analyse_reader(measured.numbers, draws)
         return dict(numbers({k: v for k, v in documents.items() if k not in LEFT_OUT}))
 
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 from layerwise.measuring.reduction import measure
 from layerwise.models.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.shared.experiments import reader
 from layerwise.papers.shared.published import read_published
 from layerwise.statistics.bootstrap import Draws
@@ -29,7 +29,7 @@ def numbers_of(values, draws=DRAWS):
 def results_of(folder, categories=CATEGORIES):
     """The result documents of random states."""
     values = measure(write_states(folder / "states"), some_pairs(categories=categories), **FEW)
-    return of_reader(reader.tables(numbers_of(values).files), DRAWS)
+    return analyse_reader(reader.tables(numbers_of(values).files), DRAWS)
 
 
 def some_pairs(sizes=SIZES, categories=CATEGORIES):

@@ -103,6 +103,11 @@ claims:
     [
         ("{id: a, printed: 1, colour: red}", "claim a: colour: no such key; remove it"),
         ("{id: a, printed: 1, against: [x]}", "a denied statement has its words in `quote`"),
+        ("{id: a, printed: 1, cell: f.json#/9/r}", "a cell is .* published .* found 'f.json#/9/r'"),
+        (
+            "{id: a, printed: 1, cell: f.json#/4/r, statistic: 'a:b:/c'}",
+            "a cell is .*, in place of a statistic",
+        ),
         ("{id: a, printed: 1, quote: {text: x, line: 1}}", "words in `quote` and what denies them"),
         (
             f"{{id: a, printed: 1, against: [x], quote: {{line: 1, text: '{'x ' * 26}'}}}}",
@@ -180,10 +185,10 @@ def test_committed_ledger(root, published):
     for claim in claims:
         assert claim.quantity, claim.id
         assert claim.where, claim.id
-        if claim.statistic is None:
-            assert claim.why or claim.against, f"{claim.id}: it says why there is no statistic"
-        else:
+        if claim.statistic is not None:
             statistic_parts(claim.statistic)
+        elif claim.cell is None:
+            assert claim.why or claim.against, f"{claim.id}: it says why there is no statistic"
         if claim.printed is None:
             assert claim.why, f"{claim.id}: a claim without a printed value says why"
 
@@ -289,6 +294,34 @@ def test_a_verdict_and_what_is_shown(change, statistics, word, shown):
     assert (record["verdict"], record["recomputed"]) == (word, shown)
 
 
+SHOWN = {"layers": {"m": {"r": 0.1234, "p": 0.5}}}
+
+
+@pytest.mark.parametrize(
+    ("printed", "decimals", "word"),
+    [(0.123, 3, "follows"), (0.124, 3, "differs"), (0.1234, "full", "same number")],
+)
+def test_a_claim_that_repeats_a_stored_number_names_its_cell(printed, decimals, word):
+    statistics = Statistics("published", SHOWN, given={"layers:m:": "f.json#/results"})
+    repeats = {"statistic": None, "cell": "f.json#/results/r", "source_key": None}
+    claim = replace(CLAIM, printed=printed, decimals=decimals, **repeats)
+    record = judge(claim, statistics)
+    assert (record["verdict"], record["recomputed"]) == (word, 0.1234)
+    assert record["provenance"]["statistic"] == "layers:m:/r"
+    assert record["provenance"]["inputs"] == [claim.cell]
+
+
+def test_a_cell_that_no_document_shows_as_it_stands_refused():
+    """A rule that derives what stands there is a statistic, and the claim names it."""
+    claim = replace(CLAIM, statistic=None, cell="f.json#/r")
+    derived = Statistics(
+        "published", SHOWN, {"layers:m:/r": ["f.json#/a"]}, {"layers:m:": "f.json#"}
+    )
+    for statistics in (derived, Statistics("published", SHOWN)):
+        with pytest.raises(LayerwiseError, match="no document shows"):
+            judge(claim, statistics)
+
+
 @given(st.floats(-10, 10), st.integers(1, 6))
 def test_a_rounded_number_agrees_with_itself(value, decimals):
     printed = float(f"{value:.{decimals}f}")
@@ -318,13 +351,6 @@ def test_a_part_of_what_was_derived_was_derived_from_the_same():
     record = judge(CLAIM, whole)
     assert record["verdict"] == "agrees"
     assert record["provenance"]["inputs"] == ["f.json#/a", "f.json#/b"]
-
-
-def test_two_places_may_store_one_number():
-    full = replace(CLAIM, printed=0.1234, decimals="full", same={"file": "g", "key": "/r"})
-    for stored, word in ((0.1234, "same number"), (0.1235, "differs")):
-        other = Published({("g", "/r"): stored})
-        assert verdict(full, replace(given_not_derived(0.1234), published=other)) == word
 
 
 def test_a_statement_is_contradicted_with_the_place():

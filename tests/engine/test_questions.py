@@ -32,11 +32,11 @@ from layerwise.engine.questions.table import cells
 from layerwise.errors import LayerwiseError
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.across.answers import answers, in_print, over_models
+from layerwise.papers.across.answers import answers, answers_over_models, numbers_in_print
 from layerwise.papers.across.questions import QUESTIONS, documents
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper2.questions import mean_over
-from layerwise.papers.paper3.questions.gains import beyond_one, by_density
+from layerwise.papers.paper3.questions.gains import beyond_one, fisher_of_densities
 from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.shared.experiments import choices
 from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
@@ -312,7 +312,7 @@ def test_both_readings_of_the_critical_layer(published: Published) -> None:
 @pytest.fixture(scope="module")
 def printed(published: Published) -> Any:
     """The answers of print beside which a reader's stand."""
-    return in_print(Evidence(published, DRAWS))
+    return numbers_in_print(Evidence(published, DRAWS))
 
 
 @pytest.fixture(scope="module")
@@ -353,14 +353,14 @@ def test_depth_and_gain_over_readers_models(printed: Any, works: Any) -> None:
 
     sizes = {6: 1.2, 12: 1.16, 16: 1.1, 24: 0.98, 32: 0.97}
     models = {f"model {n}": model(n, gain) for n, gain in sizes.items()}
-    (asked,) = over_models(models, printed)
+    (asked,) = answers_over_models(models, printed)
     r = stats.pearsonr(list(sizes), list(sizes.values())).statistic
     assert asked.estimate.value == pytest.approx(r)
     assert (asked.word, asked.words["final_norm"]) == (YES, UNDECIDED)  # r of 1 has no interval
     of_sweep = works["depth_gain"].documents["family"]["depth_gain"]["depth"]["r"]
     assert asked.published == {"the papers' models": pytest.approx(of_sweep)}
-    assert over_models(dict(list(models.items())[:2]), printed) == []
-    assert over_models({"no gains": {}}, printed) == []
+    assert answers_over_models(dict(list(models.items())[:2]), printed) == []
+    assert answers_over_models({"no gains": {}}, printed) == []
 
 
 def test_the_papers_models_beside_a_reader_are_the_printed_answers(
@@ -407,7 +407,7 @@ def test_a_density_at_the_limit_counts_as_dense(limit: int) -> None:
     tables = tables_of_reader({str(n): shape for n, (shape, _) in enumerate(groups)})
     evidence = Evidence(tables, DRAWS)
     found = {str(n): Surveyed(evidence[str(n)], gain) for n, (_, gain) in enumerate(groups)}
-    estimate = by_density(found)  # type: ignore[arg-type]
+    estimate = fisher_of_densities(found)  # type: ignore[arg-type]
     p = stats.fisher_exact([[4, 0], [0, 4]]).pvalue
     assert estimate.low == estimate.value == estimate.high
     assert estimate.value == pytest.approx(p if limit == 0 else 2 - p)

@@ -14,7 +14,7 @@ from layerwise.engine.findings import findings
 from layerwise.engine.published import Published
 from layerwise.engine.tally import Totals, tally_sentence, totals
 from layerwise.errors import LayerwiseError
-from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, of_rank_sum
+from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, p_of_rank_sum
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_the_kinds_of_tests_against_scipy():
     one = stats.ttest_1samp(x, 0.5, alternative="less")
     assert math.isclose(KINDS["t_less"]([one.statistic], [9.0]), one.pvalue, rel_tol=1e-9)
     exact = stats.mannwhitneyu(x, y, method="exact")
-    assert math.isclose(of_rank_sum(exact.statistic, [9.0, 6.0]), exact.pvalue, rel_tol=1e-9)
+    assert math.isclose(p_of_rank_sum(exact.statistic, [9.0, 6.0]), exact.pvalue, rel_tol=1e-9)
     table = stats.fisher_exact([[4, 1], [2, 9]]).pvalue
     assert math.isclose(KINDS["fisher"]([80, 100 * 2 / 11], [5.0, 11.0]), table, rel_tol=1e-9)
 

@@ -13,7 +13,7 @@ from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
 from layerwise.measuring.reduction import measure
-from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.paper2.rules.scaling import compare
 from layerwise.papers.shared.experiments import reader
 from layerwise.papers.shared.names.result_files import SCALING
@@ -40,7 +40,7 @@ def values(states):
 
 def analyse(values):
     draws = Draws(RESAMPLES, 0.95, 42)
-    return of_reader(reader.tables(numbers_of(values, draws).files), draws)
+    return analyse_reader(reader.tables(numbers_of(values, draws).files), draws)
 
 
 @pytest.fixture(scope="module")

@@ -263,7 +263,6 @@ def test_restriction_maps_with_nan_layers() -> None:
         "contraction_before_Lstar": True,
         "expansion_after_Lstar": False,  # a mean with a NaN is not larger
     }
-    assert maps_of["nan_layers"] == 1
 
 
 @pytest.mark.parametrize("slug", ["pythia-6p9b", "gemma-2b"])

@@ -24,7 +24,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
-from layerwise.papers.across.rules.drawn import of_model
+from layerwise.papers.across.rules.drawn import add_drawn
 from layerwise.papers.shared.names import result_files as files
 from layerwise.present.figures import INDEX, style
 from layerwise.present.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
@@ -387,7 +387,7 @@ def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numb
     k = {str(n): {"r_mean": n / 10, "r_std": 0.1, "p_mean": 0.5} for n in (0, 4)}
     anisotropy = {"spectra": {"0": [3.0, 2.0, 1.0], "2": [9.0, 0.9, 0.1]}, "n_prompts": 16,
                   "L_star_anisotropy": 2, "intrinsic_dim_ratio": [0.1, 0.2, 0.9]}  # fmt: skip
-    kept = of_model({"bins": {**bins, "results_by_k": {"10": k}}, "anisotropy": anisotropy})
+    kept = add_drawn({"bins": {**bins, "results_by_k": {"10": k}}, "anisotropy": anisotropy})
     made_up = Numbers(OWN, {name: {"m": of} for name, of in kept.items()}, {"m": "M"})
     *_, sweep = draw("bins", made_up).figure.axes
     assert {(0.0, 0.0), (4.0, 0.4)} <= points(sweep)

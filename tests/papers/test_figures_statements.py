@@ -143,7 +143,7 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
     } | {"_global_stats": {"ua_output_correlation": -0.5}}
     anisotropy = {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}
     results = {"validation": validation, "anisotropy": anisotropy, "gains": gains_of(1.0)}
-    found = drawn.of_model(results)
+    found = drawn.add_drawn(results)
     assert {name: of.keys() - results[name].keys() for name, of in found.items()} == {
         "validation": {"_without_one", "_interval"},
         "anisotropy": {"drawn"},
@@ -171,7 +171,7 @@ def test_a_share_falls_to_half_or_does_not(
 ) -> None:
     document = {"intrinsic_dim_ratio": shares, "n_layers": len(shares) - 1, "n_prompts": 9}
     document["L_star_anisotropy"] = shares.index(0.9)
-    found = drawn.of_model({"anisotropy": document})
+    found = drawn.add_drawn({"anisotropy": document})
     assert found["anisotropy"]["drawn"]["half_layer"] == half
     one = draw("anisotropy", Numbers(OWN, {"anisotropy": {"m": found["anisotropy"]}}, {"m": "M"}))
     assert one.title.endswith(said), one.reason
@@ -192,11 +192,11 @@ def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
         "old": {"gains": {"residual_gain_all": [1.0]}},
         "none": {},
     }
-    (gains,) = drawn.over_models(several).values()
+    (gains,) = drawn.drawn_over_models(several).values()
     assert gains["above_bound"] == ["a/b~"]
     assert gains["bound"] == {"under": bound, "a/b~": bound}
     np.testing.assert_allclose(gains["range"], [bound - 0.05, bound + 0.05])
-    assert drawn.over_models({"old": several["old"]}) == {}
+    assert drawn.drawn_over_models({"old": several["old"]}) == {}
 
 
 # --- of questions -------------------------------------------------------------------------------

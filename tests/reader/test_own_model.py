@@ -26,10 +26,10 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
 from layerwise.engine.questions.answers import Answer
 from layerwise.measuring.reduction import measure
-from layerwise.papers.across.analyses import OF_READER, of_reader
+from layerwise.papers.across.analyses import READER_ANALYSES, analyse_reader
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
-from layerwise.papers.across.rules.drawn import of_model
+from layerwise.papers.across.rules.drawn import add_drawn
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.figures.categories import MOST_NAMED
 from layerwise.papers.shared.experiments import reader
@@ -86,12 +86,14 @@ def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: 
     cells = cells_of((out / "index.html").read_text(), name)
     numbers = [cell for cell in cells if re.fullmatch(r"-?\d+(\.\d+)?", cell)]
     assert len(numbers) >= 8
-    layers = {str(layer) for layer in range(6)}  # row headings
+    headings = {*map(str, range(6)), *document.get("results_by_k", ())}  # layers, and k
     known = list(leaves(document))
     for number in numbers:
         places = len(number.partition(".")[2])
         shown = {f"{value:.{places}f}" for value in known}
-        assert number in shown | {one.removeprefix("-") for one in shown if not float(one)} | layers
+        assert (
+            number in shown | {one.removeprefix("-") for one in shown if not float(one)} | headings
+        )
 
 
 def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
@@ -169,7 +171,7 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
 
 def test_a_section_per_result_document_and_their_titles_are_told_apart() -> None:
     """But for the answers, which the page begins with."""
-    assert [name for name in OF_READER if name != "sensitivity"] == NAMES
+    assert [name for name in READER_ANALYSES if name != "sensitivity"] == NAMES
     for said in ("title", "question"):
         texts = [getattr(section, said) for section in sections.SECTIONS]
         assert len(set(texts)) == len(texts)
@@ -339,10 +341,10 @@ def test_placeholders_of_the_bins_are_not_shown_as_numbers(results: Any) -> None
     assert all(row[1] is not None for row in sections.bins(document)[0].rows)
     document["bootstrap_results"]["4"] |= {"n_bins": 2, "r": 0.0, "ci_lower": -1.0}
     document["results_by_k"]["10"]["8"] |= {"n_valid": 0, "r_mean": 0.0}
-    stable, sweep, _ = sections.bins(document)
+    stable, sweep = sections.bins(document)
     assert stable.rows[1][:6] == [4, None, None, None, None, None]
     assert "fewer than 3 bins hold two pairs (layer 4)" in stable.notes[0]
-    assert sweep.rows[2] == [8, None]
+    assert [8, 10, None, None] in sweep.rows
     assert sweep.notes[0].startswith("No value for k = 10: no binning")
 
 
@@ -417,7 +419,7 @@ def test_each_shortage_gives_its_warning(
     for one, of in zip(said, expected, strict=True):
         assert re.search(of.format(used=used), one)
     if used < MIN_POINTS:  # the whole range in the file, nothing on the page
-        document = of_reader(reader.tables(drawn.files), DRAWS)["bins"]
+        document = analyse_reader(reader.tables(drawn.files), DRAWS)["bins"]
         assert {row["ci_lower"] for row in document["bootstrap_results"].values()} == {-1.0}
         assert {row[1] for row in sections.bins(document)[0].rows} == {None}
 
@@ -431,7 +433,7 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
                        "output_preference": -i / 9}
             for i in range(n)
         }  # fmt: skip
-        stated = of_model({"validation": {**document, "_global_stats": of_all}})["validation"]
+        stated = add_drawn({"validation": {**document, "_global_stats": of_all}})["validation"]
         figure = draw("validation", Numbers(OWN, {"validation": {"m": stated}}, {"m": "m"})).figure
         assert figure is not None
         scatter, without = figure.axes
@@ -445,7 +447,7 @@ def test_many_categories_stay_apart_and_fit(tmp_path: Path) -> None:
 def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
     results: Any, published: Published
 ) -> None:
-    curves = depth_curves.published(Evidence(published, DRAWS))
+    curves = depth_curves.curves_of_papers(Evidence(published, DRAWS))
     pairs = {"m": {"pairs": results["pairs"]}}
     for beside in (curves, {}):
         drawn = draw("pairs", figures.numbers_of(pairs, beside=beside))

@@ -20,10 +20,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.folders import CONTROL
 from layerwise.models.registry import RANDOM
-from layerwise.papers.across.answers import answers, in_print
+from layerwise.papers.across.answers import answers, numbers_in_print
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
-from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
+from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
 from layerwise.present.figures import style
 from layerwise.reader.page import figures, sections
 from layerwise.reader.page.answers import summarize, summarize_random_weights
@@ -129,7 +129,7 @@ def test_the_record_is_one_run_of_the_trained_model_and_holds_no_statement(name:
 
 def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
     page = (root / "docs" / "own-model.md").read_text(encoding="utf-8")
-    assert f'"{summarize(answers(RECORDED, in_print(evidence)))}"' in " ".join(page.split())
+    assert f'"{summarize(answers(RECORDED, numbers_in_print(evidence)))}"' in " ".join(page.split())
     control = WHOLE[checkpoint.SMOLLM2.name][CONTROL]
     assert f'"{summarize_random_weights({CONTROL: control})}"' in " ".join(page.split())
     validation = RECORDED["validation"]
@@ -137,7 +137,7 @@ def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evi
         validation["_global_stats"]["ua_output_correlation"],
         decisive_category(validation),
     )
-    left = without_a_category(validation)[deciding].r
+    left = r_without_each_category(validation)[deciding].r
     shown = f"{r:+.3f} with it, {left:+.3f} without".replace("-", "\N{MINUS SIGN}")
     assert shown in page
 
@@ -194,7 +194,7 @@ def test_no_text_of_a_figure_runs_into_another(
     models = dict.fromkeys(("SmolLM2-135M-Instruct-Q4_1", "SmolLM2-1.7B-Instruct-Q4_1")[:n])
     models = dict.fromkeys(models, documents)
     names = figures.OF_ONE if n == 1 else figures.ACROSS
-    numbers = figures.numbers_of(models, beside=depth_curves.published(evidence))
+    numbers = figures.numbers_of(models, beside=depth_curves.curves_of_papers(evidence))
     drawn = list(draw_all(numbers, names))
     assert [one.name for one in drawn if one.figure is None] == []
     with style.house_style():
@@ -213,7 +213,7 @@ def test_one_page_says_one_number_for_one_ratio(
     drawn = draw("spectral", figures.numbers_of({"model": documents}))
     (asked,) = [
         one
-        for one in answers(documents, in_print(evidence))
+        for one in answers(documents, numbers_in_print(evidence))
         if one.question.name == "spectral_norms"
     ]
     assert drawn.title.endswith(f" is {asked.estimate.value:.3f} in model")

@@ -173,8 +173,8 @@ def test_trace_has_every_digit_where_it_matters(results):
 @pytest.mark.parametrize(
     ("claim", "name", "rule"),
     [
-        ("p3.heritage.fisher_p", "hunt", lab_heritage.OVER_MODELS["fisher/hunt"]),
-        ("p3.hunt.h25_verdict", "h25_verdict", crowding.verdict),
+        ("p3.heritage.fisher_p", "hunt", lab_heritage.HUNT_RULES["fisher/hunt"]),
+        ("p3.hunt.h25_verdict", "h25_verdict", crowding.notebook_verdict),
         ("p2.abstract.late_ci", "late_interval_of_weak_end", phases.interval_of_late_mean),
     ],
 )
@@ -220,7 +220,7 @@ def test_every_derived_number_of_a_claim_has_a_method(root, records, works, publ
 def test_trace_of_a_number_that_needs_a_measurement(results):
     """It has a rule, beside a table of rules for the numbers of its kind, and no value."""
     now = trace("p3.fig3.gpt2.class", "published", results)["now"]
-    says = words_of(lab_heritage.OVER_MODELS["figure3/gpt2"])
+    says = words_of(lab_heritage.HUNT_RULES["figure3/gpt2"])
     assert (now["method"][0]["says"], now["value"], now["read"]) == (says, None, {})
 
 

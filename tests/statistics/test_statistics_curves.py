@@ -77,7 +77,7 @@ WORDS = [
       "DECOUPLED (near zero)": [-0.2, 0.0, 0.199], "Weak positive": [0.2, 0.499]}),
     (pooling, {"more": [(-0.87, -0.34)], "less": [(0.5, 0.29)],  # signed
                "minimal": [(0.5, 0.69), (0.5, 0.31)]}),
-    (lambda peak: anisotropy.PROFILE["match_verdict"](profile(peak)),
+    (lambda peak: anisotropy.PROFILE_RULES["match_verdict"](profile(peak)),
      {"EXCELLENT MATCH": [31, 25], "GOOD MATCH": [24, 23], "DISCREPANCY": [22]}),
     # phase means: early, mid, late
     (phases.thirds_label, {PYTHIA: [(0.4, 0.05, -0.2)], INVERSION: [(0.1, -0.2, -0.11)],
@@ -98,13 +98,13 @@ WORDS = [
     (dampens, {True: [0.999, (0.996, 3)], False: [1.0, (0.996, 2)]}),
     (lambda last: lab_heritage.signature([model(last)]),
      {"DAMPENER": [0.949], "NEUTRAL": [0.95, 1.05], "EXPANDER": [1.051]}),
-    (lambda last: crowding.foretold([model(last)])[0], {True: [0.9], False: [1.0]}),
-    (lambda *gains: crowding.verdict(surveyed(*gains)),
+    (lambda last: crowding.predictions_met([model(last)])[0], {True: [0.9], False: [1.0]}),
+    (lambda *gains: crowding.notebook_verdict(surveyed(*gains)),
      {"FALSIFIED": [(0.9, 1.1, 1.1)], "PARTIAL": [(0.9, 1.1), (0.9, 0.9, 1.1)],
       "VALIDATED": [(0.9, 0.9, 0.9, 1.1)]}),
-    (lambda *gains: twins.same_side(tuning(*gains)),
+    (lambda *gains: twins.keeps_side(tuning(*gains)),
      {True: [(1.2, 1.1), (0.8, 0.9)], False: [(1.2, 0.9), (0.8, 1.1)]}),
-    (twins.effect, {"DAMPENS": [-0.06], "NEUTRAL": [-0.05, 0.05], "AMPLIFIES": [0.06]}),
+    (twins.effect_word, {"DAMPENS": [-0.06], "NEUTRAL": [-0.05, 0.05], "AMPLIFIES": [0.06]}),
     # Paper 1
     (calibration.paper_status, {"Pass": [(ACROSS, -0.29), ((0.0, 0.02), 0.1)],
                                 "not Pass": [(ACROSS, 0.3), (ABOVE, 0.1)]}),

@@ -3,13 +3,14 @@
 `claims/paperN/*.yaml` keeps tables as tables. An entry is one claim or a family of them: its `for`
 names the variables that the id runs over, each an entry of `sets` (or an attribute of another
 variable, written `size.layers`). In the templates `{size}` is the name of a member as it stands
-in ids, `{size[slug]}` one of its attributes. `readings` are other readings of the claim's rule, as
-{text: statistic}: where the stated one differs from print, they say which one gives it, if any.
-`where` is the place, or the list of all places that print one fact; `also` has the further places
-of single members, as {id: [place, ...]}. `same` is the other place that prints a stored number,
-`identity` a number that no measurement can change. A statement that the published material denies
-has its words in `quote`, and in `against` what denies it: FILE#/pointer of a published label, a
-quotation, or a place in words. An attribute `tolerance` of a member goes before that of the entry.
+in ids, `{size[slug]}` one of its attributes. `statistic` answers the claim; where the claim repeats
+a stored number, `cell` names that instead, as FILE#/pointer. `readings` are other readings of the
+claim's rule, as {text: statistic}: where the stated one differs from print, they say which one
+gives it, if any. `where` is the place, or the list of all places that print one fact; `also` has
+the further places of single members, as {id: [place, ...]}. `identity` is a number that no
+measurement can change. A statement that the published material denies has its words in `quote`,
+and in `against` what denies it: FILE#/pointer of a published label, a quotation, or a place in
+words. An attribute `tolerance` of a member goes before that of the entry.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -103,13 +104,6 @@ class Quote(Strict):
     commit: NotRequired[str]
 
 
-class Same(Strict):
-    """The other place that prints a stored number."""
-
-    file: str
-    key: str
-
-
 Entry = TypedDict(
     "Entry",
     {
@@ -120,7 +114,7 @@ Entry = TypedDict(
         "decimals": int | str | None,
         "tolerance": str,
         "readings": dict[str, str],
-        "same": Same,
+        "cell": str,
         "quote": dict[str, Any],
         "against": list[str | dict[str, Any]],
         "identity": bool,
@@ -155,13 +149,13 @@ class Claim:
     decimals: Decimals | None = None  # None: not a number
     tolerance: str = "exact"
     statistic: str | None = None  # analysis:document:/json/pointer
+    cell: str | None = None  # in place of a statistic, the FILE#/pointer of a stored number
     source_file: str | None = None
     source_key: str | None = None
     model: str | None = None
     unit: str | None = None
     why: str | None = None  # why nothing can be checked, or what a reader should know
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
-    same: Same | None = None
     identity: bool = False
     quote: Quote | None = None  # of a statement that is denied; its file is always there
     against: Sequence[str | Quote] = ()  # what denies it
@@ -329,11 +323,25 @@ def _claim(
     ]
     if "quote" in entry:
         fields["quote"] = _quote(_filled(entry["quote"], variables), own)
+    if "cell" in fields:
+        _require_cell(fields, published)
     for selected in (fields.get("statistic"), *fields.get("readings", {}).values()):
         if selected is not None:
             statistic_parts(selected)
     kind = ledger["document"]["kind"]
     return Claim(**fields, paper=ledger["paper"], document=kind, printed=printed)
+
+
+def _require_cell(fields: Mapping[str, Any], published: Published) -> None:
+    """Refuse a cell that is not published, or that stands beside a statistic."""
+    file, _, key = fields["cell"].partition("#")
+    if "statistic" in fields or not any(
+        f"{stored}/".startswith(f"{key}/") for stored in published.keys(file)
+    ):
+        raise LayerwiseError(
+            "a cell is the FILE#/pointer of a published number, in place of a statistic, found "
+            f"{fields['cell']!r:.120}; correct it"
+        )
 
 
 def _quote(filled: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

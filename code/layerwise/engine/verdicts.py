@@ -8,7 +8,7 @@ band of its own, from replicates (`noise`); what random weights give as well is 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -107,6 +107,21 @@ class Statistics:
         starts = (place for place in prefixes(statistic) if place in self.given)
         return [self.given[start] + statistic[len(start) :] for start in starts][:1]
 
+    def place_of(self, cell: str) -> str:
+        """Return the statistic that shows a stored number, FILE#/pointer, as it stands.
+
+        Raises:
+            LayerwiseError: if no document shows it.
+        """
+        for place, start in self.given.items():
+            statistic = place + cell[len(start) :]
+            if f"{cell}/".startswith(f"{start}/") and self.derived_from(statistic) is None:
+                return statistic
+        raise LayerwiseError(
+            f"no document shows {cell} as it stands; name a statistic that gives it, or add a "
+            "document of its file to the rules"
+        )
+
     def copies(self, claim: Claim, value: Any) -> bool:
         """Return whether a claim's statistic is one stored number, or rests on the printed one.
 
@@ -194,6 +209,8 @@ def judge(
             f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
             f"found {claim.tolerance!r:.40}; take one"
         )
+    if claim.cell is not None:
+        claim = replace(claim, statistic=statistics.place_of(claim.cell))
     published, origins = statistics.source == "published", statistics.origins
     value, inputs, derived = _answer(claim, statistics)
     details: dict[str, Any] = {}
@@ -273,9 +290,6 @@ def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]
             "it, or mark the claim `unpublished` if published numbers cannot give it"
         )
     derived = value is not None and statistics.derived_from(claim.statistic) is not None
-    if published and claim.same and statistics.published and not derived:
-        file, key = claim.same["file"], claim.same["key"]
-        return statistics.published[file, key], [f"{file}#{key}"], False
     return value, [] if value is None else statistics.inputs(claim.statistic or ""), derived
 
 
@@ -295,7 +309,7 @@ def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[
         verdict = "agrees"
     elif value is not None and not whole and isinstance(claim.decimals, int):
         verdict = "follows"
-    elif claim.same is not None:
+    elif claim.cell is not None:
         verdict = "same number"
     else:
         return "needs weights", claim.why

@@ -8,7 +8,7 @@ from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
 from layerwise.models.load import Checkpoint
 from layerwise.models.token_ids import leading_bos, render
-from layerwise.papers.across.analyses import of_reader
+from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.reader.page.cautions import (
@@ -56,12 +56,12 @@ def analyze_checkpoint(
     )
 
     def ask(measured: Measured) -> list[Answer]:
-        return answers(of_reader(measured.numbers, draws), of_papers.printed)
+        return answers(analyse_reader(measured.numbers, draws), of_papers.printed)
 
     # fill: the lowest level of numbers, in the places of the published files
     measured = measurement.measure(checkpoint, states)
     # analyse: documents, by the rules of the published files
-    documents = of_reader(measured.numbers, draws)
+    documents = analyse_reader(measured.numbers, draws)
     # ask: the papers' questions; again after rounding noise, and of random weights
     answered = answers(documents, of_papers.printed)
     noisy = map(ask, measurement.measure_replicates(checkpoint, prepared.replicates, states))

@@ -16,7 +16,7 @@ from layerwise.measures.values import sampled_layers
 from layerwise.models.registry import RANDOM
 from layerwise.models.store import digest_of_texts
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.across.analyses import OF_READER
+from layerwise.papers.across.analyses import READER_ANALYSES
 from layerwise.statistics.bootstrap import Draws
 
 Document = Mapping[str, Any]
@@ -96,7 +96,7 @@ def read_run(folder: Path) -> dict[str, Document]:
         LayerwiseError: for a document without a record, of another run than the others, or not as
             its run wrote it.
     """
-    paths = {name: folder / f"{name}.json" for name in OF_READER}
+    paths = {name: folder / f"{name}.json" for name in READER_ANALYSES}
     if not is_there(paths["layers"]):
         raise LayerwiseError(
             f"{folder}: results of `layerwise analyze` are compared, there is no layers.json; name "

@@ -80,7 +80,7 @@ MODULES = {
     )
 }
 # The result documents of a reader's model, and the analyses that make them.
-OF_READER = {name: name for name in RESULTS} | {
+READER_ANALYSES = {name: name for name in RESULTS} | {
     "gains": "depth_gain",
     "spectral": "spectral_norms",
 }
@@ -89,21 +89,22 @@ OF_READER = {name: name for name in RESULTS} | {
 TABLES: dict[str, Table] = {name: module.DOCUMENTS for name, module in MODULES.items()}
 READER: dict[str, Document] = {
     name: (MODULES | {"sensitivity": sensitivity})[analysis].READER
-    for name, analysis in OF_READER.items()
+    for name, analysis in READER_ANALYSES.items()
 }
 
 
 def analyse(name: str, evidence: Evidence) -> Derivation:
-    """The documents of one analysis; what in them was derived or given, from which cells."""
+    """Return the documents of one analysis; what in them was derived or given, from which cells."""
     return derive(TABLES[name], evidence)
 
 
 def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
+    """Return the documents of every analysis."""
     return derive_all(TABLES, evidence)
 
 
 def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
-    """The documents of a reader's own model: those whose numbers were measured."""
+    """Return the documents of a reader's own model: those whose numbers were measured."""
     return {
         name: document
         for name, document in READER.items()
@@ -111,8 +112,8 @@ def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
     }
 
 
-def of_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
-    """`{result file: document}` of a reader's own model, by the rules of the published files.
+def analyse_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
+    """Return the documents of a reader's own model by result file.
 
     What was not measured, say gains where there are no prompts, has no document.
 

@@ -35,15 +35,19 @@ class Row(Loose):
 
 
 def answers(results: Results, printed: Printed) -> list[Answer]:
-    """Every question that the result files of one model answer, in the papers' order."""
+    """Return the answers that the result files of one model give, in the papers' order."""
     answered = results.get("sensitivity", {}).get("rows", [])
     require_shape("sensitivity.json: rows", list[Row], answered, AGAIN)
     return _answers(answered, printed)
 
 
-def over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]:
-    """The question of depth and gain, of several models that have gains."""
-    gains = [{**of["gains"], "model": name} for name, of in models.items() if "gains" in of]
+def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]:
+    """Return the answer to the question of depth and gain over several readers' models."""
+    gains = [
+        {**results["gains"], "model": name}
+        for name, results in models.items()
+        if "gains" in results
+    ]
     if not gains:
         return []
     draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
@@ -53,17 +57,17 @@ def over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]
 
 
 def _answers(answered: Sequence[Mapping[str, Any]], printed: Printed) -> list[Answer]:
-    found = []
+    in_order = []
     for name, question in QUESTIONS.items():
-        of = {row["choice"]: row for row in answered if row["question"] == name}
-        asked = of.pop(PUBLISHED, None)
+        by_choice = {row["choice"]: row for row in answered if row["question"] == name}
+        asked = by_choice.pop(PUBLISHED, None)
         if asked is not None:
-            estimates = {choice: _estimate(row) for choice, row in of.items()}
-            words = {choice: row["word"] for choice, row in of.items()}
-            found.append(
+            estimates = {choice: _estimate(row) for choice, row in by_choice.items()}
+            words = {choice: row["word"] for choice, row in by_choice.items()}
+            in_order.append(
                 Answer(question, _estimate(asked), estimates, printed[name], words, asked["word"])
             )
-    return found
+    return in_order
 
 
 def _estimate(row: Mapping[str, Any]) -> Estimate:
@@ -73,8 +77,8 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
     return Estimate(row["value"], *ends, row["n"], row["unit"], where=row["where"])
 
 
-def in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
-    """By question, the same number of the papers' models, as the papers took it."""
+def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
+    """Return by question the number of each of the papers' models, as the papers took it."""
     return {
         name: {
             THEIRS if model == OVER_MODELS else model: answer["value"]

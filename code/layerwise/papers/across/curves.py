@@ -16,41 +16,41 @@ PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
 
 
 def curve_over_depth(layers: Mapping[int, Any], n_layers: int) -> Curve:
-    """A value by layer over the depth."""
+    """Return a value by layer over the relative depth."""
     return [(layer / n_layers, float(value)) for layer, value in layers.items()]
 
 
 def curve_behind_blocks(blocks: Iterable[Any]) -> Curve:
-    """A value by block, each at the layer behind it."""
+    """Return a value by block, each at the layer behind it."""
     values = list(blocks)
     return curve_over_depth(dict(enumerate(values, start=1)), len(values))
 
 
-def of_model(documents: Mapping[str, Any]) -> dict[str, Curve]:
-    """By quantity, of the profile, gains and norms of one model, where they are."""
-    found = {}
+def curves_by_quantity(documents: Mapping[str, Any]) -> dict[str, Curve]:
+    """Return the curves of one model's profile, gains and norms that there are, by quantity."""
+    curves = {}
     for key in PROFILE if "anisotropy" in documents else ():
         values = list(documents["anisotropy"][key])
-        found[key] = curve_over_depth(dict(enumerate(values)), len(values) - 1)
+        curves[key] = curve_over_depth(dict(enumerate(values)), len(values) - 1)
     if "gains" in documents:
-        found[GAIN] = curve_behind_blocks(documents["gains"]["all_layer_gains"])
+        curves[GAIN] = curve_behind_blocks(documents["gains"]["all_layer_gains"])
     for matrix in MATRICES if "spectral" in documents else ():
-        found[matrix] = curve_behind_blocks(documents["spectral"][f"{matrix}_spectral_norm"])
-    return found
+        curves[matrix] = curve_behind_blocks(documents["spectral"][f"{matrix}_spectral_norm"])
+    return curves
 
 
-def own(results: Results) -> dict[str, Curve]:
-    """Of one reader's model: a curve of each quantity that was measured."""
+def own_curves(results: Results) -> dict[str, Curve]:
+    """Return the curves of one reader's model, by quantity that was measured."""
     n = results["layers"]["n_layers"]
     strategies = strategies_by_layer(results["layers"].get("strategies", {}))
     tests = results.get("pairs", {}).get("results", {})
-    found = {
+    curves = {
         CATEGORIES: curve_over_depth(
-            {layer: of["correlation"] for layer, of in strategies.items()}, n
+            {layer: test["correlation"] for layer, test in strategies.items()}, n
         ),
         PAIRWISE: curve_over_depth(
-            {int(layer): of[PAIRWISE]["r"] for layer, of in tests.items()}, n
+            {int(layer): test[PAIRWISE]["r"] for layer, test in tests.items()}, n
         ),
-        **of_model(results),
+        **curves_by_quantity(results),
     }
-    return {quantity: curve for quantity, curve in found.items() if curve}
+    return {quantity: curve for quantity, curve in curves.items() if curve}

@@ -11,18 +11,18 @@ from layerwise.papers.paper2 import questions as paper2
 from layerwise.papers.paper3.questions import gains, weights
 
 QUESTIONS: dict[str, Question] = {
-    one.name: one
-    for one in (*paper1.QUESTIONS, *paper2.QUESTIONS, *gains.QUESTIONS, *weights.QUESTIONS)
+    question.name: question
+    for question in (*paper1.QUESTIONS, *paper2.QUESTIONS, *gains.QUESTIONS, *weights.QUESTIONS)
 }
 
 
 def documents(evidence: Evidence) -> dict[str, Document]:
-    """A document per question: `models/MODEL/CHOICE` is an answer, or `.../CHOICE/PART`."""
+    """Return a document per question: `models/MODEL/CHOICE` is an answer, or `.../CHOICE/PART`."""
     return documents_of_questions(QUESTIONS, evidence)
 
 
 def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[Row]:
-    """The cells of the questions' documents, as a reader's result file holds them."""
+    """Return the answers to the questions, as a reader's result file holds them."""
     asked = {name: document(QUESTIONS[name], evidence) for name in names}
     return [
         {"question": name, "choice": choice, **answer}

@@ -74,7 +74,9 @@ def effect_size(values: Mapping[str, float], where: str = "") -> Estimate:
 CategoriesEstimate = Callable[[Mapping[str, float]], Estimate]
 
 
-def without_each_category(model: Categories, estimate: CategoriesEstimate) -> dict[str, Function]:
+def rules_without_each_category(
+    model: Categories, estimate: CategoriesEstimate
+) -> dict[str, Function]:
     """Return a rule per neutral category: the estimate without it."""
     names = model.neutral_names()
     if len(names) < 3:
@@ -162,7 +164,7 @@ NEUTRAL = (
         paper_1_models,
         {
             PUBLISHED: lambda model: effect_size(model.neutral()),
-            "category_out": lambda model: without_each_category(model, effect_size),
+            "category_out": lambda model: rules_without_each_category(model, effect_size),
             "rerun": lambda model: effect_size(neutral_rerun(model)),
         },
         Range(-PASS_BELOW, PASS_BELOW),

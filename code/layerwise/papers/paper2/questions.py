@@ -122,10 +122,10 @@ def extreme_layer(curve: Curve, layers: list[int], lowest: bool = True) -> Estim
     """Return r of the layer where it is lowest (or highest)."""
     r = curve.pairs.r(layers)
     layer = (min if lowest else max)(r, key=r.__getitem__)
-    return at_layer(curve, layer)
+    return r_at_layer(curve, layer)
 
 
-def at_layer(curve: Curve, layer: int) -> Estimate:
+def r_at_layer(curve: Curve, layer: int) -> Estimate:
     """Return r at a layer with its interval."""
     (interval,) = curve.pairs.ends([layer]).values()
     r = curve.pairs.r([layer])[layer]
@@ -185,7 +185,7 @@ def phase_question(name: str, says: str, within: Range, end: str) -> Question:
         curves_by_model,
         {
             PUBLISHED: lambda curve: mean_over(curve, curve.pairs.phase(name)),
-            first: lambda curve: at_layer(curve, curve.pairs.layers[layer]),
+            first: lambda curve: r_at_layer(curve, curve.pairs.layers[layer]),
             "by_depth": lambda curve: mean_over(curve, curve.pairs.phase_by_depth(name)),
             "clusters": lambda curve: mean_by_category(curve, name),
         },
@@ -329,7 +329,7 @@ TRANSITION_QUESTIONS = (
         "pairs",
         printed_transitions,
         {
-            PUBLISHED: lambda transition: at_layer(transition.curve, transition.before),
+            PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.before),
             "every_layer": lambda transition: extreme_layer(transition.curve, transition.up_to()),
             "layers_at_once": lambda transition: extreme_at_once(
                 transition.curve, [transition.before], len(transition.curve.pairs.layers)
@@ -346,7 +346,7 @@ TRANSITION_QUESTIONS = (
         "pairs",
         printed_transitions,
         {
-            PUBLISHED: lambda transition: at_layer(transition.curve, transition.after),
+            PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.after),
             "every_layer": lambda transition: extreme_layer(
                 transition.curve, transition.on(), lowest=False
             ),
@@ -386,8 +386,8 @@ def printed_extrema(evidence: Evidence) -> dict[str, Extremum]:
 def difference_to_last(extremum: Extremum) -> Estimate:
     """Return r of the layer less r of the last; ends as if both were wrong in opposite ways."""
     curve = extremum.curve
-    at_extremum = at_layer(curve, extremum.layer)
-    last = at_layer(curve, curve.pairs.layers[-1])
+    at_extremum = r_at_layer(curve, extremum.layer)
+    last = r_at_layer(curve, curve.pairs.layers[-1])
     where = f"{at_extremum.where} less {last.where}"
     low, high = at_extremum.low - last.high, at_extremum.high - last.low
     return Estimate(at_extremum.value - last.value, low, high, curve.n, "pairs", where=where)
@@ -490,7 +490,7 @@ def r_at_last_layer(model: LastLayer, n_tests: int = 1) -> Estimate:
     return correlation_estimate(model.r(), model.n, "categories", family_level(n_tests))
 
 
-def without_each_category(model: LastLayer) -> dict[str, Function]:
+def rules_without_each_category(model: LastLayer) -> dict[str, Function]:
     """Return a rule per category: r over the others."""
     names = model.names()
     if len(names) <= MIN_POINTS:
@@ -643,7 +643,7 @@ CATEGORY_QUESTIONS = (
         {
             PUBLISHED: r_at_last_layer,
             "bootstrap": bootstrapped_r,
-            "category_out": without_each_category,
+            "category_out": rules_without_each_category,
             "spearman": rank_correlation,
             "layers_at_once": lambda model: r_at_last_layer(model, len(model.tests)),
             "random_bins": r_over_bins,

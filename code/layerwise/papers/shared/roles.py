@@ -48,7 +48,7 @@ PAPERS: Roles = {
     "benchmark": {OVER_MODELS: (files.BENCHMARK_ROWS, "")},
     "tuned": {OVER_MODELS: (files.TWIN_ROWS, "")},
 }
-OF_READER: dict[str, Cell] = {
+READER_PLACES: dict[str, Cell] = {
     "preferences": (own_file("validation"), ""),
     "asymmetries": (own_file("validation"), ""),
     "layers": (own_file("layers"), ""),
@@ -75,7 +75,7 @@ def roles_of_reader(present: Collection[str], *, to_the_end: bool) -> Roles:
     absent = set() if to_the_end else {"curves"}
     return {
         role: {READER: place}
-        if role not in absent and (place := OF_READER.get(role)) and place[0] in present
+        if role not in absent and (place := READER_PLACES.get(role)) and place[0] in present
         else {}
         for role in PAPERS
     }

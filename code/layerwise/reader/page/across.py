@@ -9,7 +9,7 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.answers import Printed, Results
 from layerwise.papers.across import curves as depth_curves
 from layerwise.papers.across.analyses import analyse
-from layerwise.papers.across.answers import answers, over_models
+from layerwise.papers.across.answers import answers, answers_over_models
 from layerwise.present.tables import Table, Value
 from layerwise.reader.page.figures import display_name
 from layerwise.reader.page.page import Own
@@ -53,7 +53,7 @@ def page_of(
         _alike(models),
         {},
         {PEAKS: PEAKS.build(models, comparison, family)},
-        answers=over_models(models, printed),
+        answers=answers_over_models(models, printed),
         asked={name: answers(documents, printed) for name, documents in models.items()},
         further=[_curves(models, curves)],
         lead=lead,
@@ -62,7 +62,7 @@ def page_of(
 
 def _alike(models: Mapping[str, Results]) -> list[str]:
     """A sentence per pair of models whose curves are the same, of which a figure shows one."""
-    curves = {name: depth_curves.own(documents) for name, documents in models.items()}
+    curves = {name: depth_curves.own_curves(documents) for name, documents in models.items()}
     return [
         f"{first} and {second} have the same curves: in the figures the second hides the first."
         for first, second in combinations(models, 2)
@@ -107,7 +107,7 @@ def _curves(models: Mapping[str, Results], printed: Curves) -> Table:
     rows: list[list[Value]] = [
         [name, "own", quantity, depth, value]
         for name, documents in models.items()
-        for quantity, curve in depth_curves.own(documents).items()
+        for quantity, curve in depth_curves.own_curves(documents).items()
         for depth, value in curve
     ]
     rows += [

@@ -9,7 +9,7 @@ import numpy as np
 from layerwise.measures.values import Values
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments.documents import Filled, Intervals
-from layerwise.papers.shared.rules.categories import decisive_category, without_a_category
+from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
 from layerwise.reader.page.sections import made_by
 from layerwise.statistics.bootstrap import MIN_KEPT, Draws, share_of_two_points
 
@@ -200,7 +200,7 @@ def document_cautions(
     found, validation = [], documents["validation"]
     if (deciding := decisive_category(validation)) is not None:
         r = validation["_global_stats"]["ua_output_correlation"]
-        found.append(made_by(deciding, r, without_a_category(validation)[deciding].r))
+        found.append(made_by(deciding, r, r_without_each_category(validation)[deciding].r))
     if unused_template:
         found.append(
             "The tokenizer brings a chat template; the statements were given without it "

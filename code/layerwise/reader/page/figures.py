@@ -65,9 +65,11 @@ def numbers_of(
         random_weights: mark each: its numbers mean nothing.
         beside: the papers' curves.
     """
-    statistics: dict[str, dict[str, Mapping[str, Any]]] = {OVER_MODELS: drawn.over_models(models)}
+    statistics: dict[str, dict[str, Mapping[str, Any]]] = {
+        OVER_MODELS: drawn.drawn_over_models(models)
+    }
     for display, documents in models.items():
-        for analysis, document in drawn.of_model(documents).items():
+        for analysis, document in drawn.add_drawn(documents).items():
             named = _validation(document) if analysis == "validation" else document
             statistics.setdefault(analysis, {})[display] = named
     in_grey = {

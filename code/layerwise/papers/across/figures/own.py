@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.curves import Curve
-from layerwise.papers.across.curves import own
+from layerwise.papers.across.curves import own_curves
 from layerwise.papers.paper3.figures.gains import bound_by_depth
 from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.matrices import MATRICES
@@ -45,7 +45,7 @@ def gains(numbers: Numbers) -> Figure:
     else:
         title += f": {len(over)} of {len(bounds)} above the claimed bound 10^(1/L)"
     figure, (left, right) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
-    curves = {name: own({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
+    curves = {name: own_curves({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
     style.log_axis(left, "y")
     _curves(left, numbers, curves)
     left.axhline(1, **style.REFERENCE)
@@ -91,7 +91,7 @@ def spectral(numbers: Numbers) -> Figure:
     range_of = numbers.document(OVER_MODELS, "spectral", "range")["range"]
     title = "The mean spectral norm of W_V over that of W_O is "
     title += _values(numbers, ratio, range_of)
-    found = {name: own({"layers": of, "spectral": of}) for name, of in documents.items()}
+    found = {name: own_curves({"layers": of, "spectral": of}) for name, of in documents.items()}
     norms = {matrix: f"spectral norm of {matrix}" for matrix in MATRICES}
     return _panels(numbers, title, found, norms, sharey=True)
 
@@ -102,7 +102,7 @@ def by_depth(numbers: Numbers) -> Figure:
     Grey: the papers' models.
     """
     found = {
-        name: own({of: by[name] for of, by in numbers.statistics.items() if name in by})
+        name: own_curves({of: by[name] for of, by in numbers.statistics.items() if name in by})
         for name in numbers.models("layers", "n_layers")
     }
     stated = numbers.document(OVER_MODELS, "scaling", "drawn/n_models")["drawn"]

@@ -5,25 +5,26 @@ A curve is `[(depth, value), ...]`; curves are by quantity, then by model.
 
 from layerwise.engine.curves import Curve, Curves
 from layerwise.engine.evidence import Evidence, by_layer
-from layerwise.papers.across.curves import curve_over_depth, of_model
+from layerwise.papers.across.curves import curve_over_depth, curves_by_quantity
 from layerwise.papers.paper2.rules.pair_curves import CURVES
-from layerwise.papers.paper3.rules.gain_files import models
+from layerwise.papers.paper3.rules.gain_files import models_by_name
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.curves import BINS, CATEGORIES
 from layerwise.papers.shared.names.models import NAMES, SLUG
 from layerwise.papers.shared.terms import PAIRWISE
 
 
-def published(evidence: Evidence) -> Curves:
-    """Of the papers' models."""
+def curves_of_papers(evidence: Evidence) -> Curves:
+    """Return the curves of the papers' models."""
     first = NAMES[SLUG]
     bins = by_layer(evidence[files.BINS].bootstrap_results)
-    found: dict[str, dict[str, Curve]] = {
+    curves: dict[str, dict[str, Curve]] = {
         CATEGORIES: {
             name: curve_over_depth(
-                {n: test.correlation for n, test in by_layer(of.layer_results).items()}, of.n_layers
+                {n: test.correlation for n, test in by_layer(size.layer_results).items()},
+                size.n_layers,
             )
-            for name, of in evidence[files.SCALING].models.items()
+            for name, size in evidence[files.SCALING].models.items()
         },
         BINS: {first: curve_over_depth({n: test.r for n, test in bins.items()}, max(bins))},
         PAIRWISE: {
@@ -35,12 +36,18 @@ def published(evidence: Evidence) -> Curves:
     tests = by_layer(evidence[files.PAIRS].results)
     for metric in tests[0]:  # the other measures of a pair: of one model alone
         curve = curve_over_depth({n: test[metric].r for n, test in tests.items()}, max(tests))
-        found.setdefault(metric, {first: curve})
-    measured = [(NAMES[slug], "anisotropy", evidence[of]) for slug, of in files.PROFILES.items()]
-    measured += [(name, "gains", m) for name, m in models(evidence[files.SWEEP]).items()]
-    measured += [(m.model.rpartition("/")[2], "spectral", m)
-                 for m in evidence[files.SPECTRAL].results]  # fmt: skip
-    for name, analysis, of in measured:
-        for quantity, curve in of_model({analysis: of}).items():
-            found.setdefault(quantity, {})[name] = curve
-    return found
+        curves.setdefault(metric, {first: curve})
+    measured = [
+        (NAMES[slug], "anisotropy", evidence[file]) for slug, file in files.PROFILES.items()
+    ]
+    measured += [
+        (name, "gains", model) for name, model in models_by_name(evidence[files.SWEEP]).items()
+    ]
+    measured += [
+        (model.model.rpartition("/")[2], "spectral", model)
+        for model in evidence[files.SPECTRAL].results
+    ]
+    for name, analysis, entry in measured:
+        for quantity, curve in curves_by_quantity({analysis: entry}).items():
+            curves.setdefault(quantity, {})[name] = curve
+    return curves

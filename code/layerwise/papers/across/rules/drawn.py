@@ -1,7 +1,7 @@
-"""What figures state of readers' models beyond the result files, by rules of the papers' figures.
+"""Statements of figures on readers' models, by the rules of the papers' figures.
 
-A result file has the keys of the published one, so nothing of this is written into it. Where a file
-lacks what a rule reads nothing is stated, and the figure says what is missing.
+A result file has the keys of the published one, so none of this is written into it. Where a file
+lacks what a rule reads, nothing is stated, and the figure says what is missing.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from layerwise.engine.evidence import Entry, Evidence, Missing, by_layer
 from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
-from layerwise.papers.paper3.rules.depth_gain import above_bound, interval
-from layerwise.papers.paper3.rules.gain_files import gain, models
+from layerwise.papers.paper3.rules.depth_gain import gain_interval, models_above_bound
+from layerwise.papers.paper3.rules.gain_files import gain, models_by_name
 from layerwise.papers.shared.names.result_files import SCALING, own_file
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.rules.categories import includes_zero
@@ -24,7 +24,7 @@ Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, 
 
 # --- one model ------------------------------------------------------------------------------------
 
-OF_MODEL: Mapping[str, Rules] = {
+MODEL_RULES: Mapping[str, Rules] = {
     "validation": validation.DRAWN,
     "category_bootstrap": category_bootstrap.DRAWN,
     "pairs": pairs.DRAWN,
@@ -32,97 +32,98 @@ OF_MODEL: Mapping[str, Rules] = {
 }
 
 
-def of_model(results: Results) -> dict[str, Mapping[str, Any]]:
-    """The result documents of a model, with what figures state of each."""
-    found = dict(results)
-    for analysis, rules in OF_MODEL.items():
+def add_drawn(results: Results) -> dict[str, Mapping[str, Any]]:
+    """Return the result documents of a model with what figures state of each."""
+    documents = dict(results)
+    for analysis, rules in MODEL_RULES.items():
         if analysis in results:
             file = own_file(analysis)
             files = {file: results[analysis], DATASET: _categories(results)}
-            found[analysis] = {**results[analysis], **_stated(file, rules, files)}
-    return found
+            documents[analysis] = {**results[analysis], **_stated(file, rules, files)}
+    return documents
 
 
 def _categories(results: Results) -> dict[str, Any]:
-    """The categories of the model's pairs, as the table of the papers' texts has theirs."""
+    """Return the categories of the model's pairs, as the table of the papers' texts has theirs."""
     validation = results.get("validation", {})
-    return {name: of for name, of in validation.items() if not name.startswith("_")}
+    return {name: category for name, category in validation.items() if not name.startswith("_")}
 
 
 # --- several models -------------------------------------------------------------------------------
 
 
-def of_last_layers(f: Entry) -> list[Entry]:
-    """The test of r over the categories at the last layer of every model."""
-    return [list(by_layer(of.layer_results).values())[-1] for of in f.models.values()]
+def last_layer_tests(several: Entry) -> list[Entry]:
+    """Return every model's test of r over the categories at the last layer."""
+    return [list(by_layer(model.layer_results).values())[-1] for model in several.models.values()]
 
 
-def ends(values: list[float]) -> list[float]:
-    """The smallest and the largest."""
+def range_of(values: list[float]) -> list[float]:
+    """Return the smallest and the largest value."""
     return [min(values), max(values)]
 
 
 # By analysis, the rules over its documents of several models.
-ACROSS: Mapping[str, Rules] = {
+RULES_OVER_MODELS: Mapping[str, Rules] = {
     "gains": {
         "bound": for_each_group(
-            models,
+            models_by_name,
             Rule(
-                lambda m: depth_bound(count(m.all_layer_gains)),
+                lambda model: depth_bound(count(model.all_layer_gains)),
                 "the bound of equation 3 at each depth",
             ),
         ),
-        "above_bound": above_bound,
-        "interval": for_each_group(models, interval),
+        "above_bound": models_above_bound,
+        "interval": for_each_group(models_by_name, gain_interval),
         "range": Rule(
-            lambda f: ends([gain(m) for m in models(f).values()]),
+            lambda several: range_of([gain(model) for model in models_by_name(several).values()]),
             "the smallest and the largest value over the models",
         ),
     },
     "spectral": {
         "range": Rule(
-            lambda f: ends([m.W_V_over_W_O for m in f.models.values()]),
+            lambda several: range_of([model.W_V_over_W_O for model in several.models.values()]),
             "the smallest and the largest value over the models",
         )
     },
     "category_bootstrap": {
         "n_excluding_zero": Rule(
-            lambda f: sum(not includes_zero(one) for one in of_last_layers(f)),
+            lambda several: sum(not includes_zero(test) for test in last_layer_tests(several)),
             "the models whose last interval excludes zero",
         )
     },
 }
 
 
-def over_models(several: Mapping[str, Results]) -> dict[str, Any]:
-    """What figures state of several models together, by analysis; of one model alone too.
+def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
+    """Return what figures state of several models together, or of one, by analysis.
 
     A model whose file lacks a number is left out, as the figures leave it out.
     """
-    found = {}
-    for analysis, rules in ACROSS.items():
+    drawn = {}
+    for analysis, rules in RULES_OVER_MODELS.items():
         file = own_file(analysis)
-        there = {name: of[analysis] for name, of in several.items() if analysis in of}
+        documents = {
+            name: results[analysis] for name, results in several.items() if analysis in results
+        }
         whole = {
             name: document
-            for name, document in there.items()
+            for name, document in documents.items()
             if _stated(file, rules, {file: {"models": {name: document}}}).keys() == rules.keys()
         }
         if whole:
-            found[analysis] = _stated(file, rules, {file: {"models": whole}})
-    curves = {name: of["layers"] for name, of in several.items() if "layers" in of}
+            drawn[analysis] = _stated(file, rules, {file: {"models": whole}})
+    curves = {name: results["layers"] for name, results in several.items() if "layers" in results}
     if curves:
         table = {"": Document(SCALING, {"": scaling.DRAWN}, places={}, shows=False)}
-        found["scaling"] = derive(table, scaling.evidence_of_readers(curves)).documents[""]
-    return found
+        drawn["scaling"] = derive(table, scaling.evidence_of_readers(curves)).documents[""]
+    return drawn
 
 
 def _stated(file: str, rules: Rules, files: Mapping[str, Any]) -> dict[str, Any]:
-    """What these rules give; without those that a file lacks a number for."""
-    evidence = Evidence(
-        tables_of_reader(files), Draws(N_RESAMPLES, LEVEL, SEED)
-    )  # nothing is drawn
-    found: dict[str, Any] = {}
+    """Return what these rules give, without those for which the file lacks a number."""
+    nothing_is_drawn = Draws(N_RESAMPLES, LEVEL, SEED)
+    evidence = Evidence(tables_of_reader(files), nothing_is_drawn)
+    stated: dict[str, Any] = {}
     for name, rule in rules.items():
         table = {"": Document(file, {"": {name: rule}}, places={}, shows=False)}
         try:
@@ -130,5 +131,5 @@ def _stated(file: str, rules: Rules, files: Mapping[str, Any]) -> dict[str, Any]
         except Missing:
             continue
         for key, part in document.items():
-            found[key] = {**found[key], **part} if key in found else part
-    return found
+            stated[key] = {**stated[key], **part} if key in stated else part
+    return stated

@@ -1,9 +1,9 @@
 """The smallest effect that each question's units detect with 80 % power, and the units needed.
 
-Of a question on r the effect is |r|; of one on a mean how far it must lie from the bound. Of a
-question on no effect it is the narrowest zone in which a true zero could be shown to lie. For the
-heritage of labs it is how often Fisher's test would find the shares that were found. The standard
-error is everywhere the one that the question's own interval has.
+For a question on r the effect is |r|, for one on a mean the distance from the bound. For one on no
+effect it is the narrowest zone in which a true zero could be shown to lie, for the heritage of labs
+the power of Fisher's test at the shares that were found. The standard error is everywhere that
+of the question's own interval.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.questions import Curve, mean_over
 from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE
 from layerwise.papers.paper3.rules.gain_files import damps, share
-from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, labs, others
+from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, models_by_lab, other_models
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import HUNT
 from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
 
 AT_ONCE = "models_at_once"
-CHOICES = (PUBLISHED, "without_last")  # the ways to ask of which power is told
+CHOICES = (PUBLISHED, "without_last")  # whose power is given
 
 
-def smallest(question: Question, asked: Asked) -> float | None:
-    """The smallest effect that the units can tell."""
+def smallest_effect(question: Question, asked: Asked) -> float | None:
+    """Return the smallest effect that the units detect with 80 % power."""
     estimate: Estimate = asked.rule()
     if question.is_equivalence:
         rule = power.narrowest_r if question.effect == OF_R else power.narrowest_zone
@@ -38,87 +38,91 @@ def smallest(question: Question, asked: Asked) -> float | None:
     return power.smallest_shift(estimate)
 
 
-def needed(asked: Asked) -> int | None:
-    """How many units would distinguish the r that was found from zero."""
+def units_needed(asked: Asked) -> int | None:
+    """Return the number of units that would distinguish the r that was found from zero."""
     estimate = asked.rule()
     return power.points_for(estimate.value, estimate)
 
 
-def wider(asked: Asked) -> float | None:
-    """How many times as wide as Fisher's the interval of an r is."""
+def width_over_fisher(asked: Asked) -> float | None:
+    """Return the width of the interval of an r over that of Fisher's."""
     return power.times_fishers(asked.rule())
 
 
-def unit(asked: Asked) -> str:
-    """The units, in words."""
+def units_text(asked: Asked) -> str:
+    """Return the units in words: 230 pairs, taken as independent,."""
     estimate: Estimate = asked.rule()
     independent = ", taken as independent," if estimate.unit == "pairs" else ""
     return f"{estimate.n} {estimate.unit}{independent}"
 
 
-def told(question: Question, asked: Asked) -> str:
-    """What the units detect, in words that a size ends: 230 pairs can detect an |r| of."""
+def power_text(question: Question, asked: Asked) -> str:
+    """Return what the units detect, in words before a size: 230 pairs can detect an |r| of."""
     if question.is_equivalence:
-        return f"{unit(asked)} can confine a true zero ({question.number}) to a zone of ±"
+        return f"{units_text(asked)} can confine a true zero ({question.number}) to a zone of ±"
     effect = (
         "an |r|" if question.effect == OF_R else f"a distance from the bound ({question.number})"
     )
-    return f"{unit(asked)} can detect {effect} of "
+    return f"{units_text(asked)} can detect {effect} of "
 
 
-def of_question(question: Question, evidence: Evidence) -> Document:
+def power_document(question: Question, evidence: Evidence) -> Document:
     rules: dict[str, Function] = {}
     for model, entry in question.models(evidence).items():
         for choice, asked in question.rules(entry).items():
             if choice in CHOICES:
                 place = f"models/{model}/{choice}"
-                rules[f"{place}/smallest"] = _of(partial(smallest, question, asked))
-                rules[f"{place}/units"] = _of(partial(unit, asked))
-                rules[f"{place}/told"] = _of(partial(told, question, asked))
+                rules[f"{place}/smallest"] = _bound_rule(partial(smallest_effect, question, asked))
+                rules[f"{place}/units"] = _bound_rule(partial(units_text, asked))
+                rules[f"{place}/told"] = _bound_rule(partial(power_text, question, asked))
                 if question.effect == OF_R:
-                    rules[f"{place}/needed"] = _of(partial(needed, asked))
-                    rules[f"{place}/wider"] = _of(partial(wider, asked))
+                    rules[f"{place}/needed"] = _bound_rule(partial(units_needed, asked))
+                    rules[f"{place}/wider"] = _bound_rule(partial(width_over_fisher, asked))
     return Document(None, {"": rules})
 
 
-def _of(rule: Callable[[], Any]) -> Rule:
+def _bound_rule(rule: Callable[[], Any]) -> Rule:
     """Return a rule that is bound to its entry already."""
     return Rule(lambda _: rule(), words_of(rule))
 
 
-def shares(e: Evidence) -> tuple[float, float, int, int]:
-    """Shares that damp, of EleutherAI's models in the hunt and of the others, and how many."""
-    groups = labs(e[HUNT])[ELEUTHER], others(e[HUNT])
-    first, second = (share([damps(m) for m in group]) for group in groups)
+def damping_shares(evidence: Evidence) -> tuple[float, float, int, int]:
+    """Return the shares that damp, of EleutherAI's surveyed models and of the others, and n."""
+    groups = models_by_lab(evidence[HUNT])[ELEUTHER], other_models(evidence[HUNT])
+    first, second = (share([damps(model) for model in group]) for group in groups)
     return first, second, len(groups[0]), len(groups[1])
 
 
-OF_SHARES: Mapping[str, Function] = {
+SHARE_RULES: Mapping[str, Function] = {
     "power": Rule(
-        lambda e: power.power_of_shares(*shares(e)),
+        lambda evidence: power.power_of_shares(*damping_shares(evidence)),
         "how often Fisher's test would find these shares different",
     ),
     "models": Rule(
-        lambda e: " and ".join(str(n) for n in shares(e)[2:]), "how many models each group has"
+        lambda evidence: " and ".join(str(n) for n in damping_shares(evidence)[2:]),
+        "how many models each group has",
     ),
     "needed": Rule(
-        lambda e: power.units_for_shares(*shares(e)[:2]),
+        lambda evidence: power.units_for_shares(*damping_shares(evidence)[:2]),
         "how many models in each group would be needed",
     ),
 }
 
 
-def told_above(e: Evidence) -> str:
-    """The models whose gain lies above its bound by more than the prompts' noise, all at once."""
-    asked = QUESTIONS["bound"]
-    words = {name: asked.rules(m)[AT_ONCE]()["word"] for name, m in asked.models(e).items()}
+def models_above_bound(evidence: Evidence) -> str:
+    """Name the models whose gain lies above its bound, all tested at once."""
+    question = QUESTIONS["bound"]
+    words = {
+        name: question.rules(model)[AT_ONCE]()["word"]
+        for name, model in question.models(evidence).items()
+    }
     *names, last = [name for name, word in words.items() if word == NO] or [""]
     return f"{', '.join(names)} and {last}" if names else last
 
 
-def pairs_for_printed(e: Evidence) -> int | None:
-    """Pairs that would distinguish the weak end of the printed late range, Pythia's, from zero."""
-    curve = Curve(SLUG, PYTHIA_CURVE.of(e))
+def pairs_for_printed(evidence: Evidence) -> int | None:
+    """Return the number of pairs that would distinguish Pythia's printed late mean from zero."""
+    curve = Curve(SLUG, PYTHIA_CURVE.of(evidence))
     late = mean_over(curve, curve.pairs.phase("late"))
     return power.points_for(curve.pairs.printed_mean("late"), late)
 
@@ -128,10 +132,12 @@ PRINTED: Mapping[str, Function] = {"needed": pairs_for_printed}
 
 def documents(evidence: Evidence) -> dict[str, Document]:
     asked = {name: question for name, question in QUESTIONS.items() if question.effect}
-    found = {name: of_question(question, evidence) for name, question in asked.items()}
-    return found | {
-        "heritage": Document(None, {"": OF_SHARES}),
-        "bound": Document(None, {"": {"told_above": told_above}}),
+    documents_by_question = {
+        name: power_document(question, evidence) for name, question in asked.items()
+    }
+    return documents_by_question | {
+        "heritage": Document(None, {"": SHARE_RULES}),
+        "bound": Document(None, {"": {"told_above": models_above_bound}}),
         "printed_late": Document(None, {"": PRINTED}),
     }
 

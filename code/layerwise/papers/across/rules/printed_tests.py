@@ -1,4 +1,4 @@
-"""Does each printed test statistic, with its n, give the printed p?
+"""The p values that printed test statistics give, against the printed ones.
 
 A printed statistic is a range, half a unit of its last digit to either side, and so is the p that
 follows from it. A printed p stands if some value of that range gives it.
@@ -24,31 +24,31 @@ EQUAL, BELOW = "p = ", "p < "
 Numbers = Sequence[float]
 
 
-def of_t(t: float, n: Numbers) -> float:
-    """Two-sided p of t, of one group against a value or of two."""
+def p_of_t(t: float, n: Numbers) -> float:
+    """Return the two-sided p of t, of one group against a value or of two groups."""
     return float(2 * scipy.stats.t.sf(abs(t), sum(n) - len(n)))
 
 
-def of_d(values: Numbers, n: Numbers) -> float:
-    """Of Cohen's d of two groups."""
-    return of_t(values[0] * math.sqrt(n[0] * n[1] / (n[0] + n[1])), n)
+def p_of_d(values: Numbers, n: Numbers) -> float:
+    """Return the two-sided p of Cohen's d of two groups."""
+    return p_of_t(values[0] * math.sqrt(n[0] * n[1] / (n[0] + n[1])), n)
 
 
-def of_slope(values: Numbers, n: Numbers) -> float:
-    """Of a slope and its standard error, two degrees of freedom less than points."""
+def p_of_slope(values: Numbers, n: Numbers) -> float:
+    """Return the two-sided p of a slope and its standard error, with n - 2 degrees of freedom."""
     slope, error = values
     return float(2 * scipy.stats.t.sf(abs(slope / error), n[0] - 2))
 
 
-def of_means(values: Numbers, n: Numbers) -> float:
-    """Of two means and population SDs: Student's t, variances pooled."""
+def p_of_means(values: Numbers, n: Numbers) -> float:
+    """Return the two-sided p of Student's t from two means and population SDs."""
     (first, sd1, second, sd2), (n1, n2) = values, n
     pooled = (n1 * sd1**2 + n2 * sd2**2) / (n1 + n2 - 2)
-    return of_t((first - second) / math.sqrt(pooled * (1 / n1 + 1 / n2)), n)
+    return p_of_t((first - second) / math.sqrt(pooled * (1 / n1 + 1 / n2)), n)
 
 
-def of_rank_sum(u: float, n: Numbers) -> float:
-    """Exact two-sided p of Mann and Whitney's U, from all ways to place the ranks."""
+def p_of_rank_sum(u: float, n: Numbers) -> float:
+    """Return the exact two-sided p of Mann and Whitney's U, from all ways to place the ranks."""
     first, total = int(n[0]), int(sum(n))
     ways = [
         sum(places) - first * (first - 1) // 2
@@ -58,10 +58,10 @@ def of_rank_sum(u: float, n: Numbers) -> float:
     return min(1.0, 2 * float(np.mean(np.array(ways) >= larger - EXACT)))
 
 
-def of_shares(values: Numbers, n: Numbers) -> float:
-    """Fisher's exact p of shares in percent of two groups' members."""
+def p_of_shares(values: Numbers, n: Numbers) -> float:
+    """Return Fisher's exact p of two groups' shares in percent."""
     counts = [round(share * size / 100) for share, size in zip(values, n, strict=True)]
-    table = [[one, size - one] for one, size in zip(counts, n, strict=True)]
+    table = [[count, size - count] for count, size in zip(counts, n, strict=True)]
     return float(scipy.stats.fisher_exact(table).pvalue)
 
 
@@ -69,34 +69,35 @@ def of_shares(values: Numbers, n: Numbers) -> float:
 KINDS: Mapping[str, Callable[[Numbers, Numbers], float]] = {
     "r": lambda values, n: float(pearson_p(values[0], int(n[0]))),
     "r_squared": lambda values, n: float(pearson_p(math.sqrt(values[0]), int(n[0]))),
-    "t": lambda values, n: of_t(values[0], n),
+    "t": lambda values, n: p_of_t(values[0], n),
     "t_less": lambda values, n: float(scipy.stats.t.cdf(values[0], n[0] - 1)),
-    "d": of_d,
-    "slope": of_slope,
-    "means": of_means,
-    "rank_sum": lambda values, n: of_rank_sum(values[0], n),
-    "fisher": of_shares,
+    "d": p_of_d,
+    "slope": p_of_slope,
+    "means": p_of_means,
+    "rank_sum": lambda values, n: p_of_rank_sum(values[0], n),
+    "fisher": p_of_shares,
 }
 
 
 def p_range(test: Entry) -> tuple[float, float]:
-    """The smallest and the largest p that the printed values, being rounded, can stand for."""
+    """Return the smallest and the largest p that the printed values, being rounded, stand for."""
     halves = [0.5 * 10.0**-places for places in test.decimals[:].tolist()]
     ends = [
         (value - half, value, value + half)
         for value, half in zip(test["values"][:].astype(float).tolist(), halves, strict=True)
     ]
     n, p = test.n[:].astype(float).tolist(), KINDS[test.kind]
-    found = [p(corner, n) for corner in itertools.product(*ends)]
-    return min(found), max(found)
+    p_values = [p(corner, n) for corner in itertools.product(*ends)]
+    return min(p_values), max(p_values)
 
 
 def stars(p: float) -> str:
+    """Return the stars of a p value."""
     return next((word for bound, word in STARS.items() if p < bound), NONE)
 
 
 def printed_or_implied_p(test: Entry) -> str:
-    """What is printed of p, where the printed statistic can give it; else what it gives."""
+    """Return the printed p where the printed statistic can give it, else what it gives."""
     low, high = p_range(test)
     printed: str = test.p
     if printed.startswith(EQUAL):
@@ -106,13 +107,13 @@ def printed_or_implied_p(test: Entry) -> str:
     elif printed.startswith(BELOW):
         stands = low < float(printed.removeprefix(BELOW))
     else:
-        found = [stars(p) for p in (low, high)]
-        return printed if printed in found else found[0]
+        words = [stars(p) for p in (low, high)]
+        return printed if printed in words else words[0]
     return printed if stands else f"{EQUAL}{low:.2g} or more"
 
 
-OF_TEST: Rules = {
+TEST_RULES: Rules = {
     "given": printed_or_implied_p,
     "smallest": Rule(lambda test: p_range(test)[0], "the smallest p that the printed digits allow"),
 }
-DOCUMENTS = {"tests": Document(PRINTED, {"*": OF_TEST}, places={}, shows=False)}
+DOCUMENTS = {"tests": Document(PRINTED, {"*": TEST_RULES}, places={}, shows=False)}

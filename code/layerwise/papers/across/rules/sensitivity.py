@@ -19,28 +19,30 @@ from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
 
 
-def tested(m: Entry, tests: Entry, more: Callable[[int], Mapping[str, float]]) -> dict[str, Any]:
-    """r over the categories by layer, its p, and what there is beside them."""
+def tests_by_layer(
+    model: Entry, tests: Entry, more: Callable[[int], Mapping[str, float]]
+) -> dict[str, Any]:
+    """Return r over the categories by layer, its p, and what `more` adds."""
     return {
-        str(layer): {"r": test.r, "p_value": p_over_categories(m, test.r)} | dict(more(layer))
+        str(layer): {"r": test.r, "p_value": p_over_categories(model, test.r)} | dict(more(layer))
         for layer, test in by_layer(tests).items()
     }
 
 
-def at_once(m: Entry) -> dict[str, Any]:
-    """p over the categories by layer, adjusted for the number of layers by Holm."""
-    r = {layer: test.r for layer, test in by_layer(m.by_layer).items()}
-    p_values = [float(pearson_p(one, n_categories(m))) for one in r.values()]
+def holm_by_layer(model: Entry) -> dict[str, Any]:
+    """Return p over the categories by layer, adjusted for the number of layers by Holm."""
+    r = {layer: test.r for layer, test in by_layer(model.by_layer).items()}
+    p_values = [float(pearson_p(value, n_categories(model))) for value in r.values()]
     adjusted = dict(zip(r, holm(p_values), strict=True))
-    return tested(m, m.by_layer, lambda layer: {"p_holm": adjusted[layer]})
+    return tests_by_layer(model, model.by_layer, lambda layer: {"p_holm": adjusted[layer]})
 
 
-def bell_before_norm(m: Entry) -> dict[str, Any] | None:
-    """The bell test with the last layer taken before the final norm; None without prompts."""
-    if "profile" not in m:
+def bell_before_norm(model: Entry) -> dict[str, Any] | None:
+    """Return the bell test with the last layer before the final norm; None without prompts."""
+    if "profile" not in model:
         return None
-    last = m.profile.last_before_norm
-    bell = curves.bell_test([*m.profile.shares[:-1], last])._asdict()
+    last = model.profile.last_before_norm
+    bell = curves.bell_test([*model.profile.shares[:-1], last])._asdict()
     shown = ("is_bell_curve", "phase2_slope", "phase2_r")
     return {
         "L_star_anisotropy": bell["l_star"],
@@ -49,38 +51,43 @@ def bell_before_norm(m: Entry) -> dict[str, Any] | None:
     }
 
 
-def before_norm(m: Entry) -> dict[str, float] | None:
-    """r over the categories at the last layer, before the final norm and behind it; None where
-    states before it were not given.
+def before_norm(model: Entry) -> dict[str, float] | None:
+    """Return r over the categories before and behind the final norm.
+
+    None where states before the final norm were not given.
     """
-    if "before_norm" not in m:
+    if "before_norm" not in model:
         return None
-    r = m.before_norm.r
-    p = p_over_categories(m, r)
-    return {"r": r, "p_value": p, "r_after_norm": m.categories.published.r}
+    r = model.before_norm.r
+    p = p_over_categories(model, r)
+    return {"r": r, "p_value": p, "r_after_norm": model.categories.published.r}
 
 
-def all_tokens(m: Entry) -> dict[str, Any] | None:
-    """r over the categories by layer, of all tokens and without the first; None where means over
-    all were not given.
+def all_tokens(model: Entry) -> dict[str, Any] | None:
+    """Return r over the categories by layer, with all tokens and without the first.
+
+    None where means over all tokens were not given.
     """
-    if "all_tokens" not in m:
+    if "all_tokens" not in model:
         return None
-    return tested(m, m.all_tokens, lambda layer: {"r_without_first": m.by_layer[layer].r})
+    return tests_by_layer(
+        model, model.all_tokens, lambda layer: {"r_without_first": model.by_layer[layer].r}
+    )
 
 
-OF_MODEL: Rules = {
+MODEL_RULES: Rules = {
     "before_norm": before_norm,
     "all_tokens": all_tokens,
-    "holm": at_once,
+    "holm": holm_by_layer,
     "anisotropy_before_norm": bell_before_norm,
     "rows": Rule(
-        lambda m: rows(m.evidence), "the answers to the papers' questions, one row per choice"
+        lambda model: rows(model.evidence),
+        "the answers to the papers' questions, one row per choice",
     ),
 }
 SHOWN = ("pairs_by_category", "model", "model_display")
 READER = Document(
     f"{CHOICES_FILE}#{pointer(models.READER)}",
-    {"": OF_MODEL, "pairs_by_category/*/*": PAIR_TESTS},
+    {"": MODEL_RULES, "pairs_by_category/*/*": PAIR_TESTS},
     places={pointer(part): (CHOICES_FILE, pointer(models.READER, part)) for part in SHOWN},
 )

@@ -130,19 +130,19 @@ RULES: dict[str, Rules] = {
 }
 
 
-def without_each_category(results: Entry) -> dict[str, dict[str, float]]:
+def r_without_each_category(results: Entry) -> dict[str, dict[str, float]]:
     """Return r of UA and preference without each category, and its p."""
     points = zip(asymmetries(results), preferences(results), strict=True)
     correlations = correlation.leave_one_out(dict(zip(categories(results), points, strict=True)))
     return {name: test._asdict() for name, test in correlations.items()}
 
 
-def without_each_with_interval(results: Entry) -> dict[str, dict[str, Any]]:
+def r_and_interval_without_each(results: Entry) -> dict[str, dict[str, Any]]:
     """Return r without each category with Fisher's 95% interval, empty where there is none."""
     n = len(categories(results)) - 1
     return {
         name: {**test, "interval": interval_of_r(test["r"], n)}
-        for name, test in without_each_category(results).items()
+        for name, test in r_without_each_category(results).items()
     }
 
 
@@ -159,7 +159,7 @@ def interval_of_r(r: float, n: int) -> list[float]:
 
 def weakest_category(results: Entry) -> dict[str, Any]:
     """Return the category whose loss leaves the least |r|, with that r and its p."""
-    correlations = without_each_category(results)
+    correlations = r_without_each_category(results)
     name = min(correlations, key=lambda name: abs(correlations[name]["r"]))
     return {"category": name, **correlations[name], "significant": correlations[name]["p"] < LEVEL}
 
@@ -179,7 +179,7 @@ REFERENCE_RULES: Rules = {
     for model in PAPER1
     for name, rule in FACTS_RULES.items()
 }
-DRAWN: Rules = {"_without_one": without_each_with_interval, "_interval": whole_interval}
+DRAWN: Rules = {"_without_one": r_and_interval_without_each, "_interval": whole_interval}
 PRINT_RULES: Rules = {**DRAWN, "_weakest": weakest_category}
 DOCUMENTS = {
     slug: Document(

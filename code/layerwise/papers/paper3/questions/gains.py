@@ -1,7 +1,7 @@
-"""The questions of Paper 3 on gains: does a model damp, and what do depth, lab and density say?
+"""The questions of Paper 3 on gains: whether a model damps, and what depth, lab and density say.
 
-Of a model the gain is a mean over prompts. Over models its side of 1 is a word like any other, and
-what counts sides counts the undecided either way.
+The gain of a model is a mean over prompts. Over models, the side of 1 on which a gain lies is an
+answer like any other, so what counts sides counts the undecided either way.
 """
 
 import math
@@ -34,11 +34,11 @@ from layerwise.papers.paper3.rules.gain_files import (
     density,
     final_gain,
     gain,
-    models,
+    models_by_name,
 )
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
-from layerwise.papers.paper3.rules.twins import base as tuned_base
-from layerwise.papers.paper3.rules.twins import same_side
+from layerwise.papers.paper3.rules.twins import base_gain as tuned_base
+from layerwise.papers.paper3.rules.twins import keeps_side
 from layerwise.papers.shared.names.result_files import (
     GPT2,
     HUNT,
@@ -71,7 +71,7 @@ BELOW_ONE = Range(below=1.0)
 HUNT_PROMPTS = 5  # of the notebook; its file has mean and deviation alone
 N_LAWS = 3
 MAJORITY = 0.5
-FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show that most are so
+FEWEST_FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show that most are so
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Model:
     """A model of the sweep or the hunt, or the reader's.
 
     Attributes:
-        experiment: where its gains by prompt are, if they were measured: of `sweep` or `hunt`.
+        experiment: the one that measures its gains by prompt, `sweep` or `hunt`.
     """
 
     name: str
@@ -88,14 +88,16 @@ class Model:
 
     @property
     def depth(self) -> int:
+        """Return the number of blocks."""
         return len(self.entry.all_layer_gains)
 
     @property
     def slug(self) -> str:
+        """Return the name of the model in our files."""
         return self.name.lower().replace(".", "p")
 
     def reading(self, name: str) -> Estimate:
-        """The last gain in one definition, over the prompts."""
+        """Return the last gain in one definition, a mean over the prompts."""
         if name == "penultimate" and "residual_gain_all" in self.entry:
             return mean_estimate(self.entry.residual_gain_all[:], "prompts")
         if "readings" in self.entry:  # a reader's
@@ -108,7 +110,11 @@ class Model:
             return self.moments(name)
 
     def moments(self, name: str) -> Estimate:
-        """The same from the mean and deviation in print."""
+        """Return the last gain in one definition from the printed mean and deviation.
+
+        Raises:
+            NotMeasured: for a definition that is not in print.
+        """
         if name not in IN_PRINT:
             raise NotMeasured(f"the gain {name!r} of {self.name} was not measured")
         block, key = IN_PRINT[name]
@@ -123,78 +129,85 @@ IN_PRINT = {"penultimate": (-2, "gain_no_ln_std"), "final_norm": (-1, "gain_with
 NO_SPREAD = "no spread over prompts was published"
 
 
-def swept(e: Evidence) -> dict[str, Model]:
-    """The eight Pythia sizes."""
-    return {name: Model(name, m, "sweep") for name, m in models(e[SWEEP]).items()}
+def sweep_models(evidence: Evidence) -> dict[str, Model]:
+    """Return the eight Pythia sizes of the sweep."""
+    return {
+        name: Model(name, model, "sweep") for name, model in models_by_name(evidence[SWEEP]).items()
+    }
 
 
-def hunted(e: Evidence) -> dict[str, Model]:
-    return {name: Model(name, m, "hunt") for name, m in models(e[HUNT]).items()}
+def hunt_models(evidence: Evidence) -> dict[str, Model]:
+    """Return the models of the survey."""
+    return {
+        name: Model(name, model, "hunt") for name, model in models_by_name(evidence[HUNT]).items()
+    }
 
 
-def pooled(e: Evidence) -> dict[str, Model]:
-    """Of a model in both, the sweep's, which has more prompts."""
-    return hunted(e) | swept(e)
+def pooled_models(evidence: Evidence) -> dict[str, Model]:
+    """Return the models of survey and sweep; a model in both is the sweep's, with more prompts."""
+    return hunt_models(evidence) | sweep_models(evidence)
 
 
-def single_models(e: Evidence) -> dict[str, Model]:
-    """Every model with gains, or the reader's."""
-    own = {name: Model(name, entry, name) for name, entry in e.role("gains").items()}
-    return (pooled(e) if e.role("sample") else {}) | own
+def single_models(evidence: Evidence) -> dict[str, Model]:
+    """Return every model with gains, or the reader's."""
+    own = {name: Model(name, entry, name) for name, entry in evidence.role("gains").items()}
+    return (pooled_models(evidence) if evidence.role("sample") else {}) | own
 
 
 # --- of one model ---------------------------------------------------------------------------------
 
 
-def relative_to(bound: float, found: Estimate) -> Estimate:
-    """An estimate as a multiple of a bound."""
-    ends = found.low / bound, found.high / bound
-    return Estimate(found.value / bound, *ends, found.n, found.unit, where=found.where)
+def relative_to_bound(model: Model, estimate: Estimate) -> Estimate:
+    """Return a gain as a multiple of equation 3's bound at the model's depth."""
+    bound = depth_bound(model.depth)
+    ends = estimate.low / bound, estimate.high / bound
+    return Estimate(estimate.value / bound, *ends, estimate.n, estimate.unit, where=estimate.where)
 
 
-def of_block(m: Model, block: int, where: str) -> Estimate:
-    """The mean gain of a block; few files have its spread over the prompts."""
-    mean = m.entry.all_layer_gains[block]
-    if "all_layer_gains_std" not in m.entry:
+def block_gain(model: Model, block: int, where: str) -> Estimate:
+    """Return the mean gain of a block; few files have its spread over the prompts."""
+    mean = model.entry.all_layer_gains[block]
+    if "all_layer_gains_std" not in model.entry:
         return without_interval(mean, 1, "prompts", f"{where}; {NO_SPREAD}")
-    n = len(m.entry.residual_gain_all)
+    n = len(model.entry.residual_gain_all)
     return mean_estimate_from_moments(
-        mean, m.entry.all_layer_gains_std[block], n, "prompts", where=where
+        mean, model.entry.all_layer_gains_std[block], n, "prompts", where=where
     )
 
 
-def of_largest_block(m: Model) -> Estimate:
-    block = int(np.argmax(m.entry.all_layer_gains[:]))
-    return of_block(m, block, f"block {block}")
+def largest_block_gain(model: Model) -> Estimate:
+    """Return the largest mean gain of a block."""
+    block = int(np.argmax(model.entry.all_layer_gains[:]))
+    return block_gain(model, block, f"block {block}")
 
 
-def inner_mean(m: Model) -> float:
-    """Geometric mean of the gains between the first block and the last."""
-    return math.exp(np.mean(logarithms(m.entry.all_layer_gains[1:-1])))
+def inner_mean(model: Model) -> float:
+    """Return the geometric mean of the gains between the first block and the last."""
+    return math.exp(np.mean(logarithms(model.entry.all_layer_gains[1:-1])))
 
 
-def of_inner_blocks(m: Model) -> Estimate:
-    """Over the blocks: does a typical inner one damp?"""
-    logs = logarithms(m.entry.all_layer_gains[1:-1])
-    found = mean_estimate(logs, "blocks")
-    low, high = math.exp(found.low), math.exp(found.high)
-    return Estimate(inner_mean(m), low, high, found.n, "blocks")
+def inner_blocks_gain(model: Model) -> Estimate:
+    """Return the geometric mean of the inner blocks' gains with its interval over the blocks."""
+    logs = logarithms(model.entry.all_layer_gains[1:-1])
+    estimate = mean_estimate(logs, "blocks")
+    low, high = math.exp(estimate.low), math.exp(estimate.high)
+    return Estimate(inner_mean(model), low, high, estimate.n, "blocks")
 
 
-def by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Function]:
-    """A rule per definition of the last gain, besides the published one."""
+def rules_by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Function]:
+    """Return a rule per definition of the last gain besides the published one."""
 
-    def rule(name: str, m: Model) -> Estimate:
-        return transform(m, m.reading(name))
+    def rule(name: str, model: Model) -> Estimate:
+        return transform(model, model.reading(name))
 
     return {name: partial(rule, name) for name in READINGS if name != "penultimate"}
 
 
-def at_all_models(m: Model) -> Estimate:
-    """With an interval that holds for all models of the pool together."""
-    if not m.entry.evidence.role("sample"):
+def gain_at_once(model: Model) -> Estimate:
+    """Return the gain with an interval that holds for all pooled models together."""
+    if not model.entry.evidence.role("sample"):
         raise NotMeasured("one model is no family of tests")
-    return widened(m.reading("penultimate"), len(pooled(m.entry.evidence)))
+    return widened(model.reading("penultimate"), len(pooled_models(model.entry.evidence)))
 
 
 DAMPING = Question(
@@ -205,16 +218,16 @@ DAMPING = Question(
     "prompts",
     single_models,
     {
-        PUBLISHED: lambda m: m.reading("penultimate"),
-        "models_at_once": at_all_models,
-        "inner_blocks": of_inner_blocks,
-        **by_reading(lambda _, found: found),
+        PUBLISHED: lambda model: model.reading("penultimate"),
+        "models_at_once": gain_at_once,
+        "inner_blocks": inner_blocks_gain,
+        **rules_by_reading(lambda _, estimate: estimate),
     },
     BELOW_ONE,
 )
 WITHOUT_PRODUCT = {
     name: rule
-    for name, rule in by_reading(lambda m, found: relative_to(depth_bound(m.depth), found)).items()
+    for name, rule in rules_by_reading(relative_to_bound).items()
     if name != "total_amplification"  # a product of all blocks is no gain of one
 }
 BOUND = Question(
@@ -225,10 +238,10 @@ BOUND = Question(
     "prompts",
     single_models,
     {
-        PUBLISHED: lambda m: relative_to(depth_bound(m.depth), m.reading("penultimate")),
-        "models_at_once": lambda m: relative_to(depth_bound(m.depth), at_all_models(m)),
-        "largest_block": lambda m: relative_to(depth_bound(m.depth), of_largest_block(m)),
-        "inner_blocks": lambda m: relative_to(depth_bound(m.depth), of_inner_blocks(m)),
+        PUBLISHED: lambda model: relative_to_bound(model, model.reading("penultimate")),
+        "models_at_once": lambda model: relative_to_bound(model, gain_at_once(model)),
+        "largest_block": lambda model: relative_to_bound(model, largest_block_gain(model)),
+        "inner_blocks": lambda model: relative_to_bound(model, inner_blocks_gain(model)),
         **WITHOUT_PRODUCT,
     },
     BELOW_ONE,
@@ -240,18 +253,18 @@ BOUND = Question(
 
 @dataclass(frozen=True)
 class Benchmarked:
-    """Rows of the benchmark, or of the tuned models beside their bases."""
+    """The rows of a model in the benchmark, or in the table of tuned models and their bases."""
 
     name: str
     rows: Rows
 
 
-def benchmarked(e: Evidence) -> dict[str, Benchmarked]:
-    """The four models by name, the families of the tuned ones by name and variant."""
+def benchmark_rows(evidence: Evidence) -> dict[str, Benchmarked]:
+    """Return the four models by name, and those of the tuned families by family and variant."""
     rows_by_name: dict[str, Rows] = {}
-    for table in e.role("benchmark").values():
+    for table in evidence.role("benchmark").values():
         rows_by_name |= Rows(table).by("Model")
-    for family, twins in families(e).items():
+    for family, twins in tuned_families(evidence).items():
         for variant, rows in twins.by("Variant").items():
             rows_by_name[f"{family} {variant}"] = rows
     return {name: Benchmarked(name, rows) for name, rows in rows_by_name.items()}
@@ -263,11 +276,13 @@ EXPANSION = Question(
     "The last block, before the final norm, expands the residual stream.",
     "mean last gain",
     "prompts",
-    benchmarked,
+    benchmark_rows,
     {
-        PUBLISHED: lambda m: mean_estimate(m.rows["Last_Gain"], "prompts"),
-        "models_at_once": lambda m: mean_estimate(
-            m.rows["Last_Gain"], "prompts", family_level(len(benchmarked(m.rows.table.evidence)))
+        PUBLISHED: lambda model: mean_estimate(model.rows["Last_Gain"], "prompts"),
+        "models_at_once": lambda model: mean_estimate(
+            model.rows["Last_Gain"],
+            "prompts",
+            family_level(len(benchmark_rows(model.rows.table.evidence))),
         ),
     },
     Range(above=1.0),
@@ -282,23 +297,24 @@ ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two models of the benchmark, of which the second is said to have the larger gain."""
+    """Two models of the benchmark; the second is said to have the larger gain."""
 
     first: Benchmarked
     second: Benchmarked
 
 
-def neighbours(e: Evidence) -> dict[str, Neighbours]:
-    by_name = benchmarked(e)
+def neighbouring_models(evidence: Evidence) -> dict[str, Neighbours]:
+    """Return the neighbours in the printed order, by their comparison."""
+    by_name = benchmark_rows(evidence)
     pairs = pairwise(ORDER) if by_name else ()
     return {f"{a} < {b}": Neighbours(by_name[a], by_name[b]) for a, b in pairs}
 
 
-def rise_of(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
-    """Mean gain of the second less that of the first, prompt by prompt: both saw the same ones."""
-    second, first = (
+def rise_of_gain(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
+    """Return the second's mean gain less the first's, paired: both saw the same prompts."""
+    first, second = (
         np.asarray(model.rows["Last_Gain"], dtype=float)
-        for model in (neighbours.second, neighbours.first)
+        for model in (neighbours.first, neighbours.second)
     )
     return mean_estimate(second - first, "prompts", family_level(n_tests))
 
@@ -309,44 +325,48 @@ GAIN_ORDER = Question(
     "The last gains of the four benchmarked models stand in the printed order.",
     "the larger mean last gain less the next smaller",
     "prompts",
-    neighbours,
+    neighbouring_models,
     {
-        PUBLISHED: rise_of,
-        "models_at_once": lambda m: rise_of(m, len(ORDER) - 1),
+        PUBLISHED: rise_of_gain,
+        "models_at_once": lambda neighbours: rise_of_gain(neighbours, len(ORDER) - 1),
     },
     Range(above=0.0),
     OF_MEAN,
 )
 
 
-def families(e: Evidence) -> dict[str, Rows]:
-    """A base model and its tuned twin, by family."""
+def tuned_families(evidence: Evidence) -> dict[str, Rows]:
+    """Return the rows of a base model and its tuned twin, by family."""
     by_family: dict[str, Rows] = {}
-    for table in e.role("tuned").values():
+    for table in evidence.role("tuned").values():
         by_family |= Rows(table).by("Family")
     return by_family
 
 
 def beyond_one(family: Rows, n_tests: int = 1) -> Estimate:
-    """How far the tuned model's gain lies beyond 1, counted towards its base's side."""
+    """Return how far the tuned model's gain lies beyond 1, counted towards its base's side."""
     side = math.copysign(1.0, tuned_base(family) - 1)
     tuned = np.asarray(family.where(Variant="instruct")["Last_Gain"], dtype=np.float64)
     return mean_estimate(side * (tuned - 1), "prompts", family_level(n_tests))
 
 
-def n_families(family: Rows) -> int:
-    return len(families(family.table.evidence))
+def count_families(family: Rows) -> int:
+    """Return the number of families that the table has."""
+    return len(tuned_families(family.table.evidence))
 
 
-def families_that_keep(e: Evidence) -> Estimate:
-    """Of the families: a claim on what tuning can do is about models, not about prompts."""
-    kept = {name: same_side(family) for name, family in families(e).items()}
-    return share_estimate(list(kept.values()), "families")
+def share_of_families(evidence: Evidence) -> Estimate:
+    """Return the share of the families whose tuned model stays on its base's side of 1.
+
+    The unit is the family: a claim on what tuning can do is about models, not about prompts.
+    """
+    kept = [keeps_side(family) for family in tuned_families(evidence).values()]
+    return share_estimate(kept, "families")
 
 
-def over_models(e: Evidence) -> dict[str, Evidence]:
-    """The evidence itself, of several models at once; a reader's single model has none."""
-    return {OVER_MODELS: e} if e.role("sample") else {}
+def all_models_together(evidence: Evidence) -> dict[str, Evidence]:
+    """Return the evidence itself, for questions over models; a reader's single model has none."""
+    return {OVER_MODELS: evidence} if evidence.role("sample") else {}
 
 
 TUNING = (
@@ -356,10 +376,10 @@ TUNING = (
         "The gain of a tuned model stays on its base's side of 1.",
         "distance of the tuned mean gain from 1, on the base's side",
         "prompts",
-        families,
+        tuned_families,
         {
             PUBLISHED: beyond_one,
-            "models_at_once": lambda family: beyond_one(family, n_families(family)),
+            "models_at_once": lambda family: beyond_one(family, count_families(family)),
         },
         Range(above=0.0),
         OF_MEAN,
@@ -370,10 +390,10 @@ TUNING = (
         "In most families of models tuning keeps the gain on its side of 1.",
         "share of the families that do",
         "families",
-        over_models,
-        {PUBLISHED: families_that_keep},
+        all_models_together,
+        {PUBLISHED: share_of_families},
         Range(above=MAJORITY),
-        fewest=FOR_MAJORITY,
+        fewest=FEWEST_FOR_MAJORITY,
     ),
 )
 
@@ -382,16 +402,14 @@ TUNING = (
 
 Models = Mapping[str, Model]
 Number = Callable[[Model], float]
-
-
 Select = Callable[[Evidence], Models]
 LEAVE_OUT: Mapping[str, Any] = {"leave_out": True}
 
 
-def rules_over(
+def rules_over_models(
     estimate: Callable[..., Estimate], models: Select, choices: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Function]:
-    """A rule per choice, from one estimate over models.
+    """Return a rule per choice, from one estimate over models.
 
     Arguments:
         estimate: of models by name, with options.
@@ -404,14 +422,16 @@ def rules_over(
         given = {name: value for name, value in options.items() if name != "models"}
         chosen = options.get("models", models)(evidence)
         if given.pop("leave_out", False):
-            return without_each(chosen, partial(estimate, **given))
+            return rules_without_each_model(chosen, partial(estimate, **given))
         return estimate(chosen, **given)
 
     return {choice: partial(rule, options) for choice, options in choices.items()}
 
 
-def without_each(models: Models, estimate: Callable[[Models], Estimate]) -> dict[str, Function]:
-    """An estimate without each model in turn."""
+def rules_without_each_model(
+    models: Models, estimate: Callable[[Models], Estimate]
+) -> dict[str, Function]:
+    """Return a rule per model: the estimate without it."""
 
     def without(left_out: str) -> Estimate:
         return estimate({name: model for name, model in models.items() if name != left_out})
@@ -419,19 +439,20 @@ def without_each(models: Models, estimate: Callable[[Models], Estimate]) -> dict
     return {name: partial(without, name) for name in models}
 
 
-def mean_gain(m: Model) -> float:
-    return gain(m.entry)
+def mean_gain(model: Model) -> float:
+    """Return the mean gain of the second-last block."""
+    return gain(model.entry)
 
 
 def mean_final_gain(model: Model) -> float:
-    """The mean gain after the final norm."""
+    """Return the mean gain of the last block, after the final norm."""
     return final_gain(model.entry)
 
 
 def r_of_depth(
     models: Models, *, gain_of: Number = mean_gain, n_tests: int = 1, ranks: bool = False
 ) -> Estimate:
-    """r of depth and gain over models, or Spearman's."""
+    """Return r of depth and gain over models, or Spearman's with `ranks`."""
     depths = np.array([float(model.depth) for model in models.values()])
     gains = np.array([gain_of(model) for model in models.values()])
     if ranks:
@@ -445,10 +466,10 @@ DEPTH_GAIN = Question(
     "The deeper a model, the smaller its gain.",
     "r of depth and mean gain",
     "models",
-    over_models,
-    rules_over(
+    all_models_together,
+    rules_over_models(
         r_of_depth,
-        swept,
+        sweep_models,
         {
             PUBLISHED: {},
             "model_out": LEAVE_OUT,
@@ -467,8 +488,10 @@ DEPTH_GAIN_OF_SURVEY = Question(
     "In the survey too, the deeper a model, the smaller its gain.",
     "r of depth and mean gain",
     "models",
-    over_models,
-    rules_over(r_of_depth, hunted, {PUBLISHED: {}, "pooled": {"models": pooled}}),
+    all_models_together,
+    rules_over_models(
+        r_of_depth, hunt_models, {PUBLISHED: {}, "pooled": {"models": pooled_models}}
+    ),
     Range(below=0.0),
     OF_R,
 )
@@ -479,17 +502,37 @@ DEPTH_GAIN_OF_SURVEY = Question(
 
 @dataclass(frozen=True)
 class Sides:
-    """How many models of a group damp for sure, how many are undecided, and how many by value."""
+    """The sides of 1 on which the gains of a group of models lie.
+
+    Attributes:
+        sure: how many damp for sure.
+        undecided: how many have an interval that includes 1.
+        by_value: how many damp by their values alone.
+        n: how many there are.
+    """
 
     sure: int
     undecided: int
     by_value: int
     n: int
 
+    def __add__(self, other: "Sides") -> "Sides":
+        """Return the sides of two groups together."""
+        return Sides(
+            self.sure + other.sure,
+            self.undecided + other.undecided,
+            self.by_value + other.by_value,
+            self.n + other.n,
+        )
 
-def sides(found: Iterable[Model], reading: str = "penultimate") -> Sides:
-    """The words of a group on damping, and the sides that the values alone take."""
-    estimates = [model.reading(reading) for model in found]
+
+def count_sides(models: Iterable[Model], reading: str = "penultimate") -> Sides:
+    """Return the sides of 1 on which the gains of models lie."""
+    return sides_of([model.reading(reading) for model in models])
+
+
+def sides_of(estimates: Sequence[Estimate]) -> Sides:
+    """Return the sides of 1 on which estimates lie."""
     words = [word(estimate, BELOW_ONE) for estimate in estimates]
     return Sides(
         sum(given == YES for given in words),
@@ -499,24 +542,24 @@ def sides(found: Iterable[Model], reading: str = "penultimate") -> Sides:
     )
 
 
-def split(found: Models) -> tuple[list[Model], list[Model]]:
-    """EleutherAI's models and all others; the sweep's are EleutherAI's and name no lab."""
-    eleuther = [m for m in found.values() if m.experiment == "sweep" or m.entry.lab == ELEUTHER]
-    return eleuther, [m for m in found.values() if m not in eleuther]
+def split_by_lab(models: Models) -> tuple[list[Model], list[Model]]:
+    """Return EleutherAI's models, the sweep's among them, and all others."""
+    eleuther = [model for model in models.values() if not is_other_lab(model)]
+    return eleuther, [model for model in models.values() if is_other_lab(model)]
 
 
-def fisher(found: Models, reading: str = "penultimate", n_tests: int = 1) -> Estimate:
-    """Fisher's p, EleutherAI against the others: see `of_sides`."""
-    groups = [sides(group, reading) for group in split(found)]
-    return of_sides(groups, n_tests)
+def fisher_of_labs(models: Models, reading: str = "penultimate", n_tests: int = 1) -> Estimate:
+    """Return Fisher's p, EleutherAI against the others: see `fisher_of_sides`."""
+    groups = [count_sides(group, reading) for group in split_by_lab(models)]
+    return fisher_of_sides(groups, n_tests)
 
 
-def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
-    """Fisher's p that the first of two groups damps more often, and its range.
+def fisher_of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
+    """Return Fisher's p that the first of two groups damps more often, and its range.
 
     The range is that of all ways to count the undecided. A table that leans the other way gives
-    two less its p: no evidence for the claim, and against it where that p is small. Of several
-    tests the p is that of Bonferroni.
+    two less its p: no evidence for the claim, and against it where that p is small. For several
+    tests p is multiplied by their number (Bonferroni).
     """
     if not all_of(group.n for group in groups):
         raise NotMeasured("a group is left without models")
@@ -524,9 +567,7 @@ def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
     total = sum(group.n for group in groups)
 
     def p(first: int, second: int) -> Estimate:
-        table = np.array(
-            [[n, group.n - n] for n, group in zip((first, second), groups, strict=True)]
-        )
+        table = np.array([[first, groups[0].n - first], [second, groups[1].n - second]])
         both_ways = min(1.0, n_tests * fisher_p(table))
         leans = first / groups[0].n >= second / groups[1].n
         towards = both_ways if leans else 2.0 - both_ways
@@ -534,52 +575,53 @@ def of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
 
     return estimate_from_counts(
         p,
-        [(of.sure, of.undecided) for of in groups],
-        [of.by_value for of in groups],
+        [(sides.sure, sides.undecided) for sides in groups],
+        [sides.by_value for sides in groups],
         total,
     )
 
 
-def with_gpt2(e: Evidence) -> Estimate:
-    """Hunt, sweep, and the three GPT-2 sizes by their last gain."""
-    eleuther, others = (sides(group) for group in split(pooled(e)))
+def fisher_with_gpt2(evidence: Evidence) -> Estimate:
+    """Return Fisher's p over survey, sweep and the three GPT-2 sizes, these by their last gain."""
+    eleuther, others = (count_sides(group) for group in split_by_lab(pooled_models(evidence)))
     tests = [
-        mean_estimate(rows["Last_Gain"], "prompts") for rows in Rows(e[GPT2]).by("Model").values()
+        mean_estimate(rows["Last_Gain"], "prompts")
+        for rows in Rows(evidence[GPT2]).by("Model").values()
     ]
-    words = [word(one, BELOW_ONE) for one in tests]
-    joined = Sides(
-        others.sure + sum(given == YES for given in words),
-        others.undecided + sum(given not in (YES, NO) for given in words),
-        others.by_value + sum(dampens(one.value) for one in tests),
-        others.n + len(tests),
+    return fisher_of_sides([eleuther, others + sides_of(tests)])
+
+
+def difference_of_labs(models: Models, n_tests: int = 1) -> Estimate:
+    """Return the mean gain of EleutherAI's models less that of the others."""
+    first, second = (
+        np.array([mean_gain(model) for model in group]) for group in split_by_lab(models)
     )
-    return of_sides([eleuther, joined])
-
-
-def difference(found: Models, n_tests: int = 1) -> Estimate:
-    """Mean gain of EleutherAI's models less that of the others."""
-    first, second = (np.array([mean_gain(m) for m in group]) for group in split(found))
     return difference_estimate(first, second, "models", family_level(n_tests))
 
 
-def share(found: Iterable[Model], *, damping: bool, reading: str = "penultimate") -> Estimate:
-    """Share of a group that damps, or expands, however the undecided are counted."""
-    of = sides(found, reading)
+def share_on_side(
+    models: Iterable[Model], *, damping: bool, reading: str = "penultimate"
+) -> Estimate:
+    """Return the share of a group that damps, or expands, however the undecided are counted."""
+    counts = count_sides(models, reading)
 
-    def of_group(n_damping: int) -> Estimate:
-        return share_estimate([(one < n_damping) == damping for one in range(of.n)], "models")
+    def share(n_damping: int) -> Estimate:
+        flags = [(place < n_damping) == damping for place in range(counts.n)]
+        return share_estimate(flags, "models")
 
-    return estimate_from_counts(of_group, [(of.sure, of.undecided)], [of.by_value], of.n)
+    return estimate_from_counts(
+        share, [(counts.sure, counts.undecided)], [counts.by_value], counts.n
+    )
 
 
 def share_that_damps(models: Models, reading: str = "penultimate") -> Estimate:
-    """Share of EleutherAI's models that damp."""
-    return share(split(models)[0], damping=True, reading=reading)
+    """Return the share of EleutherAI's models that damp."""
+    return share_on_side(split_by_lab(models)[0], damping=True, reading=reading)
 
 
 def share_that_expands(models: Models, reading: str = "penultimate") -> Estimate:
-    """Share of the other labs' models that expand."""
-    return share(split(models)[1], damping=False, reading=reading)
+    """Return the share of the other labs' models that expand."""
+    return share_on_side(split_by_lab(models)[1], damping=False, reading=reading)
 
 
 HERITAGE = (
@@ -589,13 +631,15 @@ HERITAGE = (
         "EleutherAI's models damp and the others expand: Fisher's p is below 0.05.",
         "Fisher's p (2 less p, where it leans the other way)",
         "models",
-        over_models,
+        all_models_together,
         {
-            **rules_over(fisher, hunted, {PUBLISHED: {}, "pooled": {"models": pooled}}),
-            "with_gpt2": with_gpt2,
-            **rules_over(
-                fisher,
-                hunted,
+            **rules_over_models(
+                fisher_of_labs, hunt_models, {PUBLISHED: {}, "pooled": {"models": pooled_models}}
+            ),
+            "with_gpt2": fisher_with_gpt2,
+            **rules_over_models(
+                fisher_of_labs,
+                hunt_models,
                 {
                     "final_norm": {"reading": "final_norm"},
                     "laws_at_once": {"n_tests": N_LAWS},
@@ -612,13 +656,13 @@ HERITAGE = (
         "EleutherAI's mean gain lies below that of the others.",
         "difference of the mean gains",
         "models",
-        over_models,
-        rules_over(
-            difference,
-            hunted,
+        all_models_together,
+        rules_over_models(
+            difference_of_labs,
+            hunt_models,
             {
                 PUBLISHED: {},
-                "pooled": {"models": pooled},
+                "pooled": {"models": pooled_models},
                 "laws_at_once": {"n_tests": N_LAWS},
                 "model_out": LEAVE_OUT,
             },
@@ -632,19 +676,19 @@ HERITAGE = (
         "Most of EleutherAI's models damp.",
         "share of EleutherAI's models that damp",
         "models",
-        over_models,
-        rules_over(
+        all_models_together,
+        rules_over_models(
             share_that_damps,
-            hunted,
+            hunt_models,
             {
                 PUBLISHED: {},
-                "family": {"models": swept},
-                "pooled": {"models": pooled},
+                "family": {"models": sweep_models},
+                "pooled": {"models": pooled_models},
                 "final_norm": {"reading": "final_norm"},
             },
         ),
         Range(above=MAJORITY),
-        fewest=FOR_MAJORITY,
+        fewest=FEWEST_FOR_MAJORITY,
     ),
     Question(
         "others_expand",
@@ -652,14 +696,14 @@ HERITAGE = (
         "Most models of the other labs expand.",
         "share of the others that expand",
         "models",
-        over_models,
-        rules_over(
+        all_models_together,
+        rules_over_models(
             share_that_expands,
-            hunted,
+            hunt_models,
             {PUBLISHED: {}, "final_norm": {"reading": "final_norm"}},
         ),
         Range(above=MAJORITY),
-        fewest=FOR_MAJORITY,
+        fewest=FEWEST_FOR_MAJORITY,
     ),
 )
 
@@ -667,16 +711,18 @@ HERITAGE = (
 # --- does the density of heads predict damping? ---------------------------------------------------
 
 
-def by_density(found: Models, reading: str = "penultimate") -> Estimate:
-    """Fisher's p that models with dense heads damp more often: see `of_sides`."""
-    dense = [m for m in found.values() if density(m.entry) >= LIMIT]
-    sparse = [m for m in found.values() if density(m.entry) < LIMIT]
-    return of_sides([sides(group, reading) for group in (dense, sparse)])
+def fisher_of_densities(models: Models, reading: str = "penultimate") -> Estimate:
+    """Return Fisher's p that models with dense heads damp more often: see `fisher_of_sides`."""
+    dense = [model for model in models.values() if head_density(model) >= LIMIT]
+    sparse = [model for model in models.values() if head_density(model) < LIMIT]
+    return fisher_of_sides([count_sides(group, reading) for group in (dense, sparse)])
 
 
-def r_of_density(found: Models) -> Estimate:
-    x = np.array([density(m.entry) for m in found.values()])
-    return pearson_estimate(x, np.array([mean_gain(m) for m in found.values()]), "models")
+def r_of_density(models: Models) -> Estimate:
+    """Return r of head density and gain over models."""
+    densities = np.array([head_density(model) for model in models.values()])
+    gains = np.array([mean_gain(model) for model in models.values()])
+    return pearson_estimate(densities, gains, "models")
 
 
 CROWDING = (
@@ -686,14 +732,14 @@ CROWDING = (
         "Models with dense heads damp and the others expand: Fisher's p is below 0.05.",
         "Fisher's p (2 less p, where it leans the other way)",
         "models",
-        over_models,
-        rules_over(
-            by_density,
-            hunted,
+        all_models_together,
+        rules_over_models(
+            fisher_of_densities,
+            hunt_models,
             {
                 PUBLISHED: {},
-                "family": {"models": swept},
-                "pooled": {"models": pooled},
+                "family": {"models": sweep_models},
+                "pooled": {"models": pooled_models},
                 "final_norm": {"reading": "final_norm"},
                 "model_out": LEAVE_OUT,
             },
@@ -707,14 +753,14 @@ CROWDING = (
         "The denser the heads, the smaller the gain.",
         "r of head density and mean gain",
         "models",
-        over_models,
-        rules_over(
+        all_models_together,
+        rules_over_models(
             r_of_density,
-            swept,
+            sweep_models,
             {
                 PUBLISHED: {},
-                "hunt": {"models": hunted},
-                "pooled": {"models": pooled},
+                "hunt": {"models": hunt_models},
+                "pooled": {"models": pooled_models},
                 "model_out": LEAVE_OUT,
             },
         ),
@@ -727,58 +773,63 @@ CROWDING = (
 # --- which of them explains more? -----------------------------------------------------------------
 
 
-def is_other(m: Model) -> float:
-    """1 of a lab that is not EleutherAI."""
-    return float(m.experiment != "sweep" and m.entry.lab != ELEUTHER)
+def is_other_lab(model: Model) -> float:
+    """Return 1 for a model of a lab that is not EleutherAI; the sweep's models name no lab."""
+    return float(model.experiment != "sweep" and model.entry.lab != ELEUTHER)
 
 
-def log_size(m: Model) -> float:
-    """Logarithm of the parameters of the blocks, 12 per block and square of the width."""
-    return math.log(12 * m.depth * m.entry.d_model**2)
+def log_size(model: Model) -> float:
+    """Return the logarithm of the blocks' parameters, 12 times depth times width squared."""
+    return math.log(12 * model.depth * model.entry.d_model**2)
 
 
-def stronger(found: Models, first: Number, second: Number) -> Estimate:
-    """|r| of the gain and one number of the models, less that of the gain and another."""
-    gains, one, other = (
-        np.array([of(m) for m in found.values()]) for of in (mean_gain, first, second)
+def difference_of_r(models: Models, first: Number, second: Number) -> Estimate:
+    """Return |r| of the gain and a number of the models less |r| of the gain and another."""
+    gains, first_numbers, second_numbers = (
+        np.array([number(model) for model in models.values()])
+        for number in (mean_gain, first, second)
     )
-    return correlation_difference_estimate(gains, one, other, "models")
+    return correlation_difference_estimate(gains, first_numbers, second_numbers, "models")
 
 
-def dense(m: Model) -> float:
-    return density(m.entry)
+def head_density(model: Model) -> float:
+    """Return the number of heads over the size of a head."""
+    return density(model.entry)
 
 
-def hierarchy(name: str, says: str, number: str, first: Number, second: Number) -> Question:
+def hierarchy_question(
+    name: str, says: str, number: str, first: Number, second: Number
+) -> Question:
+    """Return the question whether the gain correlates more closely with the first number."""
     return Question(
         name,
         3,
         says,
         number,
         "models",
-        over_models,
-        rules_over(
-            partial(stronger, first=first, second=second),
-            hunted,
-            {PUBLISHED: {}, "pooled": {"models": pooled}, "model_out": LEAVE_OUT},
+        all_models_together,
+        rules_over_models(
+            partial(difference_of_r, first=first, second=second),
+            hunt_models,
+            {PUBLISHED: {}, "pooled": {"models": pooled_models}, "model_out": LEAVE_OUT},
         ),
         Range(above=0.0),
     )
 
 
 HIERARCHY = (
-    hierarchy(
+    hierarchy_question(
         "heritage_over_geometry",
         "The gain correlates more closely with the lab than with the density of heads.",
         "|r| of lab and gain less |r| of density and gain",
-        is_other,
-        dense,
+        is_other_lab,
+        head_density,
     ),
-    hierarchy(
+    hierarchy_question(
         "geometry_over_scale",
         "The gain correlates more closely with the density of heads than with the size.",
         "|r| of density and gain less |r| of size and gain",
-        dense,
+        head_density,
         log_size,
     ),
 )

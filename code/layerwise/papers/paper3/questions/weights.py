@@ -11,11 +11,11 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.engine.published import BEYOND, NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
-from layerwise.papers.paper3.questions.gains import over_models
+from layerwise.papers.paper3.questions.gains import all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
-from layerwise.papers.paper3.rules.gain_files import gain, models
+from layerwise.papers.paper3.rules.gain_files import gain, models_by_name
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER
-from layerwise.papers.paper3.rules.spectral_norms import ratio
+from layerwise.papers.paper3.rules.spectral_norms import value_over_output
 from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
 from layerwise.papers.shared.names.result_files import (
     CROSS,
@@ -52,26 +52,28 @@ class Profile:
     file: Entry
 
     def shares(self) -> list[float]:
+        """Return the share of the first component by layer."""
         return self.file.intrinsic_dim_ratio[:].tolist()
 
     def before_norm(self) -> list[float]:
-        """With the last layer in front of the final norm."""
+        """Return the shares with the last layer before the final norm."""
         entry = measured_entry(self.file.evidence, PROFILES_FILE, self.name)
         return [*self.shares()[:-1], entry.last_share_before_norm]
 
 
-def profiles(e: Evidence) -> dict[str, Profile]:
-    return {model: Profile(model, file) for model, file in e.role("profiles").items()}
+def profiles_by_model(evidence: Evidence) -> dict[str, Profile]:
+    """Return the profiles of the papers' models, or of the reader's."""
+    return {model: Profile(model, file) for model, file in evidence.role("profiles").items()}
 
 
-BELL = (
+BELL_QUESTIONS = (
     Question(
         "bell",
         3,
         "Anisotropy rises up to the layer L* of its maximum and falls beyond it.",
         "the weaker of the two trends, in standard errors",
         "layers",
-        profiles,
+        profiles_by_model,
         {
             PUBLISHED: lambda profile: bell(np.array(profile.shares()), "layers"),
             "without_last": lambda profile: bell(np.array(profile.shares()[:-1]), "layers"),
@@ -91,107 +93,132 @@ class Norms:
     name: str
     entry: Entry
 
-    def of(self, matrix: str, kind: str = "spectral_norm") -> np.ndarray:
+    def by_block(self, matrix: str, kind: str = "spectral_norm") -> np.ndarray:
+        """Return the norms of a matrix, shape (block,)."""
         return floats(self.entry[f"{matrix}_{kind}"])
 
     def both(self, kind: str = "spectral_norm") -> tuple[np.ndarray, np.ndarray]:
-        return self.of("W_V", kind), self.of("W_O", kind)
+        """Return the norms of W_V and of W_O, each of shape (block,)."""
+        return self.by_block("W_V", kind), self.by_block("W_O", kind)
 
 
-def normed(e: Evidence) -> dict[str, Norms]:
-    by_name = dict(e.role("spectral"))
-    for sample in e.role("norms").values():
+def norms_by_model(evidence: Evidence) -> dict[str, Norms]:
+    """Return the norms of the papers' models, or of the reader's."""
+    by_name = dict(evidence.role("spectral"))
+    for sample in evidence.role("norms").values():
         by_name |= {entry.model.rpartition("/")[2]: entry for entry in sample}
     return {name: Norms(name, entry) for name, entry in by_name.items()}
 
 
-def mean_over_mean(m: Norms, kind: str = "spectral_norm") -> Estimate:
-    """Mean of W_V over mean of W_O, as the papers take it."""
-    return ratio_estimate(*m.both(kind), "blocks")
+def ratio_of_means(model: Norms, kind: str = "spectral_norm") -> Estimate:
+    """Return the mean of W_V over the mean of W_O, as the papers take it."""
+    return ratio_estimate(*model.both(kind), "blocks")
 
 
-def mean_of_ratios(m: Norms) -> Estimate:
-    above, below = m.both()
-    return mean_estimate(above / below, "blocks")
+def mean_of_ratios(model: Norms) -> Estimate:
+    """Return the mean over the blocks of W_V over W_O."""
+    value, output = model.both()
+    return mean_estimate(value / output, "blocks")
 
 
-def geometric_mean(m: Norms) -> Estimate:
-    above, below = m.both()
-    found = mean_estimate(logarithms(above / below), "blocks")
-    value, low, high = map(math.exp, (found.value, found.low, found.high))
-    return Estimate(value, low, high, found.n, "blocks")
+def geometric_mean(model: Norms) -> Estimate:
+    """Return the geometric mean over the blocks of W_V over W_O."""
+    value, output = model.both()
+    estimate = mean_estimate(logarithms(value / output), "blocks")
+    mean, low, high = map(math.exp, (estimate.value, estimate.low, estimate.high))
+    return Estimate(mean, low, high, estimate.n, "blocks")
 
 
-def correctly_cut(m: Norms) -> Estimate:
-    """Of the rows that the model computes with; a reader's are, and of means there is no spread."""
-    if "slices" in m.entry and m.entry.slices == CORRECT:
-        return mean_over_mean(m)
-    slug = m.name.lower().replace(".", "p")
-    found = measured_entry(m.entry.evidence, experiment_file("spectral"), slug, CORRECT)
-    n = len(m.entry.W_V_spectral_norm)
-    return without_interval(float(found["W_V"] / found["W_O"]), n, "blocks")
+def ratio_of_correct_slices(model: Norms) -> Estimate:
+    """Return W_V over W_O of the rows that the model computes with.
+
+    A reader's norms are taken of these rows already; of the papers' models only the means were
+    measured so, without a spread over the blocks.
+    """
+    if "slices" in model.entry and model.entry.slices == CORRECT:
+        return ratio_of_means(model)
+    slug = model.name.lower().replace(".", "p")
+    norms = measured_entry(model.entry.evidence, experiment_file("spectral"), slug, CORRECT)
+    n = len(model.entry.W_V_spectral_norm)
+    return without_interval(float(norms["W_V"] / norms["W_O"]), n, "blocks")
 
 
-def labs(e: Evidence) -> tuple[list[Entry], list[Entry]]:
-    """EleutherAI's models with norms, and the others."""
-    found = list(e[SPECTRAL].results)
-    eleuther = [m for m in found if m.lab == ELEUTHER]
-    return eleuther, [m for m in found if m.lab != ELEUTHER]
+def split_by_lab(evidence: Evidence) -> tuple[list[Entry], list[Entry]]:
+    """Return EleutherAI's models with norms, and the others."""
+    models = list(evidence[SPECTRAL].results)
+    eleuther = [model for model in models if model.lab == ELEUTHER]
+    return eleuther, [model for model in models if model.lab != ELEUTHER]
 
 
-def value_norm(m: Entry) -> float:
-    return float(np.mean(m.W_V_spectral_norm[:]))
+def mean_value_norm(model: Entry) -> float:
+    """Return the mean spectral norm of W_V over the blocks."""
+    return float(np.mean(model.W_V_spectral_norm[:]))
 
 
 def log_difference(
-    e: Evidence, of: Callable[[Entry], float], *, meta_alone: bool = False, left_out: str = ""
+    evidence: Evidence,
+    number: Callable[[Entry], float],
+    *,
+    meta_alone: bool = False,
+    left_out: str = "",
 ) -> Estimate:
-    """Mean logarithm at EleutherAI less that of the others."""
-    eleuther, others = (
-        [math.log(of(m)) for m in group if m.model != left_out] for group in labs(e)
-    )
+    """Return the mean logarithm of a number at EleutherAI less that at the other labs."""
+    eleuther, others = split_by_lab(evidence)
     if meta_alone:
-        others = [math.log(of(m)) for m in labs(e)[1] if m.lab == "Meta"]
-    return difference_estimate(np.array(eleuther), np.array(others), "models")
+        others = [model for model in others if model.lab == "Meta"]
+    first, second = (
+        np.array([math.log(number(model)) for model in group if model.model != left_out])
+        for group in (eleuther, others)
+    )
+    return difference_estimate(first, second, "models")
 
 
-def without_each_norm(e: Evidence) -> dict[str, Function]:
+def log_difference_without_each(evidence: Evidence) -> dict[str, Function]:
+    """Return a rule per model: the difference without it."""
     return {
-        m.model.rpartition("/")[2]: partial(log_difference, e, ratio, left_out=m.model)
-        for m in e[SPECTRAL].results
+        model.model.rpartition("/")[2]: partial(
+            log_difference, evidence, value_over_output, left_out=model.model
+        )
+        for model in evidence[SPECTRAL].results
     }
 
 
-def with_gains(e: Evidence) -> list[str]:
-    """The models that have norms and a gain."""
-    gained = models(e[HUNT]) | models(e[SWEEP])
-    return [name for name in normed(e) if name in gained]
+def models_with_gains(evidence: Evidence) -> list[str]:
+    """Return the names of the models that have norms and a gain."""
+    gained = models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])
+    return [name for name in norms_by_model(evidence) if name in gained]
 
 
 def norms_and_gains(
-    e: Evidence, of: Callable[[Entry], float], names: list[str]
+    evidence: Evidence, number: Callable[[Entry], float], names: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A number of the norms, and the mean gain, of these models."""
-    gained, norms = models(e[HUNT]) | models(e[SWEEP]), normed(e)
-    x = np.array([of(norms[name].entry) for name in names])
+    """Return a number of the norms, and the mean gain, of these models."""
+    gained = models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])
+    norms = norms_by_model(evidence)
+    x = np.array([number(norms[name].entry) for name in names])
     return x, np.array([gain(gained[name]) for name in names])
 
 
 def r_of_gains(
-    e: Evidence, of: Callable[[Entry], float], rank: bool = False, left_out: str = ""
+    evidence: Evidence, number: Callable[[Entry], float], rank: bool = False, left_out: str = ""
 ) -> Estimate:
-    names = [name for name in with_gains(e) if name != left_out]
-    x, y = norms_and_gains(e, of, names)
+    """Return r of a number of the norms and the gain, or Spearman's with `rank`."""
+    names = [name for name in models_with_gains(evidence) if name != left_out]
+    x, y = norms_and_gains(evidence, number, names)
     return spearman_estimate(x, y, "models") if rank else pearson_estimate(x, y, "models")
 
 
-def r_without_each(e: Evidence) -> dict[str, Function]:
-    return {name: partial(r_of_gains, e, ratio, left_out=name) for name in with_gains(e)}
+def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
+    """Return a rule per model: r without it."""
+    return {
+        name: partial(r_of_gains, evidence, value_over_output, left_out=name)
+        for name in models_with_gains(evidence)
+    }
 
 
 # Models of two labs whose arrangements leave 2.5% beyond either end of an interval: 56 of three
 # and five, against 35 of three and four.
-FOR_LABS = 8
+FEWEST_FOR_LABS = 8
 
 SPECTRAL_QUESTIONS = (
     Question(
@@ -200,13 +227,13 @@ SPECTRAL_QUESTIONS = (
         "W_V stretches more than W_O.",
         "ratio of the mean spectral norms",
         "blocks",
-        normed,
+        norms_by_model,
         {
-            PUBLISHED: mean_over_mean,
+            PUBLISHED: ratio_of_means,
             "mean_of_ratios": mean_of_ratios,
             "geometric": geometric_mean,
-            "frobenius": lambda m: mean_over_mean(m, "frobenius_norm"),
-            "correct_slices": correctly_cut,
+            "frobenius": lambda model: ratio_of_means(model, "frobenius_norm"),
+            "correct_slices": ratio_of_correct_slices,
         },
         Range(above=1.0),
     ),
@@ -216,15 +243,17 @@ SPECTRAL_QUESTIONS = (
         "W_V over W_O is larger at EleutherAI than at the other labs.",
         "difference of the mean logarithms",
         "models",
-        over_models,
+        all_models_together,
         {
-            PUBLISHED: lambda e: log_difference(e, ratio),
-            "meta_alone": lambda e: log_difference(e, ratio, meta_alone=True),
-            "value_norms": lambda e: log_difference(e, value_norm),
-            "model_out": without_each_norm,
+            PUBLISHED: lambda evidence: log_difference(evidence, value_over_output),
+            "meta_alone": lambda evidence: log_difference(
+                evidence, value_over_output, meta_alone=True
+            ),
+            "value_norms": lambda evidence: log_difference(evidence, mean_value_norm),
+            "model_out": log_difference_without_each,
         },
         Range(above=0.0),
-        fewest=FOR_LABS,
+        fewest=FEWEST_FOR_LABS,
     ),
     Question(
         "spectral_predicts",
@@ -232,12 +261,12 @@ SPECTRAL_QUESTIONS = (
         "The larger W_V over W_O, the smaller the gain.",
         "r of that ratio and the mean gain",
         "models",
-        over_models,
+        all_models_together,
         {
-            PUBLISHED: lambda e: r_of_gains(e, ratio),
-            "value_norms": lambda e: r_of_gains(e, value_norm),
-            "spearman": lambda e: r_of_gains(e, ratio, rank=True),
-            "model_out": r_without_each,
+            PUBLISHED: lambda evidence: r_of_gains(evidence, value_over_output),
+            "value_norms": lambda evidence: r_of_gains(evidence, mean_value_norm),
+            "spearman": lambda evidence: r_of_gains(evidence, value_over_output, rank=True),
+            "model_out": r_of_gains_without_each,
         },
         Range(below=0.0),
         OF_R,
@@ -249,28 +278,32 @@ SPECTRAL_QUESTIONS = (
 
 # Models, half of them expanding, whose every arrangement leaves 2.5% of all beyond either end of
 # an interval: 70 arrangements of four and four, against 20 of three and three.
-FOR_TRACE = 8
+FEWEST_FOR_TRACE = 8
 
 
-def trace_factor(e: Evidence, series: str) -> Estimate:
-    """Expanders' mean trace over that of dampeners; between so few models no interval is drawn."""
-    models_there = list(e[V2].results)
-    return without_interval(sheaf_trace.expand_over_dampen(e, series), len(models_there), "models")
+def trace_factor(evidence: Evidence, series: str) -> Estimate:
+    """Return the expanders' mean trace over the dampeners'; so few models have no interval."""
+    factor = sheaf_trace.expand_over_dampen(evidence, series)
+    return without_interval(factor, len(evidence[V2].results), "models")
 
 
-def formula_against_half(models_there: list[Entry]) -> Estimate:
-    """Error of the formula less that of L/2, percent of depth, model by model."""
-    found = [critical_layer.error(m) - critical_layer.half_depth(m) for m in models_there]
-    return mean_estimate(found, "models")
+def formula_against_half(models: list[Entry]) -> Estimate:
+    """Return the mean over models of the formula's error less that of L/2, percent of depth."""
+    differences = [
+        critical_layer.formula_error(model) - critical_layer.half_depth_error(model)
+        for model in models
+    ]
+    return mean_estimate(differences, "models")
 
 
-def formula_without_each(e: Evidence) -> dict[str, Function]:
-    found = {m.model.rpartition("/")[2]: m for m in e[CROSS].results}
+def formula_without_each(evidence: Evidence) -> dict[str, Function]:
+    """Return a rule per model: that difference without it."""
+    models = {model.model.rpartition("/")[2]: model for model in evidence[CROSS].results}
 
     def without(left_out: str) -> Estimate:
-        return formula_against_half([m for name, m in found.items() if name != left_out])
+        return formula_against_half([model for name, model in models.items() if name != left_out])
 
-    return {name: partial(without, name) for name in found}
+    return {name: partial(without, name) for name in models}
 
 
 GUARDED = "_guarded"  # ends the name of a critical layer that was found without NaN
@@ -284,42 +317,42 @@ class Readings:
     experiments: Mapping[str, Entry]
 
     def shifts(self, slicing: str, suffix: str = "") -> Estimate:
-        """Mean distance, over the definitions, from the layer that the papers' reading gives."""
-        found = []
+        """Return the mean distance over the definitions from the layer of the papers' reading."""
+        shifts = []
         for entry in self.experiments.values():
             legacy, other = entry[LEGACY], entry[slicing]
             for name in legacy:
                 is_layer = name.startswith(NAME) or f"{name}{GUARDED}" in legacy
                 if is_layer and not name.endswith(GUARDED) and f"{name}{suffix}" in other:
                     moved = other[f"{name}{suffix}"]
-                    found.append(np.nan if moved is None else float(abs(moved - legacy[name])))
-        known = [shift for shift in found if np.isfinite(shift)]
+                    shifts.append(np.nan if moved is None else float(abs(moved - legacy[name])))
+        known = [shift for shift in shifts if np.isfinite(shift)]
         if not known:
             raise NotMeasured("no critical layer was found both ways")
         return mean_estimate(known, "definitions")
 
 
-def with_both_slicings(e: Evidence) -> dict[str, Readings]:
+def readings_by_model(evidence: Evidence) -> dict[str, Readings]:
     """Models whose critical layers were measured with both slicings; print has none."""
-    found: dict[str, dict[str, Entry]] = {}
-    for file in e.cells.files():
-        for slug, entry in e[file].items() if file.startswith(BEYOND) else ():
+    experiments_by_model: dict[str, dict[str, Entry]] = {}
+    for file in evidence.cells.files():
+        for slug, entry in evidence[file].items() if file.startswith(BEYOND) else ():
             if {LEGACY, CORRECT} <= set(entry):
-                found.setdefault(slug, {})[file] = entry
-    return {slug: Readings(of) for slug, of in found.items()}
+                experiments_by_model.setdefault(slug, {})[file] = entry
+    return {slug: Readings(experiments) for slug, experiments in experiments_by_model.items()}
 
 
-LAYERS = (
+LAYER_QUESTIONS = (
     Question(
         "critical_layer",
         3,
         "The critical layer does not depend on how weights are cut or a NaN is read.",
         "mean shift in layers",
         "definitions",
-        with_both_slicings,
+        readings_by_model,
         {
-            "correct_slices": lambda m: m.shifts(CORRECT),
-            "without_nan": lambda m: m.shifts(LEGACY, GUARDED),
+            "correct_slices": lambda model: model.shifts(CORRECT),
+            "without_nan": lambda model: model.shifts(LEGACY, GUARDED),
         },
         Range(below=1.0),
     ),
@@ -329,13 +362,13 @@ LAYERS = (
         "The mean trace of expanding models is over twice that of damping ones.",
         "expanders' mean trace over dampeners'",
         "models",
-        over_models,
+        all_models_together,
         {
-            PUBLISHED: lambda e: trace_factor(e, "full"),
-            "multihead": lambda e: trace_factor(e, "multihead"),
+            PUBLISHED: lambda evidence: trace_factor(evidence, "full"),
+            "multihead": lambda evidence: trace_factor(evidence, "multihead"),
         },
         Range(above=float(sheaf_trace.FACTOR)),
-        fewest=FOR_TRACE,
+        fewest=FEWEST_FOR_TRACE,
     ),
     Question(
         "lstar",
@@ -343,11 +376,11 @@ LAYERS = (
         "The error of the formula for L* is smaller than that of L/2.",
         "its error less that of L/2, percent of depth",
         "models",
-        over_models,
+        all_models_together,
         {
-            PUBLISHED: lambda e: formula_against_half(list(e[CROSS].results)),
-            "unseen": lambda e: formula_against_half(
-                list(critical_layer.models_not_fitted(e[CROSS]).values())
+            PUBLISHED: lambda evidence: formula_against_half(list(evidence[CROSS].results)),
+            "unseen": lambda evidence: formula_against_half(
+                list(critical_layer.models_not_fitted(evidence[CROSS]).values())
             ),
             "model_out": formula_without_each,
         },
@@ -355,4 +388,4 @@ LAYERS = (
         OF_MEAN,
     ),
 )
-QUESTIONS = (*BELL, *SPECTRAL_QUESTIONS, *LAYERS)
+QUESTIONS = (*BELL_QUESTIONS, *SPECTRAL_QUESTIONS, *LAYER_QUESTIONS)

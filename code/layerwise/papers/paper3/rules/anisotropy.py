@@ -27,141 +27,151 @@ FILLED = 0.99  # share of the first component above which nothing else is seen
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
-def bell(f: Entry, last: int | None = None) -> curves.BellTest:
-    """The shape of the profile around its peak, up to a layer."""
-    return curves.bell_test(f.intrinsic_dim_ratio[:last].tolist())
+def bell_test(profile: Entry, last: int | None = None) -> curves.BellTest:
+    """Return the bell test of the profile, up to a layer."""
+    return curves.bell_test(profile.intrinsic_dim_ratio[:last].tolist())
 
 
-def bell_number(f: Entry, name: str, last: int | None = None) -> Any:
-    """One number of that shape."""
-    return getattr(bell(f, last), name)
+def bell_number(profile: Entry, name: str, last: int | None = None) -> Any:
+    """Return one number of the bell test."""
+    return getattr(bell_test(profile, last), name)
 
 
-def bell_numbers(f: Entry, last: int) -> dict[str, Any]:
-    """The shape in numbers, up to a layer."""
-    return {name: bell_number(f, name, last) for name in BELL}
+def bell_numbers(profile: Entry, last: int) -> dict[str, Any]:
+    """Return the numbers of the bell test, up to a layer."""
+    return {name: bell_number(profile, name, last) for name in BELL}
 
 
-def peak(f: Entry) -> int:
-    """The layer of the largest share."""
-    return bell(f).l_star
+def peak_layer(profile: Entry) -> int:
+    """Return the layer of the largest share."""
+    return bell_test(profile).l_star
 
 
-def filled_by_one_direction(f: Entry | Mapping[str, Any]) -> list[int]:
-    """The layers at which the first component holds nearly all of the variance."""
-    return [layer for layer, share in enumerate(f["intrinsic_dim_ratio"]) if share > FILLED]
+def filled_by_one_direction(profile: Entry | Mapping[str, Any]) -> list[int]:
+    """Return the layers at which the first component holds nearly all of the variance."""
+    return [layer for layer, share in enumerate(profile["intrinsic_dim_ratio"]) if share > FILLED]
 
 
-def n_layers(f: Entry) -> int:
-    """Blocks: the profile begins before the first one."""
-    return count(f.intrinsic_dim_ratio) - 1
+def n_layers(profile: Entry) -> int:
+    """Return the number of blocks; the profile begins before the first one."""
+    return count(profile.intrinsic_dim_ratio) - 1
 
 
-def estimate(f: Entry) -> int:
-    """The layer of Paper 2 that notebook 004 compares with; it typed the number."""
-    return int(f.of(TYPED_LAYER).PAPER2_L_STAR_ESTIMATE)
+def typed_layer(profile: Entry) -> int:
+    """Return the layer of Paper 2 that notebook 004 typed and compares with."""
+    return int(profile.of(TYPED_LAYER).PAPER2_L_STAR_ESTIMATE)
 
 
-def gap(f: Entry) -> int:
-    """Layers between the peak and that of Paper 2."""
-    return abs(estimate(f) - peak(f))
+def layers_apart(profile: Entry) -> int:
+    """Return the number of layers between the peak and the layer of Paper 2."""
+    return abs(typed_layer(profile) - peak_layer(profile))
 
 
-def match_verdict(f: Entry) -> str:
-    """The notebook's word for that gap: up to 3 layers excellent, up to 5 good."""
-    return curves.word_below(gap(f), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY")
+def match_verdict(profile: Entry) -> str:
+    """Return the notebook's word for that gap: up to 3 layers excellent, up to 5 good."""
+    return curves.word_below(
+        layers_apart(profile), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY"
+    )
 
 
-def three_phases(f: Entry) -> dict[str, str] | None:
-    """Layer ranges of the three-phase reading; None unless L* <= Paper 2's layer <= last layer."""
-    cuts = (0, peak(f), estimate(f), n_layers(f))
+def three_phases(profile: Entry) -> dict[str, str] | None:
+    """Return the layers of three phases; None unless L* <= Paper 2's layer <= the last layer."""
+    cuts = (0, peak_layer(profile), typed_layer(profile), n_layers(profile))
     if list(cuts) != sorted(cuts):
         return None
     return {f"phase{n}": f"{a}-{b}" for n, (a, b) in enumerate(pairwise(cuts), 1)}
 
 
-def inversion_layer(f: Entry) -> int:
-    """Paper 2's inversion: the first tested layer whose pair-level r is negative."""
-    for layer, of_layer in by_layer(f.of(PAIRS).results).items():
-        if of_layer.centroid_asymmetry.r < 0:
+def inversion_layer(profile: Entry) -> int:
+    """Return the first tested layer whose r over the pairs is negative.
+
+    Raises:
+        LayerwiseError: where none is.
+    """
+    for layer, tests in by_layer(profile.of(PAIRS).results).items():
+        if tests.centroid_asymmetry.r < 0:
             return layer
     raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
 
 
-def category_inversion(f: Entry) -> int | None:
-    """The first layer whose r over the categories is negative with an interval without zero.
-
-    None where no layer's is.
-    """
-    for layer, test in by_layer(f.of(BOOTSTRAP).layer_results).items():
+def category_inversion(profile: Entry) -> int | None:
+    """Return the first layer whose interval over the categories lies below zero, or None."""
+    for layer, test in by_layer(profile.of(BOOTSTRAP).layer_results).items():
         if test.r < 0 and not includes_zero(test):
             return layer
     return None
 
 
-def changes(f: Entry) -> Rules:
-    """Share of a layer less that of the layer before it."""
+def change_rules(profile: Entry) -> Rules:
+    """Return a rule per layer: its share less that of the layer before it."""
 
     def change(layer: int) -> float:
         """Return the share of a layer less that of the layer before it."""
-        return f.intrinsic_dim_ratio[layer] - f.intrinsic_dim_ratio[layer - 1]
+        return profile.intrinsic_dim_ratio[layer] - profile.intrinsic_dim_ratio[layer - 1]
 
-    return {str(n): partial(change, n) for n in range(1, len(f.intrinsic_dim_ratio))}
+    layers = range(1, len(profile.intrinsic_dim_ratio))
+    return {str(layer): partial(change, layer) for layer in layers}
 
 
-def half_layer(f: Entry) -> int | None:
-    """The first layer behind the peak whose share is under half of the largest; None: no layer."""
-    shares, highest = f.intrinsic_dim_ratio[:], peak(f)
+def half_layer(profile: Entry) -> int | None:
+    """Return the first layer behind the peak whose share is under half of the largest, or None."""
+    shares, highest = profile.intrinsic_dim_ratio[:], peak_layer(profile)
     behind = range(highest + 1, len(shares))
     return next((layer for layer in behind if shares[layer] < shares[highest] / 2), None)
 
 
-def steepest_rise(f: Entry) -> list[float]:
-    """The layer whose share exceeds that of the layer before it most, and by how much."""
-    rises = np.diff(f.intrinsic_dim_ratio[:])
-    at = int(np.argmax(rises))
-    return [at + 1, float(rises[at])]
+def steepest_rise(profile: Entry) -> list[float]:
+    """Return the layer whose share exceeds that of the layer before it most, and the rise."""
+    rises = np.diff(profile.intrinsic_dim_ratio[:])
+    steepest = int(np.argmax(rises))
+    return [steepest + 1, float(rises[steepest])]
 
 
-def spectra_shares(f: Entry) -> dict[str, list[float]]:
-    """The eigenvalues kept of each layer, divided by their sum."""
-    if "spectra" not in f:
+def spectra_shares(profile: Entry) -> dict[str, list[float]]:
+    """Return the kept eigenvalues of each layer, divided by their sum.
+
+    Raises:
+        NotMeasured: for print, which has none.
+    """
+    if "spectra" not in profile:
         raise NotMeasured("the notebook plotted its spectra and saved none")
-    spectra = {layer: of[:] for layer, of in by_layer(f.spectra).items()}
+    spectra = {layer: values[:] for layer, values in by_layer(profile.spectra).items()}
     return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
 
 
-def spread(f: Entry) -> float:
-    """Largest less smallest share, in single precision, which Gemma's were computed in."""
-    return float(np.ptp(f.intrinsic_dim_ratio[:].astype(np.float32)))
+def share_range(profile: Entry) -> float:
+    """Return the largest less the smallest share, in single precision as the file's numbers."""
+    return float(np.ptp(profile.intrinsic_dim_ratio[:].astype(np.float32)))
 
 
-SHAPE: Rules = {
+SHAPE_RULES: Rules = {
     "n_layers": n_layers,
     "n_prompts": Rule(
-        lambda f: int(f.of(PROMPTS).anisotropy.n_prompts), "the prompts that were measured"
+        lambda profile: int(profile.of(PROMPTS).anisotropy.n_prompts),
+        "the prompts that were measured",
     ),
-    "L_star_anisotropy": peak,
+    "L_star_anisotropy": peak_layer,
     **{name: partial(bell_number, name=name) for name in BELL},
 }
-PROFILE: Rules = {
-    **SHAPE,
-    "gap": gap,
+PROFILE_RULES: Rules = {
+    **SHAPE_RULES,
+    "gap": layers_apart,
     "match_verdict": match_verdict,
     "effective_rank_min_layer": Rule(
-        lambda f: int(np.argmin(f.effective_rank)), "the layer of the smallest effective rank"
+        lambda profile: int(np.argmin(profile.effective_rank)),
+        "the layer of the smallest effective rank",
     ),
     "three_phases": three_phases,
     "spectrum_layers": Rule(
-        lambda f: curves.spectrum_layers(peak(f), n_layers(f)),
+        lambda profile: curves.spectrum_layers(peak_layer(profile), n_layers(profile)),
         "the layers whose spectra the notebook kept",
     ),
-    "share_change": changes,
+    "share_change": change_rules,
 }
-OF_PAPER_2: Rules = {
+PAPER_2_RULES: Rules = {
     "L_star_paper2": inversion_layer,
     "gap_of_pairs": Rule(
-        lambda f: abs(inversion_layer(f) - peak(f)),
+        lambda profile: abs(inversion_layer(profile) - peak_layer(profile)),
         "the layers between the sign change of r and the peak",
     ),
     # another reading: the first layer whose r over the categories is stably negative
@@ -169,19 +179,20 @@ OF_PAPER_2: Rules = {
     # the last layer stands behind the final norm
     "without_last": partial(bell_numbers, last=-1),
 }
-OF_GEMMA: Rules = {
-    **SHAPE,
+GEMMA_RULES: Rules = {
+    **SHAPE_RULES,
     "profile_variance": Rule(
-        lambda f: np.var(f.intrinsic_dim_ratio[:].astype(np.float32)),
+        lambda profile: np.var(profile.intrinsic_dim_ratio[:].astype(np.float32)),
         "variance of the profile, in single precision",
     ),
-    "profile_range": spread,
+    "profile_range": share_range,
     "max_anisotropy": Rule(
-        lambda f: np.max(f.intrinsic_dim_ratio), "the largest share of the first component"
+        lambda profile: np.max(profile.intrinsic_dim_ratio),
+        "the largest share of the first component",
     ),
-    "gauge_theory_test/gemma_profile_range": spread,
+    "gauge_theory_test/gemma_profile_range": share_range,
     "gauge_theory_test/is_flatter": Rule(
-        lambda f: spread(f) < f.gauge_theory_test.pythia_profile_range,
+        lambda profile: share_range(profile) < profile.gauge_theory_test.pythia_profile_range,
         "whether the profile spans less than Pythia's",
     ),
 }
@@ -191,7 +202,7 @@ DRAWN: Rules = {
     "drawn/spectra": spectra_shares,
 }
 DOCUMENTS = {
-    SLUG: Document(ANISOTROPY, {"": {**PROFILE, **OF_PAPER_2, **DRAWN}}),
-    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**OF_GEMMA, **DRAWN}}),
+    SLUG: Document(ANISOTROPY, {"": {**PROFILE_RULES, **PAPER_2_RULES, **DRAWN}}),
+    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**GEMMA_RULES, **DRAWN}}),
 }
-READER = Document(own_file("anisotropy"), {"": {**PROFILE, "L_star_paper2": estimate}})
+READER = Document(own_file("anisotropy"), {"": {**PROFILE_RULES, "L_star_paper2": typed_layer}})

@@ -30,22 +30,26 @@ class Formula(NamedTuple):
     heads: float
 
     def layer(self, n_layers: int, n_heads: int) -> float:
-        """The predicted L*."""
+        """Return the predicted L*."""
         return n_layers * (self.constant + self.depth * n_layers + self.heads / n_heads)
 
 
-def printed(paper: Entry) -> Formula:
-    """The formula with the coefficients in print; measured layers are compared with the same."""
-    return Formula(*(paper.l_star[c] for c in ("constant", "depth", "heads")))
+def printed_formula(paper: Entry) -> Formula:
+    """Return the formula with the printed coefficients, for measured layers too."""
+    return Formula(*(paper.l_star[name] for name in ("constant", "depth", "heads")))
 
 
 def depth_error(predicted: float | int, layer: float | int, n_layers: int) -> float:
-    """|predicted - L*| in percent of the number of blocks; the paper calls its mean MAPE."""
+    """Return |predicted - L*| in percent of the blocks; the paper calls its mean MAPE."""
     return 100 * abs(predicted - layer) / n_layers
 
 
 def relative_error(predicted: float | int, layer: float | int) -> float:
-    """|predicted - L*| in percent of an L* other than 0."""
+    """Return |predicted - L*| in percent of L*.
+
+    Raises:
+        LayerwiseError: for an L* of 0.
+    """
     if layer == 0:
         raise LayerwiseError("an error relative to L* needs an L* other than 0")
     return 100 * abs(predicted - layer) / layer
@@ -54,202 +58,235 @@ def relative_error(predicted: float | int, layer: float | int) -> float:
 # --- the fit to the models of the trace runs ---
 
 
-def calibrated(e: Evidence) -> list[Entry]:
-    """The models that the formula was fitted to."""
-    models = [*e[V2].results, *e[EXTENDED].extended_results]
-    return [m for m in models if m.model != LEFT_OUT]
+def calibration_models(evidence: Evidence) -> list[Entry]:
+    """Return the models that the formula was fitted to."""
+    models = [*evidence[V2].results, *evidence[EXTENDED].extended_results]
+    return [model for model in models if model.model != LEFT_OUT]
 
 
-def layer(m: Entry) -> int:
-    """L* of a calibration model, of whichever run."""
-    return trace_layer(m) if "traces_multihead" in m else extended_layer(m)
+def calibration_layer(model: Entry) -> int:
+    """Return L* of a calibration model, by the rule of its run."""
+    return trace_layer(model) if "traces_multihead" in model else extended_layer(model)
 
 
-def fit(e: Evidence) -> Formula:
-    """The formula whose mean depth error is smallest."""
-    of = [(m.n_layers, m.n_heads, layer(m)) for m in calibrated(e)]
-    depth, heads, layers = floats(of).T
+def fit_formula(evidence: Evidence) -> Formula:
+    """Return the formula whose mean depth error is smallest."""
+    rows = [
+        (model.n_layers, model.n_heads, calibration_layer(model))
+        for model in calibration_models(evidence)
+    ]
+    depth, heads, critical_layers = floats(rows).T
     columns = np.column_stack([np.ones(len(depth)), depth, 1 / heads])
-    return Formula(*least_absolute_deviations(columns, layers / depth).tolist())
+    return Formula(*least_absolute_deviations(columns, critical_layers / depth).tolist())
 
 
-def by_formula(formula: Formula) -> Predict:
-    """What a formula says of a calibration model."""
-    return lambda m: formula.layer(m.n_layers, m.n_heads)
+def formula_prediction(formula: Formula) -> Predict:
+    """Return the prediction of a formula for a calibration model."""
+    return lambda model: formula.layer(model.n_layers, model.n_heads)
 
 
-def middle(m: Entry) -> float:
-    """L/2 of a calibration model."""
-    return m.n_layers / 2
+def half_of_blocks(model: Entry) -> float:
+    """Return L/2 of a calibration model."""
+    return model.n_layers / 2
 
 
 PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
-    "printed_coefficients": lambda e: by_formula(printed(e[PAPER])),
-    "fitted_coefficients": lambda e: by_formula(fit(e)),
-    "half_depth": lambda _: middle,
+    "printed_coefficients": lambda evidence: formula_prediction(printed_formula(evidence[PAPER])),
+    "fitted_coefficients": lambda evidence: formula_prediction(fit_formula(evidence)),
+    "half_depth": lambda _: half_of_blocks,
 }
 
 
-def mean_error(e: Evidence, of: str, miss: Callable[[float, Entry], float]) -> float:
-    """Mean error of a prediction over the calibration models."""
-    predict = PREDICTIONS[of](e)
-    return float(np.mean([miss(predict(m), m) for m in calibrated(e)]))
+def mean_miss(evidence: Evidence, prediction: str, miss: Callable[[float, Entry], float]) -> float:
+    """Return the mean error of a prediction over the calibration models."""
+    predict = PREDICTIONS[prediction](evidence)
+    return float(np.mean([miss(predict(model), model) for model in calibration_models(evidence)]))
 
 
-def depth_miss(found: float, m: Entry) -> float:
-    """By how much a prediction misses a calibration model, percent of depth."""
-    return depth_error(found, layer(m), m.n_layers)
+def depth_miss(prediction: float, model: Entry) -> float:
+    """Return the error of a prediction for a calibration model, percent of depth."""
+    return depth_error(prediction, calibration_layer(model), model.n_layers)
 
 
-def relative_miss(found: float, m: Entry) -> float:
-    """The same in percent of the model's L*."""
-    return relative_error(found, layer(m))
+def relative_miss(prediction: float, model: Entry) -> float:
+    """Return the error of a prediction for a calibration model, percent of its L*."""
+    return relative_error(prediction, calibration_layer(model))
 
 
 MISSES = {"error": depth_miss, "relative_error": relative_miss}
-CALIBRATION: Rules = {
-    "constant": Rule(lambda e: fit(e).constant, "the constant of the fitted formula"),
-    "depth": Rule(lambda e: fit(e).depth, "the fitted formula's coefficient of depth"),
-    "heads": Rule(lambda e: fit(e).heads, "the fitted formula's coefficient of heads"),
+CALIBRATION_RULES: Rules = {
+    "constant": Rule(
+        lambda evidence: fit_formula(evidence).constant, "the constant of the fitted formula"
+    ),
+    "depth": Rule(
+        lambda evidence: fit_formula(evidence).depth, "the fitted formula's coefficient of depth"
+    ),
+    "heads": Rule(
+        lambda evidence: fit_formula(evidence).heads, "the fitted formula's coefficient of heads"
+    ),
     **{
-        f"{name}/{of}": partial(mean_error, of=of, miss=miss)
+        f"{name}/{prediction}": partial(mean_miss, prediction=prediction, miss=miss)
         for name, miss in MISSES.items()
-        for of in PREDICTIONS
+        for prediction in PREDICTIONS
     },
 }
 
 # --- the two validations: L the blocks, H the heads of a model ---
 
 
-def predicted(m: Entry) -> float:
+def predicted_layer(model: Entry) -> float:
     """Return the L* that the formula gives."""
-    return printed(m.of(PAPER)).layer(m.L, m.H)
+    return printed_formula(model.of(PAPER)).layer(model.L, model.H)
 
 
-def empirical(m: Entry) -> float:
-    """Mean L* over the prompts; the arg-max run stores nothing below it."""
-    return float(np.mean(m[LAYERS][:])) if LAYERS in m else m.L_star_empirical
+def empirical_layer(model: Entry) -> float:
+    """Return the mean L* over the prompts, or the stored one of the arg-max run."""
+    return float(np.mean(model[LAYERS][:])) if LAYERS in model else model.L_star_empirical
 
 
-def error(m: Entry) -> float:
-    """Of the formula, in percent of depth."""
-    return depth_error(predicted(m), empirical(m), m.L)
+def formula_error(model: Entry) -> float:
+    """Return the error of the formula, percent of depth."""
+    return depth_error(predicted_layer(model), empirical_layer(model), model.L)
 
 
-def half_depth(m: Entry) -> float:
-    """Error of the middle of the network, in percent of depth."""
-    return depth_error(m.L / 2, empirical(m), m.L)
+def half_depth_error(model: Entry) -> float:
+    """Return the error of half the depth, percent of depth."""
+    return depth_error(model.L / 2, empirical_layer(model), model.L)
 
 
-def mean(of: Callable[[Entry], float], models: Iterable[Entry]) -> float:
-    return float(np.mean([of(m) for m in models]))
+def mean_over(number: Callable[[Entry], float], models: Iterable[Entry]) -> float:
+    """Return the mean of a number over models."""
+    return float(np.mean([number(model) for model in models]))
 
 
-def count_met(f: Entry) -> str:
-    """How many of the calibration layers that there are."""
-    known = [m for m in f.results if m.L_star_calibration is not None]
-    return f"{sum(abs(empirical(m) - m.L_star_calibration) < WITHIN for m in known)}/{len(known)}"
+def count_met_layers(validation: Entry) -> str:
+    """Say how many of the known calibration layers are met."""
+    known = [model for model in validation.results if model.L_star_calibration is not None]
+    misses = [abs(empirical_layer(model) - model.L_star_calibration) for model in known]
+    return f"{sum(miss < WITHIN for miss in misses)}/{len(known)}"
 
 
-def relative(m: Entry) -> float:
-    """Error of the formula in percent of the model's L*."""
-    return relative_error(predicted(m), empirical(m))
+def relative_formula_error(model: Entry) -> float:
+    """Return the error of the formula in percent of the model's L*."""
+    return relative_error(predicted_layer(model), empirical_layer(model))
 
 
-def word(f: Entry) -> str:
-    """The notebooks' word for the mean error: only the last of the three was ever printed.
+def notebook_word(validation: Entry) -> str:
+    """Return the notebooks' word for the mean error.
 
-    They differ in the other two.
+    Only the last of the three was ever printed; the notebooks differ in the other two.
     """
-    found = mean(error, f.results)
-    return word_below(found, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
+    mean_error = mean_over(formula_error, validation.results)
+    return word_below(mean_error, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
 
 
-def of_depth(layer: Callable[[Entry], float]) -> Rule:
+def percent_of_depth(layer: Callable[[Entry], float]) -> Rule:
     """Return a rule for a layer in percent of the number of blocks."""
-    return Rule(lambda m: float(100 * layer(m) / m.L), "a layer in percent of the number of blocks")
+    return Rule(
+        lambda model: float(100 * layer(model) / model.L),
+        "a layer in percent of the number of blocks",
+    )
 
 
-def alibis(f: Entry) -> str:
-    """Whether models with an ALiBi position code were predicted, BLOOM's."""
-    n = count([m for m in f.results if "bloom" in m.model], error)
+def alibi_word(validation: Entry) -> str:
+    """Say whether models with ALiBi, which are BLOOM's, were predicted."""
+    n = count([model for model in validation.results if "bloom" in model.model], formula_error)
     return "included" if n else "excluded"
 
 
-def without_alibi(f: Entry) -> float:
-    """Mean error over the other models."""
-    return mean(error, [m for m in f.results if "bloom" not in m.model])
+def error_without_alibi(validation: Entry) -> float:
+    """Return the mean error over the models without ALiBi."""
+    return mean_over(
+        formula_error, [model for model in validation.results if "bloom" not in model.model]
+    )
 
 
-def n_labs(f: Entry) -> int:
-    """How many labs' models were predicted."""
-    return count(f.results, error, named=lambda m: m.lab)
+def count_labs(validation: Entry) -> int:
+    """Return the number of labs whose models were predicted."""
+    return count(validation.results, formula_error, named=lambda model: model.lab)
 
 
-def models_not_fitted(f: Entry) -> dict[str, Entry]:
-    """The models of a validation that the formula was not fitted to."""
-    seen = {m.model.rpartition("/")[2] for m in calibrated(f.evidence)}
-    named = {m.model.rpartition("/")[2]: m for m in f.results if m.L}
-    return {name: m for name, m in named.items() if name not in seen}
+def models_not_fitted(validation: Entry) -> dict[str, Entry]:
+    """Return the models of a validation that the formula was not fitted to, by name."""
+    seen = {model.model.rpartition("/")[2] for model in calibration_models(validation.evidence)}
+    models = {model.model.rpartition("/")[2]: model for model in validation.results if model.L}
+    return {name: model for name, model in models.items() if name not in seen}
 
 
-OF_MODEL: Rules = {
-    "L_star_predicted": predicted,
-    "error_pct": error,
-    "drawn/predicted": of_depth(predicted),
-    "drawn/empirical": of_depth(empirical),
+MODEL_RULES: Rules = {
+    "L_star_predicted": predicted_layer,
+    "error_pct": formula_error,
 }
-OF_PROMPTS: Rules = {
-    "L_star_empirical": empirical,
-    "L_star_std": Rule(lambda m: np.std(m[LAYERS]), "population SD of L* over the prompts"),
+PROMPT_RULES: Rules = {
+    "L_star_empirical": empirical_layer,
+    "L_star_std": Rule(lambda model: np.std(model[LAYERS]), "population SD of L* over the prompts"),
 }
-OVER_MODELS: Rules = {
+VALIDATION_RULES: Rules = {
     "overall_mape": Rule(
-        lambda f: mean(error, f.results), "mean error of the formula, percent of depth"
+        lambda validation: mean_over(formula_error, validation.results),
+        "mean error of the formula, percent of depth",
     ),
+    "verdict": notebook_word,
+    "n_models": Rule(
+        lambda validation: count(validation.results, formula_error), "the models with an error"
+    ),
+}
+ARGMAX_RULES: Rules = {
     "overall_relative_error": Rule(
-        lambda f: mean(relative, f.results), "mean error of the formula, percent of L*"
+        lambda validation: mean_over(relative_formula_error, validation.results),
+        "mean error of the formula, percent of L*",
     ),
-    "verdict": word,
     "half_depth": Rule(
-        lambda f: mean(half_depth, f.results), "mean error of half the depth, percent of depth"
+        lambda validation: mean_over(half_depth_error, validation.results),
+        "mean error of half the depth, percent of depth",
     ),
     "n_seen": Rule(
-        lambda f: len(f.results) - len(models_not_fitted(f)),
+        lambda validation: len(validation.results) - len(models_not_fitted(validation)),
         "the models that the formula was fitted to",
     ),
     "unseen/models": Rule(
-        lambda f: list(models_not_fitted(f)), "the models that it was not fitted to"
+        lambda validation: list(models_not_fitted(validation)),
+        "the models that it was not fitted to",
     ),
     "unseen/formula": Rule(
-        lambda f: mean(error, models_not_fitted(f).values()), "mean error of the formula on these"
+        lambda validation: mean_over(formula_error, models_not_fitted(validation).values()),
+        "mean error of the formula on these",
     ),
     "unseen/half_depth": Rule(
-        lambda f: mean(half_depth, models_not_fitted(f).values()),
+        lambda validation: mean_over(half_depth_error, models_not_fitted(validation).values()),
         "mean error of half the depth on these",
     ),
-    "without_alibi": without_alibi,
-    "labs_with_alibi": alibis,
-    "n_models": Rule(lambda f: count(f.results, error), "the models with an error"),
-    "n_labs": n_labs,
+    "without_alibi": error_without_alibi,
+    "labs_with_alibi": alibi_word,
+    "n_labs": count_labs,
 }
-OF_THE_DRAFT: Rules = {}
-AGAINST_OTHERS: Rules = {
+SIGN_CHANGE_RULES: Rules = {
     "improvement_pp": Rule(
-        lambda f: f.comparison_v2_argmax - mean(error, f.results),
+        lambda validation: (
+            validation.comparison_v2_argmax - mean_over(formula_error, validation.results)
+        ),
         "by how much the mean error fell, percentage points",
     ),
-    "calibration_consistency": count_met,
+    "calibration_consistency": count_met_layers,
 }
-SPREAD: Rules = {
-    "drawn/std": Rule(of_depth(lambda m: m.L_star_std), "SD of L* in percent of depth")
+DRAWN: Rules = {
+    "drawn/predicted": percent_of_depth(predicted_layer),
+    "drawn/empirical": percent_of_depth(empirical_layer),
+    "drawn/std": Rule(
+        percent_of_depth(lambda model: model.L_star_std), "SD of L* in percent of depth"
+    ),
 }
 DOCUMENTS = {
-    "calibration": Document(None, {"": CALIBRATION}),
+    "calibration": Document(None, {"": CALIBRATION_RULES}),
     "argmax": Document(
-        CROSS, {"results/*": {**OF_MODEL, **SPREAD}, "": {**OVER_MODELS, **OF_THE_DRAFT}}
+        CROSS,
+        {"results/*": {**MODEL_RULES, **DRAWN}, "": {**VALIDATION_RULES, **ARGMAX_RULES}},
     ),
     "sign_change": Document(
-        SIGNS, {"results/*": {**OF_MODEL, **OF_PROMPTS}, "": {**OVER_MODELS, **AGAINST_OTHERS}}
+        SIGNS,
+        {
+            "results/*": {**MODEL_RULES, **PROMPT_RULES},
+            "": {**VALIDATION_RULES, **SIGN_CHANGE_RULES},
+        },
     ),
 }

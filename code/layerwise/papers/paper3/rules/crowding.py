@@ -1,4 +1,4 @@
-"""Do crowded attention heads predict damping? (Paper 3, section 5.4 and appendix B)"""
+"""Density of attention heads as a predictor of damping (Paper 3, section 5.4, appendix B)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     density,
     final_gain,
     gain,
-    models,
+    models_by_name,
     percent,
     share,
 )
@@ -23,44 +23,50 @@ from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.curves import word_below
 
 PAIR = ("pythia-6.9b", "gpt-j-6B")
-LIMIT = 0.2  # at and above this density a model is foretold to damp
+LIMIT = 0.2  # at and above this density a model is predicted to damp
 
 
-def everyone(f: Entry) -> list[Entry]:
-    return list(models(f).values())
+def all_models(results: Entry) -> list[Entry]:
+    """Return the models of a file."""
+    return list(models_by_name(results).values())
 
 
-def pooled(e: Evidence) -> list[Entry]:
-    """Models of the survey and the sweep; of both, the sweep's numbers, from more prompts."""
-    return list((models(e[HUNT]) | models(e[SWEEP])).values())
+def pooled_models(evidence: Evidence) -> list[Entry]:
+    """Return the models of survey and sweep; a model in both is the sweep's, with more prompts."""
+    return list((models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])).values())
 
 
-def correlation(f: Entry) -> Correlation:
-    return pearson(*np.array([(density(m), gain(m)) for m in everyone(f)]).T)
+def density_gain_correlation(results: Entry) -> Correlation:
+    """Return r of head density and mean gain over the models of a file, with its p."""
+    return pearson(*np.array([(density(model), gain(model)) for model in all_models(results)]).T)
 
 
-def foretold(some: list[Entry], of: Callable[[Entry], float] = gain) -> list[bool]:
-    """Whether each model damps exactly where its density is at or above the limit."""
-    return [(density(m) >= LIMIT) == dampens(of(m)) for m in some]
+def predictions_met(models: list[Entry], gain_of: Callable[[Entry], float] = gain) -> list[bool]:
+    """Return whether each model damps exactly where its density is at or above the limit."""
+    return [(density(model) >= LIMIT) == dampens(gain_of(model)) for model in models]
 
 
-def accuracy(f: Entry) -> float:
-    """Share of a file's models of which the density predicts rightly whether they damp."""
-    return share(foretold(everyone(f)))
+def accuracy(results: Entry) -> float:
+    """Return the share of a file's models whose density predicts rightly whether they damp."""
+    return share(predictions_met(all_models(results)))
 
 
-def verdict(f: Entry) -> str:
-    """From an accuracy of 0.5, from 0.75 (the survey)."""
-    return word_below(accuracy(f), {0.5: "FALSIFIED", 0.75: "PARTIAL"}, "VALIDATED")
+def notebook_verdict(results: Entry) -> str:
+    """Return the survey's word for the accuracy; PARTIAL begins at 0.5, VALIDATED at 0.75."""
+    return word_below(accuracy(results), {0.5: "FALSIFIED", 0.75: "PARTIAL"}, "VALIDATED")
 
 
-def separating_interval(f: Entry) -> list[float]:
-    """[largest density that expands, smallest density that damps].
+def separating_interval(results: Entry) -> list[float]:
+    """Return [largest density that expands, smallest density that damps].
 
     Any limit above the first and up to the second separates the models without error.
+
+    Raises:
+        LayerwiseError: where no limit does.
     """
     expanding, damping = (
-        [density(m) for m in everyone(f) if damps(m) == side] for side in (False, True)
+        [density(model) for model in all_models(results) if damps(model) == side]
+        for side in (False, True)
     )
     if not (expanding and damping and max(expanding) < min(damping)):
         raise LayerwiseError(
@@ -70,95 +76,107 @@ def separating_interval(f: Entry) -> list[float]:
     return [max(expanding), min(damping)]
 
 
-def constant(some: list[Entry]) -> float:
-    """Accuracy of the better constant guess."""
-    damping = share([damps(m) for m in some])
+def constant_guess_accuracy(models: list[Entry]) -> float:
+    """Return the accuracy of the better constant guess."""
+    damping = share([damps(model) for model in models])
     return max(damping, 1 - damping)
 
 
-def as_foretold(f: Entry, high: bool) -> float:
-    """Share of the models on one side of the limit that are what it predicts."""
-    return share([damps(m) == high for m in everyone(f) if (density(m) >= LIMIT) == high])
+def share_as_predicted(results: Entry, high: bool) -> float:
+    """Return the share of the models on one side of the limit that are as it predicts."""
+    models = [model for model in all_models(results) if (density(model) >= LIMIT) == high]
+    return share([damps(model) == high for model in models])
 
 
-def density_ratio(f: Entry) -> float:
-    """How much denser the heads of the one model of the pair are than those of the other."""
-    one, other = (density(models(f)[name]) for name in PAIR)
-    return one / other
+def density_ratio(results: Entry) -> float:
+    """Return the head density of the pair's first model over that of the second."""
+    first, second = (density(models_by_name(results)[name]) for name in PAIR)
+    return first / second
 
 
-def density_rule(select: Callable[[Any], list[Entry]]) -> Rules:
-    """How right the density rule is on some models."""
+def density_rules(select: Callable[[Any], list[Entry]]) -> Rules:
+    """Return the rules on how well the density predicts damping, over the selected models."""
     rules: Rules = {
         "accuracy_pct": Rule(
-            lambda f: percent(foretold(select(f))),
-            "percent of the models that the density rule foretells",
-        ),
-        "accuracy_pct_final_norm": Rule(
-            lambda f: percent(foretold(select(f), final_gain)),
-            "the same with gains behind the final norm",
+            lambda results: percent(predictions_met(select(results))),
+            "percent of the models that the density rule predicts",
         ),
         "constant_accuracy": Rule(
-            lambda f: constant(select(f)), "the share that the better constant guess foretells"
+            lambda results: constant_guess_accuracy(select(results)),
+            "the share that the better constant guess predicts",
         ),
         "explains": Rule(
-            lambda f: share(foretold(select(f))) > constant(select(f)),
-            "whether the density rule does better than that guess",
+            lambda results: (
+                share(predictions_met(select(results))) > constant_guess_accuracy(select(results))
+            ),
+            "whether the density rule does better than the better constant guess",
         ),
     }
     return {f"density_rule/{name}": rule for name, rule in rules.items()}
 
 
-OF_MODEL: Rules = {"rho": density}
-OF_FAMILY: Rules = {
-    **density_rule(everyone),
+MODEL_RULES: Rules = {"rho": density}
+FAMILY_RULES: Rules = {
+    **density_rules(all_models),
     "analysis/rho_gain_correlation": Rule(
-        lambda f: correlation(f).r, "r of density of heads and gain"
+        lambda results: density_gain_correlation(results).r, "r of density of heads and gain"
     ),
-    "analysis/correlation_p_value": Rule(lambda f: correlation(f).p, "p of that r"),
+    "analysis/correlation_p_value": Rule(
+        lambda results: density_gain_correlation(results).p, "p of that r"
+    ),
     "analysis/high_rho_dampen_rate": Rule(
-        lambda f: as_foretold(f, high=True), "share of the dense models that damp"
+        lambda results: share_as_predicted(results, high=True),
+        "share of the dense models that damp",
     ),
     "analysis/low_rho_expand_rate": Rule(
-        lambda f: as_foretold(f, high=False), "share of the other models that expand"
+        lambda results: share_as_predicted(results, high=False),
+        "share of the other models that expand",
     ),
     "separating_interval": separating_interval,
 }
-OF_HUNT: Rules = {
-    **density_rule(everyone),
+HUNT_RULES: Rules = {
+    **density_rules(all_models),
+    "density_rule/accuracy_pct_final_norm": Rule(
+        lambda results: percent(predictions_met(all_models(results), final_gain)),
+        "percent of the models that the density rule predicts, gains behind the final norm",
+    ),
     "h25_accuracy": accuracy,
-    "h25_verdict": verdict,
+    "h25_verdict": notebook_verdict,
     "density_ratio": density_ratio,
 }
-OF_HUNTED: Rules = {
-    **OF_MODEL,
+HUNTED_RULES: Rules = {
+    **MODEL_RULES,
     "class": Rule(
-        lambda m: "DAMPEN" if damps(m) else "EXPAND", "whether the mean gain damps or expands"
+        lambda model: "DAMPEN" if damps(model) else "EXPAND",
+        "whether the mean gain damps or expands",
     ),
     "h25_prediction_correct": Rule(
-        lambda m: foretold([m])[0], "whether the density rule foretells the model"
+        lambda model: predictions_met([model])[0], "whether the density rule predicts the model"
     ),
 }
-OF_PAIR: Rules = {
-    **density_rule(everyone),
+PAIR_RULES: Rules = {
+    **density_rules(all_models),
     "h25_accuracy": Rule(
-        lambda f: 100 * accuracy(f), "percent of the models that the density rule foretells"
+        lambda results: 100 * accuracy(results),
+        "percent of the models that the density rule predicts",
     ),
-    "h25_verdict": verdict,
+    "h25_verdict": notebook_verdict,
 }
-OF_CLEAN: Rules = {
-    **OF_MODEL,
+CLEAN_RULES: Rules = {
+    **MODEL_RULES,
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
     "is_dampening_no_ln": damps,
 }
-OF_BOTH: Rules = {
-    **density_rule(pooled),
-    "n_models": Rule(lambda e: count(pooled(e), gain), "the models with a gain"),
+POOLED_RULES: Rules = {
+    **density_rules(pooled_models),
+    "n_models": Rule(
+        lambda evidence: count(pooled_models(evidence), gain), "the models with a gain"
+    ),
 }
 DOCUMENTS = {
-    "family": Document(SWEEP, {"": OF_FAMILY, "models/*": OF_MODEL}),
-    "hunt": Document(HUNT, {"": OF_HUNT, "tested_results/*": OF_HUNTED}),
-    "clean": Document(CLEAN, {"": OF_PAIR, "results/*": OF_CLEAN}),
-    "pooled": Document(None, {"": OF_BOTH}),
+    "family": Document(SWEEP, {"": FAMILY_RULES, "models/*": MODEL_RULES}),
+    "hunt": Document(HUNT, {"": HUNT_RULES, "tested_results/*": HUNTED_RULES}),
+    "clean": Document(CLEAN, {"": PAIR_RULES, "results/*": CLEAN_RULES}),
+    "pooled": Document(None, {"": POOLED_RULES}),
 }

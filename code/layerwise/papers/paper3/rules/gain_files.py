@@ -15,67 +15,73 @@ GROUPS = ("models", "tested_results", "results")  # where the models of a file s
 
 
 def dampens(gain: float, decimals: int | None = None) -> bool:
-    """Strictly under 1; with `decimals` after rounding, so that 0.9995 does not at two."""
+    """Return whether a gain is under 1, with `decimals` after rounding to them."""
     return (gain if decimals is None else round(gain, decimals)) < 1
 
 
 def share(flags: Sequence[bool]) -> float:
-    """Share of true flags."""
+    """Return the share of true flags.
+
+    Raises:
+        LayerwiseError: without flags.
+    """
     if not flags:
         raise LayerwiseError("a share needs at least one model, found none; check the selection")
     return sum(flags) / len(flags)
 
 
 def percent(flags: Sequence[bool]) -> int | float:
-    """Share in percent, a whole number where it is one."""
+    """Return the share of true flags in percent, as an integer where it is whole."""
     value = 100 * share(flags)
     return int(value) if value == int(value) else value
 
 
 def contracting_percent(gains: Float64[np.ndarray, " gain"]) -> float:
+    """Return the percent of the gains that are under 1."""
     return float(np.sum(gains < 1) / len(gains) * 100)
 
 
-def models(f: Entry) -> dict[str, Entry]:
-    """The models of a file by their names without the owner."""
-    group = f[next((name for name in GROUPS if name in f), GROUPS[0])]
+def models_by_name(results: Entry) -> dict[str, Entry]:
+    """Return the models of a file by their names without the owner."""
+    group = results[next((name for name in GROUPS if name in results), GROUPS[0])]
     if group.is_object:
         return dict(group.items())
-    return {m.model.rpartition("/")[2]: m for m in group}
+    return {model.model.rpartition("/")[2]: model for model in group}
 
 
-def by_lab(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Models by their lab, in the order of the file."""
-    found: dict[str, list[Entry]] = {}
-    for m in entries:
-        found.setdefault(m.lab, []).append(m)
-    return found
+def group_by_lab(models: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Return the models of each lab, in the order of the file."""
+    models_by_lab: dict[str, list[Entry]] = {}
+    for model in models:
+        models_by_lab.setdefault(model.lab, []).append(model)
+    return models_by_lab
 
 
-def gain(m: Entry) -> float:
-    """Mean gain of the second-last block, from the lowest published level."""
-    if "residual_gain_all" in m:  # one per prompt, in the sweep only
-        return float(m.residual_gain_all[:].mean())
-    return m.all_layer_gains[-2]
+def gain(model: Entry) -> float:
+    """Return the mean gain of the second-last block, from prompts where the file has them."""
+    if "residual_gain_all" in model:  # one per prompt, in the sweep only
+        return float(model.residual_gain_all[:].mean())
+    return model.all_layer_gains[-2]
 
 
-def final_gain(m: Entry) -> float:
-    """Mean gain of the last block, which is taken behind the final norm."""
-    return m.all_layer_gains[-1]
+def final_gain(model: Entry) -> float:
+    """Return the mean gain of the last block, which is taken behind the final norm."""
+    return model.all_layer_gains[-1]
 
 
-def gains_of(entries: Iterable[Entry]) -> list[float]:
-    return [gain(m) for m in entries]
+def mean_gains(models: Iterable[Entry]) -> list[float]:
+    """Return the mean gain of each model."""
+    return [gain(model) for model in models]
 
 
-def damps(m: Entry) -> bool:
+def damps(model: Entry) -> bool:
     """Return whether a model's mean gain is under 1."""
-    return dampens(gain(m))
+    return dampens(gain(model))
 
 
-def density(m: Entry) -> float:
-    """Heads over the size of a head, which is hidden // heads."""
-    return int(m.n_heads) / (int(m.d_model) // int(m.n_heads))
+def density(model: Entry) -> float:
+    """Return the number of heads over the size of a head, which is hidden // heads."""
+    return int(model.n_heads) / (int(model.d_model) // int(model.n_heads))
 
 
 class Rows:
@@ -85,21 +91,22 @@ class Rows:
         self.table, self.labels = table, labels
 
     def where(self, **labels: str) -> Rows:
-        """Those of them that have further labels."""
+        """Return those of the rows that have further labels."""
         return Rows(self.table, **self.labels, **labels)
 
     def by(self, column: str) -> dict[str, Rows]:
-        """A part for every label in a column, in the order of the table."""
+        """Return the rows of each label in a column, in the order of the table."""
         return {label: self.where(**{column: label}) for label in self._column(column)}
 
     def __getitem__(self, column: str) -> Float64[np.ndarray, " row"]:
+        """Return the numbers of a column."""
         return floats(self._column(column))
 
     def _column(self, column: str) -> list[Any]:
         return [row[column] for row in self._rows()]
 
     def _rows(self) -> list[Entry]:
-        """Chosen once for all that ask for these labels."""
+        """Return the rows with these labels, chosen once for all that ask for them."""
         name = ("rows", self.table.cell, *sorted(self.labels.items()))
         return self.table.evidence.once(name, self._chosen)
 
@@ -107,11 +114,11 @@ class Rows:
         return [row for row in self.table if {n: row[n] for n in self.labels} == self.labels]
 
 
-def rows_of(file: str, **labels: str) -> Callable[[Evidence], Rows]:
-    """What a document over such rows reads."""
+def rows_reader(file: str, **labels: str) -> Callable[[Evidence], Rows]:
+    """Return the function that reads the rows of a table with some labels."""
     return lambda evidence: Rows(evidence[file], **labels)
 
 
-def row_of(file: str, model: str, group: str = "results") -> Callable[[Any], Entry]:
-    """The entry of a model in a list of a file, as what a document reads."""
-    return lambda e: e.of(file)[group].row(model=model)
+def entry_reader(file: str, model: str, group: str = "results") -> Callable[[Any], Entry]:
+    """Return the function that reads the entry of a model in a list of a file."""
+    return lambda source: source.of(file)[group].row(model=model)

@@ -1,10 +1,9 @@
-"""Do the models of one lab damp or expand alike? (Paper 3, section 4.2)
+"""Damping and expanding models by their lab (Paper 3, section 4.2).
 
-And of what it rests on, GPT-2 and GPT-J against a gain of one, over 25 prompts (notebooks).
+The gains of GPT-2, which the paper counts with them, are means over 25 prompts of a notebook.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -15,27 +14,25 @@ from layerwise.engine.published import BEYOND, PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import (
     Rows,
-    by_lab,
     dampens,
     damps,
     final_gain,
     gain,
-    gains_of,
-    models,
+    group_by_lab,
+    mean_gains,
+    models_by_name,
     percent,
-    rows_of,
+    rows_reader,
     share,
 )
-from layerwise.papers.shared.names.result_files import GPT2, GPTJ, HUNT, SWEEP
+from layerwise.papers.shared.names.result_files import GPT2, HUNT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
-from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.estimates import (
     Estimate,
     mean_estimate,
     mean_estimate_from_moments,
     share_estimate,
 )
-from layerwise.statistics.samples import require_sample
 
 # What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
 FIGURE2 = ("pythia-1.4b", "pythia-2.8b", "pythia-6.9b", "gpt-neo-1.3B", "gpt-j-6B")
@@ -53,105 +50,110 @@ OURS = f"{BEYOND}hunt"
 Models = list[Entry]
 
 
-def labs(f: Entry) -> dict[str, Models]:
-    return by_lab(f.tested_results)
+def models_by_lab(hunt: Entry) -> dict[str, Models]:
+    """Return the models of the survey by lab."""
+    return group_by_lab(hunt.tested_results)
 
 
-def others(f: Entry) -> Models:
-    return [m for lab, some in labs(f).items() if lab != ELEUTHER for m in some]
+def other_models(hunt: Entry) -> Models:
+    """Return the models of the labs other than EleutherAI, lab by lab."""
+    others = [models for lab, models in models_by_lab(hunt).items() if lab != ELEUTHER]
+    return [model for models in others for model in models]
 
 
-def n_models(some: Models) -> int:
-    """How many have a gain."""
-    return count(some, gain)
+def count_models(models: Models) -> int:
+    """Count the models that have a gain."""
+    return count(models, gain)
 
 
-def mean(some: Models) -> float:
+def mean_gain(models: Models) -> float:
     """Return the mean gain of some models."""
-    return float(np.mean(gains_of(some)))
+    return float(np.mean(mean_gains(models)))
 
 
-def spread(some: Models) -> float:
-    """Population SD of the gains; of a single model 0, whatever the gain is."""
-    return float(np.std(gains_of(some))) if len(some) > 1 else 0.0
+def gain_sd(models: Models) -> float:
+    """Return the population SD of the gains; 0 for a single model, whatever its gain is."""
+    return float(np.std(mean_gains(models))) if len(models) > 1 else 0.0
 
 
-def expand_percent(found: Sequence[float], decimals: int | None = None) -> int | float:
-    """Percent of the gains that expand."""
-    return percent([not dampens(one, decimals) for one in found])
+def expand_percent(gains: Sequence[float], decimals: int | None = None) -> int | float:
+    """Return the percent of the gains that expand."""
+    return percent([not dampens(value, decimals) for value in gains])
 
 
-def with_gpt2(f: Entry) -> list[float]:
-    return gains_of(labs(f)["Meta"]) + means(Rows(f.of(GPT2)))
+def meta_and_gpt2_gains(hunt: Entry) -> list[float]:
+    """Return the gains of Meta's models and of the three GPT-2 sizes."""
+    return mean_gains(models_by_lab(hunt)["Meta"]) + last_gains(Rows(hunt.of(GPT2)))
 
 
-def undecided(m: Entry) -> bool:
-    """Whether the interval of a mean gain over its prompts includes 1."""
-    low, high = interval(m)
+def is_undecided(model: Entry) -> bool:
+    """Return whether the interval of a mean gain over its prompts includes 1."""
+    low, high = gain_interval(model)
     return low <= 1 <= high
 
 
-def signature(some: Models) -> str:
-    """DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL, of the mean gain (the survey)."""
-    if mean(some) < 0.95:
+def signature(models: Models) -> str:
+    """Return the survey's word: DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL."""
+    if mean_gain(models) < 0.95:
         return "DAMPENER"
-    return "EXPANDER" if mean(some) > 1.05 else "NEUTRAL"
+    return "EXPANDER" if mean_gain(models) > 1.05 else "NEUTRAL"
 
 
-def validated(f: Entry) -> str:
-    """The survey's word: whether the labs have more than one signature."""
-    signatures = {signature(some) for some in labs(f).values()}
+def signature_verdict(hunt: Entry) -> str:
+    """Return VALIDATED where the labs have more than one signature (the survey)."""
+    signatures = {signature(models) for models in models_by_lab(hunt).values()}
     return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
 
 
 # --- EleutherAI against the other labs ---
 
 
-def damp_percent(some: Models, decimals: int | None = None) -> int | float:
-    """Percent of the models that damp."""
-    return percent([dampens(gain(m), decimals) for m in some])
+def damp_percent(models: Models, decimals: int | None = None) -> int | float:
+    """Return the percent of the models that damp."""
+    return percent([dampens(gain(model), decimals) for model in models])
 
 
-def damp_percent_pooled(f: Entry) -> int | float:
-    """The same of EleutherAI's models, the sweep's among them."""
-    return damp_percent([*labs(f)[ELEUTHER], *only_swept(f)])
+def damp_percent_pooled(hunt: Entry) -> int | float:
+    """Return the percent of EleutherAI's models that damp, with those of the sweep."""
+    return damp_percent([*models_by_lab(hunt)[ELEUTHER], *models_only_swept(hunt)])
 
 
-def n_others_undecided(f: Entry) -> int:
-    """How many of the other labs' damping models have a mean gain that may be 1."""
-    return sum(undecided(m) for m in others(f) if damps(m))
+def n_others_undecided(hunt: Entry) -> int:
+    """Return the number of the other labs' damping models whose mean gain may be 1."""
+    return sum(is_undecided(model) for model in other_models(hunt) if damps(model))
 
 
-def only_eleuther_below_1(f: Entry) -> bool:
-    """Whether EleutherAI's mean gain damps, and no other lab's."""
-    return [lab for lab, some in labs(f).items() if dampens(mean(some))] == [ELEUTHER]
+def only_eleuther_below_1(hunt: Entry) -> bool:
+    """Return whether EleutherAI's mean gain damps, and no other lab's."""
+    gains = {lab: mean_gain(models) for lab, models in models_by_lab(hunt).items()}
+    return [lab for lab, gain in gains.items() if dampens(gain)] == [ELEUTHER]
 
 
 def signs(
-    f: Entry,
+    hunt: Entry,
     decimals: int | None = None,
-    of: Callable[[Entry], float] = gain,
-    more: Sequence[Entry] = (),
+    gain_of: Callable[[Entry], float] = gain,
+    further: Sequence[Entry] = (),
 ) -> np.ndarray:
-    """[damping, expanding] of EleutherAI (and of more models) and of the other labs."""
-    groups = [*labs(f)[ELEUTHER], *more], others(f)
-    damping = [sum(dampens(of(m), decimals) for m in group) for group in groups]
+    """Return [damping, expanding] counts of EleutherAI, with further models, and of the others."""
+    groups = [*models_by_lab(hunt)[ELEUTHER], *further], other_models(hunt)
+    damping = [sum(dampens(gain_of(model), decimals) for model in group) for group in groups]
     return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
 
 
-def only_swept(f: Entry) -> Models:
-    """The sweep's models that the hunt did not test."""
-    hunted = models(f)
-    return [m for name, m in models(f.of(SWEEP)).items() if name not in hunted]
+def models_only_swept(hunt: Entry) -> Models:
+    """Return the sweep's models that the survey did not test."""
+    hunted = models_by_name(hunt)
+    return [model for name, model in models_by_name(hunt.of(SWEEP)).items() if name not in hunted]
 
 
 def fisher_p(table: np.ndarray) -> float:
-    """p of Fisher's exact test; 1 with an empty row or column, as no other table has such sums."""
+    """Return p of Fisher's exact test; 1 with an empty row or column."""
     return float(scipy.stats.fisher_exact(table).pvalue)
 
 
 def chi_square_p(table: np.ndarray) -> float:
-    """p of Pearson's chi-square, one degree of freedom, without continuity correction."""
+    """Return p of Pearson's chi-square, one degree of freedom, without continuity correction."""
     if not (table.sum(axis=0).all() and table.sum(axis=1).all()):
         raise LayerwiseError(
             f"a chi-square test needs no empty row or column, found {table.tolist()}; use Fisher's"
@@ -160,95 +162,103 @@ def chi_square_p(table: np.ndarray) -> float:
 
 
 def p_text(p: float) -> str:
-    """A p value as papers print it: `< 0.001`, else three decimals."""
+    """Return a p value as papers print it: `< 0.001`, else three decimals."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 # --- the figures ---
 
 
-def word(mean_gain: float) -> str:
-    """What the figures call a mean gain."""
+def figure_word(mean_gain: float) -> str:
+    """Return the figures' word for a mean gain."""
     return "DAMPEN" if dampens(mean_gain) else "EXPAND"
 
 
-def models_drawn(f: Entry, names: Iterable[str]) -> dict[str, Entry]:
-    """The models whose gains figures 2 and 3 draw: the sweep's where it has one of the name."""
-    there = models(f) | models(f.of(SWEEP))
-    return {name: there[name] for name in names}
+def figure_models(hunt: Entry, names: Iterable[str]) -> dict[str, Entry]:
+    """Return the models whose gains a figure draws, from the sweep where it has them."""
+    known = models_by_name(hunt) | models_by_name(hunt.of(SWEEP))
+    return {name: known[name] for name in names}
 
 
-def figure2(f: Entry) -> list[float]:
-    """What figure 2 draws of EleutherAI, at its decimals."""
-    return [round(gain(m), 3) for m in models_drawn(f, FIGURE2).values()]
+def figure2_gains(hunt: Entry) -> list[float]:
+    """Return the gains that figure 2 draws for EleutherAI, at its decimals."""
+    return [round(gain(model), 3) for model in figure_models(hunt, FIGURE2).values()]
 
 
-def measured_models(some: Models) -> Models:
-    """Those whose gain was measured."""
-    return list(measured_among({m.model: m for m in some}, gain).values())
+def measured_models(models: Models) -> Models:
+    """Return the models whose gain was measured."""
+    return list(measured_among({model.model: model for model in models}, gain).values())
 
 
-def drawn_models(f: Entry) -> dict[str, Entry]:
-    """The models whose gain was measured, by name."""
-    return measured_among(models(f), gain)
+def measured_by_name(hunt: Entry) -> dict[str, Entry]:
+    """Return the models whose gain was measured, by name."""
+    return measured_among(models_by_name(hunt), gain)
 
 
-def n_prompts(f: Entry) -> int:
-    """The prompts that every model of this run read."""
-    if OURS in f.evidence:
-        (n,) = {count(m.gains.penultimate) for _, m in f.of(OURS).items()}
+def n_prompts(hunt: Entry) -> int:
+    """Return the number of prompts that every model of this run read."""
+    if OURS in hunt.evidence:
+        (n,) = {count(model.gains.penultimate) for _, model in hunt.of(OURS).items()}
         return n
-    return int(f.of(PROMPTS).rho_hunt.n_prompts)
+    return int(hunt.of(PROMPTS).rho_hunt.n_prompts)
 
 
-def over_prompts(m: Entry) -> Estimate:
-    """A model's mean gain with Student's interval over its prompts.
+def gain_estimate(model: Entry) -> Estimate:
+    """Return a model's mean gain with Student's interval over its prompts.
 
     The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
     """
-    slug = m.model.rpartition("/")[2].lower().replace(".", "p")
-    if OURS in m.evidence and slug in m.of(OURS):
-        return mean_estimate(m.of(OURS)[slug].gains.penultimate[:], "prompts")
-    return mean_estimate_from_moments(gain(m), m.gain_no_ln_std, n_prompts(m), "prompts")
+    slug = model.model.rpartition("/")[2].lower().replace(".", "p")
+    if OURS in model.evidence and slug in model.of(OURS):
+        return mean_estimate(model.of(OURS)[slug].gains.penultimate[:], "prompts")
+    return mean_estimate_from_moments(
+        gain(model), model.gain_no_ln_std, n_prompts(model), "prompts"
+    )
 
 
-def interval(m: Entry) -> list[float]:
-    """The 95% interval of a model's mean gain over its prompts."""
-    found = over_prompts(m)
-    return [found.low, found.high]
+def gain_interval(model: Entry) -> list[float]:
+    """Return the 95% interval of a model's mean gain over its prompts."""
+    estimate = gain_estimate(model)
+    return [estimate.low, estimate.high]
 
 
-def groups(f: Entry) -> dict[str, Models]:
-    """The measured models of EleutherAI and of the other labs."""
-    found = {name: measured_models(some) for name, some in
-             ((ELEUTHER, labs(f).get(ELEUTHER, [])), (OTHERS, others(f)))}  # fmt: skip
-    return {name: some for name, some in found.items() if some}
+def measured_groups(hunt: Entry) -> dict[str, Models]:
+    """Return the measured models of EleutherAI and of the other labs; no group without models."""
+    groups = {ELEUTHER: models_by_lab(hunt).get(ELEUTHER, []), OTHERS: other_models(hunt)}
+    measured = {name: measured_models(models) for name, models in groups.items()}
+    return {name: models for name, models in measured.items() if models}
 
 
-def share_as_claimed(some: Models) -> dict[str, float]:
-    """How many damp, and the share that lies where the paper says, in percent: EleutherAI's models
-    below 1, the others above, with the exact interval of Clopper and Pearson.
+def share_as_claimed(models: Models) -> dict[str, float]:
+    """Return the number that damp, and the share on the side that the paper claims, percent.
+
+    The paper claims that EleutherAI's models lie below 1 and all others above. The interval is that
+    of Clopper and Pearson.
     """
-    damping = [damps(m) for m in some]
-    below = some[0].lab == ELEUTHER
-    found = share_estimate([one == below for one in damping], "models")
-    ends = {"value": found.value, "low": found.low, "high": found.high}
-    return {"n": found.n, "below": sum(damping)} | {name: 100 * end for name, end in ends.items()}
+    damping = [damps(model) for model in models]
+    claimed_below = models[0].lab == ELEUTHER
+    share_there = share_estimate([is_below == claimed_below for is_below in damping], "models")
+    parts = {name: 100 * getattr(share_there, name) for name in ("value", "low", "high")}
+    return {"n": share_there.n, "below": sum(damping)} | parts
 
 
-def standard_error(some: Models) -> float | None:
-    """Of the mean gain; None of a single model."""
-    return float(scipy.stats.sem(gains_of(some))) if len(some) > 1 else None
+def standard_error(models: Models) -> float | None:
+    """Return the standard error of the mean gain; None for a single model."""
+    return float(scipy.stats.sem(mean_gains(models))) if len(models) > 1 else None
 
 
-def gpt2_gain(f: Entry) -> float:
-    """Mean gain of GPT-2 over the hunt's prompts."""
-    if OURS not in f.evidence or "gpt2" not in f.of(OURS):
+def gpt2_gain(hunt: Entry) -> float:
+    """Return the mean gain of GPT-2 over the survey's prompts.
+
+    Raises:
+        NotMeasured: for print, which has none.
+    """
+    if OURS not in hunt.evidence or "gpt2" not in hunt.of(OURS):
         raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts")
-    return float(np.mean(f.of(OURS).gpt2.gains.penultimate[:]))
+    return float(np.mean(hunt.of(OURS).gpt2.gains.penultimate[:]))
 
 
-# --- GPT-2 and GPT-J over the prompts ---
+# --- GPT-2 over its prompts ---
 
 
 def last_gain(rows: Rows) -> float:
@@ -256,150 +266,137 @@ def last_gain(rows: Rows) -> float:
     return float(np.mean(rows["Last_Gain"]))
 
 
-def means(rows: Rows) -> list[float]:
-    return [last_gain(of) for of in rows.by("Model").values()]
+def last_gains(rows: Rows) -> list[float]:
+    """Return the mean last gain of each model in the rows."""
+    return [last_gain(model_rows) for model_rows in rows.by("Model").values()]
 
 
-def against_one(rows: Rows, **options: str) -> Any:
-    return scipy.stats.ttest_1samp(require_sample(rows["Last_Gain"]), 1.0, **options)
-
-
-def bentov(rows: Rows) -> Correlation:
-    """The entropies with the gains' distance from 1."""
-    return pearson(rows["Entropy"], np.abs(rows["Last_Gain"] - 1))
-
-
-OF_MODEL: Rules = {
+MODEL_RULES: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
     "is_dampening": damps,
 }
-OF_LAB: Rules = {
-    "mean_gain": mean,
-    "std_gain": spread,
+LAB_RULES: Rules = {
+    "mean_gain": mean_gain,
+    "std_gain": gain_sd,
     "dampen_pct": Rule(
-        lambda some: 100.0 * share([damps(m) for m in some]),
+        lambda models: 100.0 * share([damps(model) for model in models]),
         "percent of the lab's models that damp",
     ),
     "signature": signature,
-    "n_models": Rule(lambda some: float(n_models(some)), "the lab's models with a gain"),
+    "n_models": Rule(lambda models: float(count_models(models)), "the lab's models with a gain"),
 }
-OF_DRAWN: Rules = {"gain": gain, "interval": interval}
-OVER_MODELS: Rules = {
-    "h26_lab_signatures": for_each_group(labs, combined(OF_LAB)),
-    "h26_verdict": validated,
-    "n_models": for_each_group(labs, n_models),
+DRAWN_RULES: Rules = {"gain": gain, "interval": gain_interval}
+HUNT_RULES: Rules = {
+    "h26_lab_signatures": for_each_group(models_by_lab, combined(LAB_RULES)),
+    "h26_verdict": signature_verdict,
+    "n_models": for_each_group(models_by_lab, count_models),
     "expand_pct": for_each_group(
-        labs, Rule(lambda some: expand_percent(gains_of(some)), "percent that expand")
+        models_by_lab,
+        Rule(lambda models: expand_percent(mean_gains(models)), "percent that expand"),
     ),
     "expand_pct_rounded": for_each_group(
-        labs,
+        models_by_lab,
         Rule(
-            lambda some: expand_percent(gains_of(some), 2),
+            lambda models: expand_percent(mean_gains(models), 2),
             "percent that expand, after rounding to two decimals",
         ),
     ),
     "expand_pct_final_norm": for_each_group(
-        labs,
+        models_by_lab,
         Rule(
-            lambda some: expand_percent([final_gain(m) for m in some]),
+            lambda models: expand_percent([final_gain(model) for model in models]),
             "percent that expand behind the final norm",
         ),
     ),
     "dampen_pct": Rule(
-        lambda f: damp_percent(labs(f)[ELEUTHER]), "percent of the lab's models that damp"
+        lambda hunt: damp_percent(models_by_lab(hunt)[ELEUTHER]),
+        "percent of the lab's models that damp",
     ),
     "dampen_pct_pooled": damp_percent_pooled,
     "dampen_pct_swept": Rule(
-        lambda f: damp_percent(f.of(SWEEP).models), "percent of the sweep's models that damp"
+        lambda hunt: damp_percent(hunt.of(SWEEP).models), "percent of the sweep's models that damp"
     ),
     "expand_pct_others": Rule(
-        lambda f: expand_percent(gains_of(others(f))),
+        lambda hunt: expand_percent(mean_gains(other_models(hunt))),
         "percent of the other labs' models that expand",
     ),
     "n_others_undecided": n_others_undecided,
     "expand_pct_others_rounded": Rule(
-        lambda f: expand_percent(gains_of(others(f)), 2), "the same after rounding to two decimals"
+        lambda hunt: expand_percent(mean_gains(other_models(hunt)), 2),
+        "the same after rounding to two decimals",
     ),
     "expand_pct_meta_openai": Rule(
-        lambda f: expand_percent(with_gpt2(f)), "percent of Meta's models and GPT-2 that expand"
+        lambda hunt: expand_percent(meta_and_gpt2_gains(hunt)),
+        "percent of Meta's models and GPT-2 that expand",
     ),
     "expand_pct_meta_openai_rounded": Rule(
-        lambda f: expand_percent(with_gpt2(f), 2), "the same after rounding to two decimals"
+        lambda hunt: expand_percent(meta_and_gpt2_gains(hunt), 2),
+        "the same after rounding to two decimals",
     ),
     "only_eleuther_below_1": only_eleuther_below_1,
     "fisher/hunt": Rule(
-        lambda f: p_text(fisher_p(signs(f))),
+        lambda hunt: p_text(fisher_p(signs(hunt))),
         "p of Fisher's exact test, EleutherAI against the other labs",
     ),
-    "fisher/p": Rule(lambda f: fisher_p(signs(f)), "p of Fisher's exact test, in full"),
+    "fisher/p": Rule(lambda hunt: fisher_p(signs(hunt)), "p of Fisher's exact test, in full"),
     "fisher/rounded": Rule(
-        lambda f: p_text(fisher_p(signs(f, 2))),
+        lambda hunt: p_text(fisher_p(signs(hunt, 2))),
         "p of Fisher's exact test after rounding to two decimals",
     ),
     "fisher/final_norm": Rule(
-        lambda f: p_text(fisher_p(signs(f, of=final_gain))),
+        lambda hunt: p_text(fisher_p(signs(hunt, gain_of=final_gain))),
         "p of Fisher's exact test behind the final norm",
     ),
     "fisher/pooled": Rule(
-        lambda f: p_text(fisher_p(signs(f, more=only_swept(f)))),
+        lambda hunt: p_text(fisher_p(signs(hunt, further=models_only_swept(hunt)))),
         "p of Fisher's exact test with the sweep's models",
     ),
     "chi_square_rounded": Rule(
-        lambda f: p_text(chi_square_p(signs(f, 2))),
+        lambda hunt: p_text(chi_square_p(signs(hunt, 2))),
         "p of the chi-square test after rounding to two decimals",
     ),
-    "figure2/mean": Rule(lambda f: np.mean(figure2(f)), "mean of the gains that figure 2 draws"),
+    "figure2/mean": Rule(
+        lambda hunt: np.mean(figure2_gains(hunt)), "mean of the gains that figure 2 draws"
+    ),
     "figure2/se": Rule(
-        lambda f: scipy.stats.sem(figure2(f)), "standard error of the gains that figure 2 draws"
+        lambda hunt: scipy.stats.sem(figure2_gains(hunt)),
+        "standard error of the gains that figure 2 draws",
     ),
     "se": for_each_group(
-        lambda f: {lab: some for lab, some in labs(f).items() if len(some) > 1}, standard_error
-    ),
-    "drawn/models": for_each_group(drawn_models, combined(OF_DRAWN)),
-    "drawn/n_prompts": n_prompts,
-    "drawn/shares": for_each_group(groups, share_as_claimed),
-    "figure3": for_each_group(
-        lambda f: models_drawn(f, FIGURE3),
-        Rule(lambda m: word(gain(m)), "whether the mean gain damps or expands, as figure 3 says"),
-    ),
-    "figure3/gpt2": Rule(lambda f: word(gpt2_gain(f)), "whether GPT-2 damps or expands"),
-    "figure3_lab": for_each_group(
-        lambda f: {m: labs(f)[lab] for m, lab in FIGURE3.items()},
-        Rule(lambda some: word(mean(some)), "whether the lab's mean gain damps or expands"),
-    ),
-}
-OF_PROMPTS: Rules = {
-    "mean": last_gain,
-    "sd": Rule(lambda rows: np.std(rows["Last_Gain"], ddof=1), "sample SD of the last gain"),
-    "min": Rule(lambda rows: np.min(rows["Last_Gain"]), "the smallest last gain"),
-    "max": Rule(lambda rows: np.max(rows["Last_Gain"]), "the largest last gain"),
-    "t": Rule(lambda rows: against_one(rows).statistic, "t of the last gains against 1"),
-    "p_less": Rule(
-        lambda rows: against_one(rows, alternative="less").pvalue,
-        "one-sided p of the last gains below 1",
-    ),
-    "bentov_r": Rule(lambda rows: bentov(rows).r, "r of entropy and the gain's distance from 1"),
-    "bentov_p": Rule(lambda rows: bentov(rows).p, "p of that r"),
-}
-TESTS = {"tests": for_each_group(lambda rows: rows.by("Model"), combined(OF_PROMPTS))}
-DOCUMENTS = {
-    "hunt": Document(HUNT, {"": OVER_MODELS, "tested_results/*": OF_MODEL}),
-    "gpt2": Document(
-        rows_of(GPT2),
-        {
-            "": TESTS
-            | {
-                "expand_pct": Rule(
-                    lambda rows: percent([g >= 1 for g in means(rows)]), "percent that expand"
-                ),
-            }
+        lambda hunt: {
+            lab: models for lab, models in models_by_lab(hunt).items() if len(models) > 1
         },
-        places={"/rows": (GPT2, "")},
+        standard_error,
     ),
-    "gptj": Document(
-        rows_of(GPTJ),
-        {"": TESTS | {"categories": for_each_group(lambda rows: rows.by("Category"), last_gain)}},
-        places={"/rows": (GPTJ, "")},
+    "drawn/models": for_each_group(measured_by_name, combined(DRAWN_RULES)),
+    "drawn/n_prompts": n_prompts,
+    "drawn/shares": for_each_group(measured_groups, share_as_claimed),
+    "figure3": for_each_group(
+        lambda hunt: figure_models(hunt, FIGURE3),
+        Rule(
+            lambda model: figure_word(gain(model)),
+            "whether the mean gain damps or expands, as figure 3 says",
+        ),
     ),
+    "figure3/gpt2": Rule(
+        lambda hunt: figure_word(gpt2_gain(hunt)), "whether GPT-2 damps or expands"
+    ),
+    "figure3_lab": for_each_group(
+        lambda hunt: {model: models_by_lab(hunt)[lab] for model, lab in FIGURE3.items()},
+        Rule(
+            lambda models: figure_word(mean_gain(models)),
+            "whether the lab's mean gain damps or expands",
+        ),
+    ),
+}
+GPT2_RULES: Rules = {
+    "tests": for_each_group(lambda rows: rows.by("Model"), combined({"mean": last_gain})),
+    "expand_pct": Rule(
+        lambda rows: percent([gain >= 1 for gain in last_gains(rows)]), "percent that expand"
+    ),
+}
+DOCUMENTS = {
+    "hunt": Document(HUNT, {"": HUNT_RULES, "tested_results/*": MODEL_RULES}),
+    "gpt2": Document(rows_reader(GPT2), {"": GPT2_RULES}, places={"/rows": (GPT2, "")}),
 }

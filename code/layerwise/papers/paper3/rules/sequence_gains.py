@@ -13,7 +13,6 @@ from layerwise.engine.published import pointer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import contracting_percent
 from layerwise.papers.shared.names.result_files import (
-    BRAKE,
     FOUR,
     HEADS,
     HYPOTHESES,
@@ -31,13 +30,15 @@ LLAMA = "llama3.1-8b"
 BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-8B": LLAMA}
 OFFSET = 1e-10  # added to a gain before its logarithm, as published
 LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
-LLAMA_2 = "llama2-7b"
-BASE, TUNED = "llama3.1-8b-BASE", "llama3.1-8b-INSTRUCT"  # of the test of tuning
 
 
-def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
-    """Each norm over the one before it, all positive and finite: one gain fewer than norms."""
-    norms = m.norms[part]
+def ratios(stream: Entry, part: slice = slice(None)) -> np.ndarray:
+    """Return each norm over the one before it: one gain fewer than norms.
+
+    Raises:
+        LayerwiseError: for fewer than two norms, or one that is not positive and finite.
+    """
+    norms = stream.norms[part]
     if len(norms) < 2 or not np.all(np.isfinite(norms)) or not np.all(norms > 0):
         raise LayerwiseError(
             f"gains need at least two norms, all positive and finite, found {norms}; "
@@ -46,160 +47,141 @@ def ratios(m: Entry, part: slice = slice(None)) -> np.ndarray:
     return norms[1:] / norms[:-1]
 
 
-def last_gain(m: Entry) -> float:
+def last_gain(stream: Entry) -> float:
     """Return the gain of the last block."""
-    return float(ratios(m, slice(-2, None))[0])
+    return float(ratios(stream, slice(-2, None))[0])
 
 
-def mistral(e: Evidence) -> Entry:
-    """Mistral-7B's stream, from block 0 on."""
-    return e[MISTRAL].residual_stream_analysis["mistral-7b"]
+def mistral_stream(evidence: Evidence) -> Entry:
+    """Return Mistral-7B's stream, from block 0 on."""
+    return evidence[MISTRAL].residual_stream_analysis["mistral-7b"]
 
 
-def of_texts(e: Evidence, correlation: Callable[..., Correlation]) -> Correlation:
-    """Entropy and last gain over the texts of the input dependency."""
-    texts = e[INPUTS].results.values()
+def entropy_correlation(evidence: Evidence, correlation: Callable[..., Correlation]) -> Correlation:
+    """Return r of entropy and last gain over the texts of the input dependency."""
+    texts = evidence[INPUTS].results.values()
     return correlation(*np.array([(text.entropy, text.gains[-1]) for text in texts]).T)
 
 
-def whole_tokens(e: Evidence) -> float:
+def llama_gain_by_token(evidence: Evidence) -> float:
     """Return LLaMA's last gain, norms taken token by token."""
-    return last_gain(e[LLAMAS].models[LLAMA].residual)
+    return last_gain(evidence[LLAMAS].models[LLAMA].residual)
 
 
-def whole_sequence(e: Evidence) -> float:
-    return last_gain(e[FOUR].results[LLAMA])
+def llama_gain_of_sequence(evidence: Evidence) -> float:
+    """Return LLaMA's last gain, norms of the whole sequence."""
+    return last_gain(evidence[FOUR].results[LLAMA])
 
 
-def order(e: Evidence) -> str:
-    """The benchmark's models by last gain, the smallest first."""
-    found = {name: last_gain(e[FOUR].results[of]) for name, of in BENCHMARKED.items()}
-    found["Mistral-7B"] = last_gain(mistral(e))
-    return " < ".join(sorted(found, key=found.__getitem__))
+def models_in_order(evidence: Evidence) -> str:
+    """Return the benchmark's models by last gain, the smallest first."""
+    gains = {name: last_gain(evidence[FOUR].results[model]) for name, model in BENCHMARKED.items()}
+    gains["Mistral-7B"] = last_gain(mistral_stream(evidence))
+    return " < ".join(sorted(gains, key=gains.__getitem__))
 
 
-def cumulative(m: Entry) -> float:
-    """The product of all gains, as the notebook took it."""
-    return float(np.exp(np.cumsum(np.log(ratios(m) + OFFSET))[-1]))
+def product_of_gains(stream: Entry) -> float:
+    """Return the product of all gains, as the notebook took it."""
+    return float(np.exp(np.cumsum(np.log(ratios(stream) + OFFSET))[-1]))
 
 
-def of_rounded(e: Evidence) -> float:
-    """The two last gains over each other, both rounded first."""
-    return round(whole_tokens(e), 2) / round(whole_sequence(e), 2)
+def ratio_of_rounded(evidence: Evidence) -> float:
+    """Return LLaMA's last gain by token over that of the sequence, both rounded first."""
+    return round(llama_gain_by_token(evidence), 2) / round(llama_gain_of_sequence(evidence), 2)
 
 
-def expands(m: Entry) -> bool:
-    """Return whether the last block expands."""
-    return last_gain(m) > 1
-
-
-OF_TUNING: Rules = {  # of the base model and of the tuned one
-    "initial_gain": Rule(lambda m: ratios(m, slice(2))[0], "gain of the first block"),
+STREAM_RULES: Rules = {
     "last_gain": last_gain,
-    "last_expands": expands,
-    "cumulative_energy": cumulative,
-}
-BY_TUNING: Rules = {
-    "_hypothesis_test/base_expands": Rule(
-        lambda models: expands(models[BASE]), "whether the last block of the base model expands"
+    "max_gain": Rule(lambda stream: np.max(ratios(stream)), "the largest gain of a block"),
+    "max_gain_layer": Rule(
+        lambda stream: np.argmax(ratios(stream)), "the block of the largest gain"
     ),
-    "_hypothesis_test/instruct_expands": Rule(
-        lambda models: expands(models[TUNED]), "whether the last block of the tuned model expands"
-    ),
-    "_hypothesis_test/ratio": Rule(
-        lambda models: last_gain(models[TUNED]) / last_gain(models[BASE]),
-        "the tuned model's last gain over the base model's",
-    ),
-}
-STREAM: Rules = {
-    "last_gain": last_gain,
-    "max_gain": Rule(lambda m: np.max(ratios(m)), "the largest gain of a block"),
-    "max_gain_layer": Rule(lambda m: np.argmax(ratios(m)), "the block of the largest gain"),
     "contracting_pct": Rule(
-        lambda m: contracting_percent(ratios(m)), "percent of the blocks that contract"
+        lambda stream: contracting_percent(ratios(stream)), "percent of the blocks that contract"
     ),
 }
-FULL: Rules = {
-    **STREAM,
-    "initial_gain": Rule(lambda m: ratios(m, slice(2))[0], "gain of the first block"),
+FULL_RULES: Rules = {
+    **STREAM_RULES,
+    "initial_gain": Rule(lambda stream: ratios(stream, slice(2))[0], "gain of the first block"),
     "expanding_pct": Rule(
-        lambda m: 100 - contracting_percent(ratios(m)), "percent of the blocks that expand"
+        lambda stream: 100 - contracting_percent(ratios(stream)),
+        "percent of the blocks that expand",
     ),
-    "final_cumulative": cumulative,
+    "final_cumulative": product_of_gains,
 }
-STUDY: Rules = {
+STUDY_RULES: Rules = {
     "correlation/pearson_r": Rule(
-        lambda e: of_texts(e, pearson).r, "Pearson's r of entropy and last gain over the texts"
+        lambda evidence: entropy_correlation(evidence, pearson).r,
+        "Pearson's r of entropy and last gain over the texts",
     ),
-    "correlation/pearson_p": Rule(lambda e: of_texts(e, pearson).p, "its p"),
+    "correlation/pearson_p": Rule(
+        lambda evidence: entropy_correlation(evidence, pearson).p, "its p"
+    ),
     "correlation/spearman_r": Rule(
-        lambda e: of_texts(e, spearman).r, "Spearman's r of entropy and last gain over the texts"
+        lambda evidence: entropy_correlation(evidence, spearman).r,
+        "Spearman's r of entropy and last gain over the texts",
     ),
-    "correlation/spearman_p": Rule(lambda e: of_texts(e, spearman).p, "its p"),
-    "expansion_ratio/of_rounded": of_rounded,
+    "correlation/spearman_p": Rule(
+        lambda evidence: entropy_correlation(evidence, spearman).p, "its p"
+    ),
+    "expansion_ratio/of_rounded": ratio_of_rounded,
     "expansion_ratio/unrounded": Rule(
-        lambda e: whole_tokens(e) / whole_sequence(e),
+        lambda evidence: llama_gain_by_token(evidence) / llama_gain_of_sequence(evidence),
         "LLaMA's last gain over all tokens over that of the whole sequence",
     ),
-    "order": order,
-    "pangram": Rule(
-        lambda e: e[INPUTS].results["5_Original_Test"].gains[-1], "last gain on the pangram"
-    ),
-    "other_metric": whole_tokens,
+    "order": models_in_order,
+    "other_metric": llama_gain_by_token,
     "swiglu_comparison/ratio": Rule(
-        lambda e: whole_sequence(e) / e[FOUR].mistral_reference.last_layer_gain,
+        lambda evidence: (
+            llama_gain_of_sequence(evidence) / evidence[FOUR].mistral_reference.last_layer_gain
+        ),
         "LLaMA's last gain over Mistral's",
     ),
 }
 # Last gains that later notebooks typed, with two decimals; Gemma-7B's stands for Gemma-2-9B.
-TYPED: Rules = {
+TYPED_RULES: Rules = {
     "mistral_reference/last_layer_gain": Rule(
-        lambda e: round(last_gain(mistral(e)), 2), "Mistral's last gain, two decimals"
+        lambda evidence: round(last_gain(mistral_stream(evidence)), 2),
+        "Mistral's last gain, two decimals",
     ),
     "mistral-7b/last_gain": Rule(
-        lambda e: round(last_gain(mistral(e)), 2), "Mistral's last gain, two decimals"
+        lambda evidence: round(last_gain(mistral_stream(evidence)), 2),
+        "Mistral's last gain, two decimals",
     ),
     "llama3.1-8b/last_gain": Rule(
-        lambda e: round(whole_sequence(e), 2), "LLaMA's last gain, two decimals"
+        lambda evidence: round(llama_gain_of_sequence(evidence), 2),
+        "LLaMA's last gain, two decimals",
     ),
     "gemma2-9b/last_gain": Rule(
-        lambda e: round(last_gain(e[FOUR].results["gemma-7b"]), 2),
+        lambda evidence: round(last_gain(evidence[FOUR].results["gemma-7b"]), 2),
         "Gemma-7B's last gain, two decimals",
-    ),
-    "references/mistral_7b/last_layer_gain": Rule(
-        lambda e: round(last_gain(mistral(e)), 2), "Mistral's last gain, two decimals"
-    ),
-    "references/mistral_7b/initial_explosion": Rule(
-        lambda e: round(ratios(mistral(e), slice(2))[0], 2), "Mistral's first gain, two decimals"
-    ),
-    "references/previous_llama/last_layer_gain": Rule(
-        lambda e: round(whole_sequence(e), 2), "LLaMA's last gain, two decimals"
     ),
 }
 DOCUMENTS = {
-    **{model: Document(f"{FOUR}#/results/{model}", {"": FULL}, shows=False) for model in MODELS},
-    "mistral-7b": Document(mistral, {"": STREAM}, shows=False),
-    LLAMA_2: Document(f"{LLAMAS}#/models/{LLAMA_2}/residual", {"": STREAM}, places={}, shows=False),
-    "tuning": Document(f"{BRAKE}#/models", {"*": OF_TUNING, "": BY_TUNING}, shows=False),
+    **{
+        model: Document(f"{FOUR}#/results/{model}", {"": FULL_RULES}, shows=False)
+        for model in MODELS
+    },
+    "mistral-7b": Document(mistral_stream, {"": STREAM_RULES}, shows=False),
     "typed": Document(
         None,
-        {"": TYPED},
+        {"": TYPED_RULES},
         places={
             "/mistral_reference": (FOUR, "/mistral_reference"),
-            "/references": (BRAKE, "/references"),
             **{pointer(model): (HYPOTHESES, f"{PROJECTOR}/{model}") for model in PROJECTED},
         },
         shows=False,
     ),
     "study": Document(
         None,
-        {"": STUDY},
+        {"": STUDY_RULES},
         places={
             "/correlation": (INPUTS, "/correlation"),
             "/swiglu_comparison": (FOUR, "/swiglu_comparison"),
         },
         shows=False,
     ),
+    "texts": Document(INPUTS, {}),  # as it stands: a claim names one of its cells
     "per_head": Document(
         HEADS,
         {},

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from layerwise.engine.derivation import Document, Function, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.papers.paper3.rules.gain_files import row_of
+from layerwise.papers.paper3.rules.gain_files import entry_reader
 from layerwise.papers.shared.names.result_files import EXTENDED, MAPS, V1, V2
 from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
@@ -26,130 +26,147 @@ PACKED = {
 FACTOR = 2  # the script's rule: expanders' mean trace over twice that of dampeners
 
 
-def mean(m: Entry, series: str) -> float:
-    """Mean over the layers of the run's traces, `traces_<series>`."""
-    return float(np.mean(m[f"traces_{series}"][:]))
+def mean_trace(model: Entry, series: str) -> float:
+    """Return the mean over the layers of the run's traces, `traces_<series>`."""
+    return float(np.mean(model[f"traces_{series}"][:]))
 
 
-def trace_layer(m: Entry) -> int:
-    """L* of the second run: the steepest layer of the single-slice trace."""
-    return sharpest(gradient_sizes, m.traces_full[:])
+def trace_layer(model: Entry) -> int:
+    """Return L* of the second run: the steepest layer of the single-slice trace."""
+    return sharpest(gradient_sizes, model.traces_full[:])
 
 
-def extended_layer(m: Entry) -> int:
-    """L* of the extended run: the steepest layer of the multi-head trace."""
-    return sharpest(gradient_sizes, m.traces_mh[:])
+def extended_layer(model: Entry) -> int:
+    """Return L* of the extended run: the steepest layer of the multi-head trace."""
+    return sharpest(gradient_sizes, model.traces_mh[:])
 
 
-def prior(m: Entry) -> float:
-    """The a-priori L* = (L/2)(1 + tanh(5 (G - 1))), from the gain G typed into the script."""
-    return m.n_layers / 2 * (1 + math.tanh(5 * (m.known_gain - 1)))
+def apriori_layer(model: Entry) -> float:
+    """Return the a-priori L* = (L/2)(1 + tanh(5 (G - 1))), with the typed gain G."""
+    return model.n_layers / 2 * (1 + math.tanh(5 * (model.known_gain - 1)))
 
 
-def gap_layer(m: Entry) -> int:
-    """L* of either run's spectral gaps: the largest."""
-    return int(np.argmax(m.spectral_gaps[:]))
+def gap_layer(model: Entry) -> int:
+    """Return L* of either run's spectral gaps: the layer of the largest."""
+    return int(np.argmax(model.spectral_gaps[:]))
 
 
-def expand_over_dampen(e: Evidence, series: str) -> float:
-    """Mean trace of the models that the script calls expanders over that of the dampeners."""
-    above, below = (
-        np.mean([mean(m, series) for m in e[V2].results if m.behavior == kind])
-        for kind in ("EXPAND", "DAMPEN")
+def mean_traces(evidence: Evidence, series: str, kind: str) -> Float[np.ndarray, " model"]:
+    """Return the mean traces of the models that the script calls so, EXPAND or DAMPEN."""
+    models = [model for model in evidence[V2].results if model.behavior == kind]
+    return np.array([mean_trace(model, series) for model in models])
+
+
+def expand_over_dampen(evidence: Evidence, series: str) -> float:
+    """Return the mean trace of the script's expanders over that of its dampeners."""
+    return float(
+        np.mean(mean_traces(evidence, series, "EXPAND"))
+        / np.mean(mean_traces(evidence, series, "DAMPEN"))
     )
-    return float(above / below)
 
 
-def expander_larger(e: Evidence, series: str) -> int:
-    """How many times an expander's mean trace is larger, each compared with each dampener."""
-    above, below = (
-        np.array([mean(m, series) for m in e[V2].results if m.behavior == kind])
-        for kind in ("EXPAND", "DAMPEN")
-    )
-    return int(np.sum(above[:, None] > below))
+def count_larger_expanders(evidence: Evidence, series: str) -> int:
+    """Count the pairs of an expander and a dampener in which the expander's trace is larger."""
+    expanding = mean_traces(evidence, series, "EXPAND")
+    return int(np.sum(expanding[:, None] > mean_traces(evidence, series, "DAMPEN")))
 
 
-def n_comparisons(e: Evidence) -> int:
-    """Every model that the script calls an expander with every one that it calls a dampener."""
-    kinds = [m.behavior for m in e[V2].results]
+def count_comparisons(evidence: Evidence) -> int:
+    """Count the pairs of an expander and a dampener."""
+    kinds = [model.behavior for model in evidence[V2].results]
     return kinds.count("EXPAND") * kinds.count("DAMPEN")
 
 
-def gpt2_over_opt(e: Evidence) -> float:
-    """Mean trace by heads of GPT-2 over that of OPT-125m, which the paper compares."""
-    gpt2, opt = (mean(row_of(V2, model)(e), "multihead") for model in ("gpt2", "opt-125m"))
+def gpt2_over_opt(evidence: Evidence) -> float:
+    """Return the mean trace by heads of GPT-2 over that of OPT-125m, which the paper compares."""
+    gpt2, opt = (
+        mean_trace(entry_reader(V2, model)(evidence), "multihead") for model in ("gpt2", "opt-125m")
+    )
     return gpt2 / opt
 
 
-def mean_layer_error(e: Evidence) -> float:
-    """Mean distance of the a-priori L* from that of the trace."""
-    return float(np.mean([abs(prior(m) - trace_layer(m)) for m in e[V2].results]))
+def mean_layer_error(evidence: Evidence) -> float:
+    """Return the mean distance of the a-priori L* from that of the trace, layers."""
+    models = evidence[V2].results
+    return float(np.mean([abs(apriori_layer(model) - trace_layer(model)) for model in models]))
 
 
-def ratio_sd(e: Evidence) -> float:
-    """Population SD over the models of the trace by heads over the single-slice trace."""
-    return float(np.std([mean(m, "multihead") / mean(m, "full") for m in e[V2].results]))
+def ratio_sd(evidence: Evidence) -> float:
+    """Return the population SD over the models of the trace by heads over the single-slice one."""
+    models = evidence[V2].results
+    ratios = [mean_trace(model, "multihead") / mean_trace(model, "full") for model in models]
+    return float(np.std(ratios))
 
 
-def first_mean_depth(e: Evidence) -> float:
-    """Mean relative depth of the first run's L*."""
-    return float(np.mean([gap_layer(m) / m.n_layers for m in e[V1].results]))
+def first_mean_depth(evidence: Evidence) -> float:
+    """Return the mean relative depth of the first run's L*."""
+    return float(np.mean([gap_layer(model) / model.n_layers for model in evidence[V1].results]))
 
 
-SECOND_RUN: Rules = {
-    "mean_trace_full": Rule(lambda m: mean(m, "full"), "mean single-slice trace over the layers"),
+SECOND_RUN_RULES: Rules = {
+    "mean_trace_full": Rule(
+        lambda model: mean_trace(model, "full"), "mean single-slice trace over the layers"
+    ),
     "mean_trace_multihead": Rule(
-        lambda m: mean(m, "multihead"), "mean trace by heads over the layers"
+        lambda model: mean_trace(model, "multihead"), "mean trace by heads over the layers"
     ),
     "shape": Rule(
-        lambda m: "monotonic" if np.all(np.diff(m.traces_multihead[:]) > 0) else "up and down",
+        lambda model: (
+            "monotonic" if np.all(np.diff(model.traces_multihead[:]) > 0) else "up and down"
+        ),
         "whether the trace by heads only rises",
     ),
     "L_star_trace": trace_layer,
     "L_star_spectral": gap_layer,
-    "L_star_apriori": prior,
+    "L_star_apriori": apriori_layer,
     "L_star_ratio_apriori": Rule(
-        lambda m: prior(m) / m.n_layers, "the a-priori L* in shares of the depth"
+        lambda model: apriori_layer(model) / model.n_layers,
+        "the a-priori L* in shares of the depth",
     ),
     "L_star_ratio_trace": Rule(
-        lambda m: trace_layer(m) / m.n_layers, "the trace's L* in shares of the depth"
+        lambda model: trace_layer(model) / model.n_layers, "the trace's L* in shares of the depth"
     ),
 }
-FIRST_RUN: Rules = {
+FIRST_RUN_RULES: Rules = {
     "L_star_gap_max": gap_layer,
     "L_star_lambda2_max": Rule(
-        lambda m: int(np.argmax(m.lambda_2[:])), "the layer of the largest second eigenvalue"
+        lambda model: int(np.argmax(model.lambda_2[:])),
+        "the layer of the largest second eigenvalue",
     ),
     "L_star_inflection": Rule(
-        lambda m: sharpest(bend_sizes, m.spectral_gaps[:]), "the layer where the curve bends most"
+        lambda model: sharpest(bend_sizes, model.spectral_gaps[:]),
+        "the layer where the curve bends most",
     ),
-    "max_spectral_gap": Rule(lambda m: np.max(m.spectral_gaps[:]), "the largest spectral gap"),
-    "mean_spectral_gap": Rule(lambda m: np.mean(m.spectral_gaps[:]), "mean spectral gap"),
+    "max_spectral_gap": Rule(
+        lambda model: np.max(model.spectral_gaps[:]), "the largest spectral gap"
+    ),
+    "mean_spectral_gap": Rule(lambda model: np.mean(model.spectral_gaps[:]), "mean spectral gap"),
     "spectral_gap_at_half": Rule(
-        lambda m: m.spectral_gaps[len(m.spectral_gaps) // 2], "the spectral gap at half the depth"
+        lambda model: model.spectral_gaps[len(model.spectral_gaps) // 2],
+        "the spectral gap at half the depth",
     ),
 }
-STUDY: Rules = {
+STUDY_RULES: Rules = {
     "gpt2_over_opt": gpt2_over_opt,
     "expand_over_dampen/full": Rule(
-        lambda e: expand_over_dampen(e, "full"),
+        lambda evidence: expand_over_dampen(evidence, "full"),
         "expanders' mean single-slice trace over the dampeners'",
     ),
     "expand_over_dampen/multihead": Rule(
-        lambda e: expand_over_dampen(e, "multihead"),
+        lambda evidence: expand_over_dampen(evidence, "multihead"),
         "expanders' mean trace by heads over the dampeners'",
     ),
     "expander_larger/multihead": Rule(
-        lambda e: expander_larger(e, "multihead"),
+        lambda evidence: count_larger_expanders(evidence, "multihead"),
         "how often an expander's mean trace is larger than a dampener's",
     ),
-    "expander_larger/pairs": n_comparisons,
+    "expander_larger/pairs": count_comparisons,
     "discriminates/full": Rule(
-        lambda e: expand_over_dampen(e, "full") > FACTOR,
+        lambda evidence: expand_over_dampen(evidence, "full") > FACTOR,
         "whether the single-slice ratio exceeds two",
     ),
     "discriminates/multihead": Rule(
-        lambda e: expand_over_dampen(e, "multihead") > FACTOR,
+        lambda evidence: expand_over_dampen(evidence, "multihead") > FACTOR,
         "whether the ratio by heads exceeds two",
     ),
     "mean_layer_error": mean_layer_error,
@@ -159,68 +176,72 @@ STUDY: Rules = {
 
 
 # NaN of half-precision attention takes part where it did: it wins `argmin`, and is no number.
-def ratios(f: Entry) -> Float[np.ndarray, " layer"]:
-    """Contraction ratios of the restriction maps."""
-    return f.restriction_maps.contraction_ratios[:]
+def contraction_ratios(maps: Entry) -> Float[np.ndarray, " layer"]:
+    """Return the contraction ratios of the restriction maps."""
+    return maps.restriction_maps.contraction_ratios[:]
 
 
-def halves(f: Entry) -> tuple[float, float]:
-    """Mean ratio before the layer of the smallest (NaN where nothing is), and from it on."""
-    before, after = np.split(ratios(f), [np.argmin(ratios(f))])
+def means_around_smallest(maps: Entry) -> tuple[float, float]:
+    """Return the mean ratio before the layer of the smallest (else NaN), and from it on."""
+    before, after = np.split(contraction_ratios(maps), [np.argmin(contraction_ratios(maps))])
     return float(np.mean(before)) if len(before) else np.nan, float(np.mean(after))
 
 
-RATIOS: Rules = {
+RATIO_RULES: Rules = {
     "restriction_maps/L_star_min_contraction": Rule(
-        lambda f: np.argmin(ratios(f)), "the layer of the smallest contraction ratio"
+        lambda maps: np.argmin(contraction_ratios(maps)),
+        "the layer of the smallest contraction ratio",
     ),
     "restriction_maps/L_star_inflection": Rule(
-        lambda f: sharpest(bend_sizes, ratios(f)), "the layer where the ratios bend most"
+        lambda maps: sharpest(bend_sizes, contraction_ratios(maps)),
+        "the layer where the ratios bend most",
     ),
     "validation/contraction_before_Lstar": Rule(
-        lambda f: halves(f)[0] < 1, "whether the mean ratio before that layer is under 1"
+        lambda maps: means_around_smallest(maps)[0] < 1,
+        "whether the mean ratio before that layer is under 1",
     ),
     "validation/expansion_after_Lstar": Rule(
-        lambda f: halves(f)[1] > halves(f)[0], "whether the mean ratio rises from that layer on"
+        lambda maps: means_around_smallest(maps)[1] > means_around_smallest(maps)[0],
+        "whether the mean ratio rises from that layer on",
     ),
-    "nan_layers": Rule(lambda f: np.sum(np.isnan(ratios(f))), "the layers without a ratio"),
 }
 
 
-def beside(m: Entry, row: Callable[[Entry], Entry], rule: Function) -> Any:
-    """What a rule gives of a row that stands in another file."""
-    return rule(row(m))
+def apply_to_row(model: Entry, row: Callable[[Entry], Entry], rule: Function) -> Any:
+    """Return what a rule gives for a row that stands in another file."""
+    return rule(row(model))
 
 
-def traced(model: str) -> Document:
-    """A model of the two trace scripts."""
-    first, second = row_of(V1, model), row_of(V2, model)
+def trace_document(model: str) -> Document:
+    """Return the document of a model of the two trace scripts."""
+    first, second = entry_reader(V1, model), entry_reader(V2, model)
     of_first = {
-        f"first/{name}": partial(beside, row=first, rule=rule) for name, rule in FIRST_RUN.items()
+        f"first/{name}": partial(apply_to_row, row=first, rule=rule)
+        for name, rule in FIRST_RUN_RULES.items()
     }
     return Document(
         second,
-        {"": {**SECOND_RUN, **of_first}},
-        places=lambda e: {"": second(e).cell, "/first": first(e).cell},
+        {"": {**SECOND_RUN_RULES, **of_first}},
+        places=lambda evidence: {"": second(evidence).cell, "/first": first(evidence).cell},
         shows=False,
     )
 
 
-def mean_or_nan(m: Entry) -> float | str:
-    """Mean trace by heads, or the word that the file has for none."""
-    found = mean(m, "mh")
-    return "NaN" if np.isnan(found) else found
+def mean_or_nan(model: Entry) -> float | str:
+    """Return the mean trace by heads, or the file's word for a missing one."""
+    mean = mean_trace(model, "mh")
+    return "NaN" if np.isnan(mean) else mean
 
 
-def packed(model: str, name: str) -> Document:
-    """A model of the extended run."""
+def extended_document(model: str, name: str) -> Document:
+    """Return the document of a model of the extended run."""
     rules: Rules = {"L_star": extended_layer, name: mean_or_nan}
-    return Document(row_of(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
+    return Document(entry_reader(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
 
 
 DOCUMENTS = {
-    **{model: traced(model) for model in TRACED},
-    **{model: packed(model, name) for model, name in PACKED.items()},
-    "study": Document(None, {"": STUDY}),
-    "pythia-1.4b": Document(MAPS, {"": RATIOS}, shows=False),
+    **{model: trace_document(model) for model in TRACED},
+    **{model: extended_document(model, name) for model, name in PACKED.items()},
+    "study": Document(None, {"": STUDY_RULES}),
+    "pythia-1.4b": Document(MAPS, {"": RATIO_RULES}, shows=False),
 }

@@ -10,38 +10,39 @@ from layerwise.papers.shared.names.result_files import HYPOTHESES, MISTRAL
 MODEL = "mistral-7b"
 
 
-def unembedding_over_embedding(f: Entry) -> float:
-    """The Frobenius norms of the two."""
-    of = f.unembedding_analysis[MODEL]
-    return of.unembedding.frobenius_norm / of.embedding.frobenius_norm
+def unembedding_over_embedding(investigation: Entry) -> float:
+    """Return the Frobenius norm of the unembedding over that of the embedding."""
+    matrices = investigation.unembedding_analysis[MODEL]
+    return matrices.unembedding.frobenius_norm / matrices.embedding.frobenius_norm
 
 
-OF_MODEL: Rules = {
+MODEL_RULES: Rules = {
     # the notebook typed the last gain
     "effective_amplification": Rule(
-        lambda m: m.spectral_norm * m.last_gain, "spectral norm times last gain"
+        lambda projector: projector.spectral_norm * projector.last_gain,
+        "spectral norm times last gain",
     ),
     "spectral_per_sqrt_vocab": Rule(
-        lambda m: m.spectral_norm / math.sqrt(m.vocab_size),
+        lambda projector: projector.spectral_norm / math.sqrt(projector.vocab_size),
         "spectral norm over the root of the size of the vocabulary",
     ),
 }
-OF_MISTRAL: Rules = {
+MISTRAL_RULES: Rules = {
     "matrices/wu_we_ratio": unembedding_over_embedding,
     "output/effective_vocab": Rule(
-        lambda f: math.exp(f.entropy_analysis[MODEL].entropy),
+        lambda investigation: math.exp(investigation.entropy_analysis[MODEL].entropy),
         "exponential of the entropy of the output",
     ),
 }
 
 
 DOCUMENTS = {
-    model: Document(f"{HYPOTHESES}#{PROJECTOR}/{model}", {"": OF_MODEL}, shows=False)
+    model: Document(f"{HYPOTHESES}#{PROJECTOR}/{model}", {"": MODEL_RULES}, shows=False)
     for model in PROJECTED
 } | {
     "mistral": Document(
         MISTRAL,
-        {"": OF_MISTRAL},
+        {"": MISTRAL_RULES},
         places={
             "/matrices": (MISTRAL, f"/unembedding_analysis/{MODEL}"),
             "/output": (MISTRAL, f"/entropy_analysis/{MODEL}"),

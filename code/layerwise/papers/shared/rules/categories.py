@@ -81,7 +81,7 @@ PAIR_TESTS: dict[str, Function] = {
 }
 
 
-def without_a_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
+def r_without_each_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
     """Return r of UA and preference over the other categories, by the category left out.
 
     Arguments:
@@ -99,7 +99,7 @@ def without_a_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
 def decisive_category(validation: Mapping[str, Any]) -> str | None:
     """Return the category without which r has another sign or under half its size; None without."""
     r: float = validation["_global_stats"]["ua_output_correlation"]
-    left_out = without_a_category(validation)
+    left_out = r_without_each_category(validation)
     decisive = [name for name, correlation in left_out.items() if correlation.r * r < 0.5 * r**2]
     return min(decisive, key=lambda name: left_out[name].r * r, default=None)
 
