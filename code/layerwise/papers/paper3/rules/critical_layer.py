@@ -9,6 +9,7 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
+from layerwise.papers.paper3.rules.gain_files import short_name
 from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, trace_layer
 from layerwise.papers.shared.names.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
@@ -208,8 +209,8 @@ def count_labs(validation: Entry) -> int:
 
 def models_not_fitted(validation: Entry) -> dict[str, Entry]:
     """Return the models of a validation that the formula was not fitted to, by name."""
-    seen = {model.model.rpartition("/")[2] for model in calibration_models(validation.evidence)}
-    models = {model.model.rpartition("/")[2]: model for model in validation.results if model.L}
+    seen = {short_name(model) for model in calibration_models(validation.evidence)}
+    models = {short_name(model): model for model in validation.results if model.L}
     return {name: model for name, model in models.items() if name not in seen}
 
 

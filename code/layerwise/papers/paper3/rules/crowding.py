@@ -16,6 +16,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     gain,
     models_by_name,
     percent,
+    pooled_by_name,
     share,
 )
 from layerwise.papers.shared.names.result_files import CLEAN, HUNT, SWEEP
@@ -32,8 +33,8 @@ def all_models(results: Entry) -> list[Entry]:
 
 
 def pooled_models(evidence: Evidence) -> list[Entry]:
-    """Return the models of survey and sweep; a model in both is the sweep's, with more prompts."""
-    return list((models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])).values())
+    """Return the models of survey and sweep together."""
+    return list(pooled_by_name(evidence).values())
 
 
 def density_gain_correlation(results: Entry) -> Correlation:

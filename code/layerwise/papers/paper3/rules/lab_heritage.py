@@ -22,8 +22,10 @@ from layerwise.papers.paper3.rules.gain_files import (
     mean_gains,
     models_by_name,
     percent,
+    pooled_by_name,
     rows_reader,
     share,
+    short_name,
 )
 from layerwise.papers.shared.names.result_files import GPT2, HUNT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
@@ -176,7 +178,7 @@ def figure_word(mean_gain: float) -> str:
 
 def figure_models(hunt: Entry, names: Iterable[str]) -> dict[str, Entry]:
     """Return the models whose gains a figure draws, from the sweep where it has them."""
-    known = models_by_name(hunt) | models_by_name(hunt.of(SWEEP))
+    known = pooled_by_name(hunt.evidence)
     return {name: known[name] for name in names}
 
 
@@ -208,7 +210,7 @@ def gain_estimate(model: Entry) -> Estimate:
 
     The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
     """
-    slug = model.model.rpartition("/")[2].lower().replace(".", "p")
+    slug = short_name(model).lower().replace(".", "p")
     if OURS in model.evidence and slug in model.of(OURS):
         return mean_estimate(model.of(OURS)[slug].gains.penultimate[:], "prompts")
     return mean_estimate_from_moments(

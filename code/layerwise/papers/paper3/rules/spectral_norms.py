@@ -10,9 +10,15 @@ from jaxtyping import Float64
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.published import pointer
-from layerwise.papers.paper3.rules.gain_files import dampens, entry_reader, gain, models_by_name
+from layerwise.papers.paper3.rules.gain_files import (
+    dampens,
+    entry_reader,
+    gain,
+    pooled_by_name,
+    short_name,
+)
 from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.names.result_files import HUNT, OPT, SPECTRAL, SWEEP, own_file
+from layerwise.papers.shared.names.result_files import OPT, SPECTRAL, own_file
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
 
@@ -103,8 +109,8 @@ def clusters_word(evidence: Evidence) -> str:
 
 def ratios_and_gains(evidence: Evidence) -> dict[str, tuple[float, float]]:
     """Return W_V over W_O and the mean gain of the models that have both, by name."""
-    gained = models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])
-    models = {model.model.rpartition("/")[2]: model for model in evidence[SPECTRAL].results}
+    gained = pooled_by_name(evidence)
+    models = {short_name(model): model for model in evidence[SPECTRAL].results}
     return {
         name: (value_over_output(model), gain(gained[name]))
         for name, model in models.items()
