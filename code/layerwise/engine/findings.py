@@ -155,7 +155,7 @@ def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:
         )
     return (
         f"{fill(entry['gives'], values)} Alternatives tried: {entry['tried']} "
-        f"({entry['among']}); a match found by a search is a guess."
+        f"({entry['among']})."
     )
 
 
