@@ -154,8 +154,7 @@ def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:
             "alternatives, and how many, it was found"
         )
     return (
-        f"{fill(entry['gives'], values)} Alternatives tried: {entry['tried']} "
-        f"({entry['among']})."
+        f"{fill(entry['gives'], values)} Alternatives tried: {entry['tried']} ({entry['among']})."
     )
 
 
