@@ -50,7 +50,7 @@ def width_over_fisher(asked: Asked) -> float | None:
 
 
 def units_text(asked: Asked) -> str:
-    """Return the units in words: 230 pairs, taken as independent,."""
+    """Return the number of units in words, as the beginning of a sentence."""
     estimate: Estimate = asked.rule()
     independent = ", taken as independent," if estimate.unit == "pairs" else ""
     return f"{estimate.n} {estimate.unit}{independent}"

@@ -247,15 +247,15 @@ ARGMAX_RULES: Rules = {
     ),
     "unseen/models": Rule(
         lambda validation: list(models_not_fitted(validation)),
-        "the models that it was not fitted to",
+        "the models that the formula was not fitted to",
     ),
     "unseen/formula": Rule(
         lambda validation: mean_over(formula_error, models_not_fitted(validation).values()),
-        "mean error of the formula on these",
+        "mean error of the formula on models that it was not fitted to, percent of depth",
     ),
     "unseen/half_depth": Rule(
         lambda validation: mean_over(half_depth_error, models_not_fitted(validation).values()),
-        "mean error of half the depth on these",
+        "mean error of half the depth on models that the formula was not fitted to",
     ),
     "without_alibi": error_without_alibi,
     "labs_with_alibi": alibi_word,

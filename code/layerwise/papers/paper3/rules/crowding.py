@@ -123,7 +123,7 @@ FAMILY_RULES: Rules = {
         lambda results: density_gain_correlation(results).r, "r of density of heads and gain"
     ),
     "analysis/correlation_p_value": Rule(
-        lambda results: density_gain_correlation(results).p, "p of that r"
+        lambda results: density_gain_correlation(results).p, "p of r of density of heads and gain"
     ),
     "analysis/high_rho_dampen_rate": Rule(
         lambda results: share_as_predicted(results, high=True),

@@ -34,7 +34,7 @@ INVESTIGATED = ("facebook/opt-125m", "gpt2", "EleutherAI/pythia-160m")
 def layer_moment(
     model: Entry, matrix: str = "W_V", moment: Callable[[np.ndarray], np.floating] = np.mean
 ) -> float:
-    """Return the mean (or population SD) over the layers, in single precision like the norms."""
+    """Return the mean (or another moment) of spectral norms over the layers, single precision."""
     return float(moment(np.asarray(model[f"{matrix}_spectral_norm"][:], dtype=np.float32)))
 
 
@@ -89,7 +89,7 @@ def ratio_of_groups(number: Callable[[Entry], float], above: str, below: str, sa
         means = [np.mean(group_values(evidence, number, group)) for group in (above, below)]
         return float(means[0] / means[1])
 
-    return Rule(ratio, f"{says}: the mean over {above} over the mean over {below}")
+    return Rule(ratio, f"{says}: the mean of {above} over the mean of {below}")
 
 
 def lab_test(evidence: Evidence) -> tuple[float, float]:
@@ -161,8 +161,10 @@ NORM_RULES: Rules = {
     for matrix in MATRICES
 }
 MODEL_RULES: Rules = {
-    "W_V_mean_spectral": layer_moment,
-    "W_O_mean_spectral": partial(layer_moment, matrix="W_O"),
+    "W_V_mean_spectral": Rule(layer_moment, "mean spectral norm of W_V over the layers"),
+    "W_O_mean_spectral": Rule(
+        partial(layer_moment, matrix="W_O"), "mean spectral norm of W_O over the layers"
+    ),
     "W_V_over_W_O": value_over_output,
 }
 ATTENTION_RULES: Rules = {
@@ -187,7 +189,10 @@ STUDY_RULES: Rules = {
     "prediction/r": Rule(
         lambda evidence: ratio_gain_correlation(evidence).r, "r of the ratio of norms and the gain"
     ),
-    "prediction/p": Rule(lambda evidence: ratio_gain_correlation(evidence).p, "p of that r"),
+    "prediction/p": Rule(
+        lambda evidence: ratio_gain_correlation(evidence).p,
+        "p of r of the ratio of norms and the gain",
+    ),
     "prediction/predicts": ratio_predicts,
     "prediction/predicts_rounded": Rule(
         lambda evidence: ratio_predicts(evidence, 2),
