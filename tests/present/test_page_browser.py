@@ -15,7 +15,7 @@ from hostile import WRITTEN
 from layerwise.files import revealed
 from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.figures.style import WIDTH
-from layerwise.present.search import found as searched
+from layerwise.present.search import search_claims
 from layerwise.run.steps import page as stage
 
 N = 2500
@@ -198,7 +198,7 @@ def test_search_finds_what_is_printed(page: Browser, query: str, found: set[str]
 @pytest.mark.parametrize("query", ["kind", "notebook", "quantity 24"])
 def test_search_orders_as_the_terminal_does(page: Browser, query: str) -> None:
     page.type("[name=words]", query)
-    assert page.run(IDS) == [one["id"] for one in searched(made_up(), query)][:5]
+    assert page.run(IDS) == [one["id"] for one in search_claims(made_up(), query)][:5]
 
 
 def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> None:
