@@ -254,8 +254,7 @@ def _order_of(pairs: StatementPairs) -> np.ndarray:
 def _read_layers(argument: str, given: Any) -> dict[int, Any]:
     """Return arrays by layer, from a dictionary or from an array whose first axis is the layers."""
     if isinstance(given, Mapping):
-        is_layer = [type(key) is not bool and isinstance(key, int | np.integer) for key in given]
-        if not given or not all(is_layer) or min(given) < 0:
+        if not given or not all(isinstance(key, int | np.integer) and key >= 0 for key in given):
             raise LayerwiseError(
                 f"{argument}: the keys of a dictionary are layers, whole numbers from 0 on, found "
                 f"{', '.join(map(repr, given)) or 'none'!s:.200}; name the layers so"
@@ -294,8 +293,7 @@ def _read_states(argument: str, given: Any, n: int, hidden_size: int | None) -> 
             f"side of each of the {n // 2} pairs, found {array.shape}; give the A sides of all "
             "pairs, then the B sides"
         )
-    with np.errstate(over="ignore", under="ignore"):  # what overflows is refused below
-        states = array.astype(np.float32)
+    states = array.astype(np.float32)
     is_sound = np.isfinite(states).all(axis=1) & states.any(axis=1)
     if len(unsound := np.flatnonzero(~is_sound)):
         raise LayerwiseError(
@@ -313,11 +311,9 @@ def _read_losses(nll: Any, n: int) -> np.ndarray:
             f"nll: must have the shape ({n},), one number per statement, found {array.shape}"
             "; give the A sides of all pairs, then the B sides"
         )
-    with np.errstate(over="ignore"):  # what overflows is refused below
-        is_loss = np.isfinite(array.astype(np.float32)) & (array >= 0)
-    if len(wrong := np.flatnonzero(~is_loss)):
+    if len(wrong := np.flatnonzero(~(np.isfinite(array) & (array >= 0)))):
         raise LayerwiseError(
-            "nll: a mean NLL is finite in float32 and not negative, statement "
+            "nll: a mean NLL is finite and not negative, statement "
             f"{wrong[0]} has {array[wrong[0]]}; give nats per predicted token, with their sign"
         )
     return array

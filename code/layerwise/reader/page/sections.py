@@ -5,7 +5,7 @@ tables of a document.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
@@ -14,8 +14,7 @@ from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
 from layerwise.papers.shared.terms import LAYER_PREFIX
-from layerwise.present.tables import P_VALUE, Table, Value, facts, p_text
-from layerwise.present.values import NOTHING
+from layerwise.present.tables import Table, Value, facts
 from layerwise.statistics.correlation import MIN_POINTS
 
 Document = Mapping[str, Any]
@@ -179,12 +178,19 @@ def bins(document: Document) -> list[Table]:
         )
     caption = f"Correlation over {document['k_bins']} random bins with its interval."
     stable = Table("bins", caption, {"layer": None, **INTERVAL, "bins": None}, rows, notes)
-    return [stable, _sweep(document, "r"), _sweep(document, "p")]
+    return [stable, _sweep(document)]
 
 
-def _sweep(document: Document, what: str) -> Table:
+def _sweep(document: Document) -> Table:
+    """Tabulate the means over all binnings into k bins; no numbers where none was usable."""
     by_k = document["results_by_k"]
-    empty = [k for k in by_k if not all(of["n_valid"] for of in by_k[k].values())]
+    rows: list[list[Value]] = []
+    for layer in document["bootstrap_results"]:
+        for k, results in by_k.items():
+            result = results[layer]
+            means = (result["r_mean"], result["p_mean"]) if result["n_valid"] else (None, None)
+            rows.append([int(layer), int(k), *means])
+    empty = [k for k in by_k if not all(result["n_valid"] for result in by_k[k].values())]
     notes = []
     if empty:
         notes.append(
@@ -192,21 +198,8 @@ def _sweep(document: Document, what: str) -> Table:
             "bins with two pairs; the JSON file has the notebook's placeholders there, r = 0 and "
             "p = 1."
         )
-    rows: list[list[Value]] = []
-    for layer in document["bootstrap_results"]:
-        of_k = [of[layer] for of in by_k.values()]
-        rows.append([int(layer), *(of[f"{what}_mean"] if of["n_valid"] else None for of in of_k)])
-    columns: dict[str, int | None] = {"layer": None, **{f"k = {k}": 3 for k in by_k}}
-    caption = f"Mean {what} over {document['n_permutations']} binnings into k bins."
-    table = Table(f"sweep-{what}", caption, columns, rows, notes)
-    if what == P_VALUE:
-        texts = [[str(row[0]), *map(_p_or_nothing, row[1:])] for row in rows]
-        table = replace(table, shown=texts)
-    return table
-
-
-def _p_or_nothing(p: Any) -> str:
-    return NOTHING if p is None else p_text(p)
+    caption = f"Mean r and mean p over {document['n_permutations']} binnings into k bins."
+    return Table("sweep", caption, {"layer": None, "k": None, "r": 3, "p": 3}, rows, notes)
 
 
 def pairs(document: Document) -> list[Table]:
@@ -374,7 +367,7 @@ SECTIONS = (
     Section(
         "pairs",
         "Five measures per pair",
-        "Does a measure of a single pair go with the model's preference in that pair?",
+        "Does a measure of a single pair correlate with the model's preference in that pair?",
         pairs,
     ),
     Section(
