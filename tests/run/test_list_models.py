@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from layerwise.engine.words import STUDIES, studies
+from layerwise.engine.words import studies, words_here
 from layerwise.errors import LayerwiseError
 from layerwise.models import needs
 from layerwise.models.hub import cached
@@ -70,9 +70,10 @@ def test_table_lists_every_model_and_fits(root: Path, width: int):
 def test_every_experiment_has_a_name_of_its_own_in_words(root: Path):
     models = read_models(root / "models.yaml").values()
     used = {name for model in models for of in model.dtypes.values() for name in of}
-    assert used == {*STUDIES}
-    assert len(set(STUDIES.values())) == len(STUDIES)
-    assert [name for name in STUDIES.values() if "_" in name] == []
+    names = words_here()["experiments"]
+    assert used == {*names}
+    assert len(set(names.values())) == len(names)
+    assert [name for name in names.values() if "_" in name] == []
 
 
 def test_table_of_one_model(tmp_path: Path):
