@@ -28,18 +28,12 @@ CASES = {
     "documents": 3_470,
     "pairs": 4_600,
     "prompts": 4_600,
-    "python": 2_720,
     "requests": 100,
     "places": 1_040,
     "disks": 600,
     "kills": 190,
     "signals": 400,
-    "races": 70,
-    "leftovers": 400,
-    "launchers": 820,
     "pages": 110,
-    "mirrors": 1_140,
-    "passwords": 2_400,
 }
 HERE = Path(__file__).resolve().parent
 TABLE = re.compile(r"(<!-- attack: [^\n]*-->\n).*?(<!-- attack end -->)", re.DOTALL)

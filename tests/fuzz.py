@@ -457,11 +457,8 @@ KINDS: dict[str, Kind | str] = {
     "checkpoints": Kind(checkpoints, prepared_twin),
     "documents": Kind(documents, prepared_repository, OWN),
     **dict.fromkeys(("pairs", "prompts"), "fuzz_texts"),
-    "python": "fuzz_python",
-    **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "races", "leftovers",
-                     "launchers", "pages"), "fuzz_runs"),
-    **dict.fromkeys(("mirrors", "passwords"), "fuzz_mirrors"),
-}  # fmt: skip
+    **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "pages"), "fuzz_runs"),
+}
 
 
 def tried(name: str, folder: Path, seed: int, n_cases: int, seconds: int) -> dict[str, Any]:

@@ -291,7 +291,7 @@ def full(folder: Path, older: dict[str, bytes], size: int, seed: int, work: Path
         require_equal(contents(out), older)
 
 
-# --- kills, signals, races ----------------------------------------------------------------------
+# --- kills, signals -----------------------------------------------------------------------------
 
 
 def kills(rng: random.Random, folder: Path) -> Iterator[Attempt]:
@@ -366,126 +366,6 @@ def stopped(
     require_equal(contents(work / "out"), expected)
 
 
-def races(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """Two or three runs on one folder: one whole result, and the others say why not."""
-    expected = {42: contents(folder / "results")}
-    analyzed(folder, folder / "others", seed=7)
-    expected[7] = contents(folder / "others")
-    while True:
-        seeds = [rng.choice([42, 7]) for _ in range(rng.choice([2, 2, 3]))]
-        pauses = [rng.uniform(0, 0.4) for _ in seeds]
-        what = f"seeds {seeds}, {[f'{one:.2f}' for one in pauses]}"
-        yield Attempt(what, partial(raced, folder, expected, seeds, pauses))
-
-
-def raced(
-    folder: Path, expected: dict[int, dict[str, bytes]], seeds: list[int], pauses: list[float],
-    work: Path,
-) -> None:  # fmt: skip
-    """One of them."""
-    children = []
-    for seed, pause in zip(seeds, pauses, strict=True):
-        time.sleep(pause)
-        children.append(forked(partial(analyzed, folder, work / "out", seed=seed)))
-    codes = [ended(child) for child in children]
-    assert set(codes) <= {0, 4}, codes
-    assert 0 in codes
-    found = contents(work / "out")
-    assert found in [expected[s] for s, code in zip(seeds, codes, strict=True) if code == 0]
-
-
-# --- files of its own that a kill or a hand left ------------------------------------------------
-
-
-def leftovers(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """Hidden states that are cut, foreign, gone or no text: the same bytes again, or the file."""
-    expected = contents(folder / "results")
-    while True:
-        seed = rng.randrange(2**32)
-        yield Attempt(f"seed {seed}", partial(left, folder, expected, seed))
-
-
-def left(folder: Path, expected: dict[str, bytes], seed: int, work: Path) -> None:
-    """One of them."""
-    rng, out = random.Random(seed), Path(shutil.copytree(folder / "results", work / "out"))
-    states = out / "hidden_states"
-    if rng.random() < 0.4:  # it was under way
-        states.rename(out / "hidden_states.partial")
-        states = out / "hidden_states.partial"
-    said = []
-    for file in rng.sample(sorted(states.iterdir()), rng.choice([1, 1, 2])):
-        whole = file.read_bytes()
-        kind = rng.choice(["cut", "empty", "gone", "list", "binary", "lock", "part"])
-        said.append(f"{kind} {file.name}")
-        if kind == "gone":
-            file.unlink()
-        elif kind == "lock":
-            (out / "hidden_states.lock").write_bytes(b"\xff")
-        elif kind == "part":
-            (states / ".layerwise-x.part").mkdir(exist_ok=True)
-            (out / ".layerwise-y.part").mkdir(exist_ok=True)
-        else:
-            made = {
-                "cut": whole[: len(whole) // 2],
-                "empty": b"",
-                "list": b"[]",
-                "binary": b"\xff\0",
-            }
-            file.write_bytes(made[kind])
-    analyzed(folder, out)
-    try:
-        require_equal(contents(out), expected)
-    except AssertionError as error:
-        raise AssertionError(f"{said}: {error}") from None
-
-
-# --- launchers ----------------------------------------------------------------------------------
-
-SET = ("", "0", "1", "2", "x", "²", "-1", "9" * 50, "127.0.0.1", "65536")
-VARIABLES = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "SOURCE_DATE_EPOCH")
-
-
-def launchers(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """A launcher's variables without a launcher, and little room for addresses: words, no wait."""
-    while True:
-        chosen = rng.sample(VARIABLES, rng.choice([1, 2, 3, 4]))
-        given = {name: rng.choice(SET) for name in chosen}
-        if rng.random() < 0.6:
-            given["WORLD_SIZE"] = "2"
-        given.setdefault("MASTER_ADDR", "")  # with all that is needed it waits for the others
-        room = rng.choice([None, None, None, 10**9, 10**6])
-        yield Attempt(f"{given} {room or ''}", partial(launched, folder, given, room))
-
-
-def launched(folder: Path, given: dict[str, str], room: int | None, work: Path) -> None:
-    """One of them."""
-    from layerwise.run.steps import sentences
-
-    if given.get("WORLD_SIZE") == "2":
-        given = given | {"MASTER_ADDR": ""}
-    os.environ.update(given)
-    if room is not None:
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        limit = resource.getrlimit
-        resource.getrlimit = lambda of: (room, most) if of == resource.RLIMIT_AS else limit(of)
-    reading, writing = os.pipe()
-    os.dup2(writing, 2)
-    os.close(writing)
-    code = 0
-    try:
-        with sentences("layerwise analyze"):
-            analyzed(folder, work / "out")
-    except SystemExit as end:
-        code = int(end.code or 0)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    with open(reading, "rb") as pipe:
-        said = pipe.read().decode()
-    assert (code, bool(said)) in ((0, False), (2, True)), (code, said)
-    assert said.count("\n") == bool(said), said
-    assert not room or code == 2, said
-    assert code or given.get("RANK", "0") != "0" or (work / "out" / "index.html").is_file()
-
-
 # --- pages --------------------------------------------------------------------------------------
 
 
@@ -533,8 +413,5 @@ KINDS = {
     "disks": Kind(disks, prepare, "tried/out"),
     "kills": Kind(kills, prepare),
     "signals": Kind(signals, prepare),
-    "races": Kind(races, prepare),
-    "leftovers": Kind(leftovers, prepare, "hidden_states"),
-    "launchers": Kind(launchers, prepare),
     "pages": Kind(pages, prepare),
 }

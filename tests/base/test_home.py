@@ -122,9 +122,10 @@ FILES = {  # what the judged claims follow from, and what they are
 }
 
 
-@pytest.fixture
-def recorded(tmp_path):
+@pytest.fixture(scope="module")
+def as_recorded(tmp_path_factory):
     """A checkout whose dvc.lock DVC itself wrote."""
+    tmp_path = tmp_path_factory.mktemp("recorded")
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -147,6 +148,12 @@ def recorded(tmp_path):
     command = [sys.executable, "-m", "dvc", "commit", "--force", "--quiet", *stages]
     subprocess.run(command, cwd=tmp_path, check=True)
     return tmp_path
+
+
+@pytest.fixture
+def recorded(as_recorded, tmp_path):
+    """A copy of it that a test may change."""
+    return Path(shutil.copytree(as_recorded, tmp_path / "recorded"))
 
 
 def test_a_wheel_brings_the_judged_claims_that_are_recorded(hook, recorded):
@@ -242,11 +249,11 @@ def test_the_hook_says_what_it_needs_before_that_is_installed(root):
 # --- what the base install leaves out -----------------------------------------------------------
 
 BASE = """
-import sys
+import contextlib, io, json, sys
 from importlib.metadata import packages_distributions
 from layerwise.run.cli import app, main
 
-asked, *locked = sys.argv[1:]
+asked, locked = map(json.loads, sys.argv[1:])
 known = {name.lower().replace("_", "-") for name in locked}
 
 
@@ -259,13 +266,26 @@ class OutOfReach:
 
 brought = packages_distributions()
 sys.meta_path.insert(0, OutOfReach())
-sys.exit(main(asked.split()))
+said = {}
+for verb, line in asked.items():
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        code = main(line.split())
+    said[verb] = code, out.getvalue()
+print(json.dumps(said))
 """
+OF_BASE = {
+    "headlines": "headlines --results {results}",
+    "claims": "claims --results {results} --csv",
+    "trace": "trace p1.table_stats.mistral.ci_lower --results {results}",
+    "models": "models",
+    "scaling": "scaling one two --out across",
+}
+BEYOND_BASE = {"doctor": "doctor", "analyze": "analyze --model m --pairs p --out o"}
 
 
 @pytest.fixture(scope="module")
 def base(root, results, analyzed, tmp_path_factory):
-    """What a verb says outside a checkout where only the packages of the base are."""
+    """What each verb says outside a checkout where only the packages of the base are."""
     lock = (root / "requirements" / "read.lock").read_text(encoding="utf-8")
     packages = ["layerwise", *re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)]
     away = tmp_path_factory.mktemp("away")
@@ -277,41 +297,30 @@ def base(root, results, analyzed, tmp_path_factory):
         for document_name, document in with_record(of_run, record).items():
             write_json(away / name / f"{document_name}.json", document)
 
-    def said(verb):
-        command = [sys.executable, "-c", BASE, verb.format(results=results), *packages]
-        done = subprocess.run(command, cwd=away, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
-
-    return said
+    asked = {verb: line.format(results=results) for verb, line in (OF_BASE | BEYOND_BASE).items()}
+    command = [sys.executable, "-c", BASE, json.dumps(asked), json.dumps(packages)]
+    done = subprocess.run(command, cwd=away, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
-OF_BASE = (
-    "headlines --results {results}",
-    "claims --results {results} --csv",
-    "trace p1.table_stats.mistral.ci_lower --results {results}",
-    "models",
-    "scaling one two --out across",
-)
-
-
-@pytest.mark.parametrize("verb", OF_BASE)
-def test_the_base_answers_by_its_own_packages(base, verb):
-    code, said = base(verb)
-    assert "needs the package" not in said
-    assert code == 0, said
+def test_the_base_answers_by_its_own_packages(base):
+    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
+    assert verbs - {*OF_BASE} == {*BEYOND_BASE, "fetch"}
+    for verb in OF_BASE:
+        code, said = base[verb]
+        assert "needs the package" not in said
+        assert code == 0, said
 
 
 def test_the_base_makes_every_check_of_an_installed_package(base):
-    _, said = base("doctor")  # a new clone has no judged claims: then it is no
+    _, said = base["doctor"]  # a new clone has no judged claims: then it is no
     assert ("needs the package" in said, "could not be" in said) == (False, False)
     assert "layerwise analyze:" in said
 
 
 def test_of_a_model_the_base_says_what_to_install(base):
-    code, said = base("analyze --model m --pairs p --out o")
+    code, said = base["analyze"]
     assert (code, "pip install '.[models]'" in said) == (2, True)
-    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
-    assert verbs - {verb.split()[0] for verb in OF_BASE} == {"analyze", "doctor", "fetch"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

@@ -1,6 +1,5 @@
 """The ledger: families of claims, printed values, errors with their place; and the verdicts."""
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -136,44 +135,17 @@ claims:
             "{id: a, printed: 1, statistic: layers/x}",
             "claim a: a statistic is analysis:document:/json",
         ),
-        (
-            "{id: a, printed: 1, statistic: ''}",
-            "claim a: a statistic is analysis:document:/json",
-        ),
         ("{id: a, printed: {file: f.json, key: /nowhere}}", "claim a: published/: no number"),
         ("{id: a, printed: {file: f.json, key: /4/r, length: true}}", "must be a list to be"),
         ("{id: a, printed: 1}\n- {id: a, printed: 1}", "claim a is listed twice"),
-        ("{id: a}", "claim a: printed: missing; add it"),
-        ("{id: a, printed: null}", "claim a: a claim must have a printed value, found none"),
         ("[", "not valid YAML"),
         ("{id: a, printed: 1, printed: 2}", "a key must appear once in a mapping, 'printed' app"),
         ("{id: '', printed: 1}", r"id: must match pattern .*, found ''"),
-        ("{id: 'a b', printed: 1}", r"id: must match pattern .*, found 'a b'"),
-        ("{id: a, printed: 1, decimals: -400}", "must be greater than or equal to -20, found -400"),
-        ("{id: a, printed: 1, decimals: true}", "decimals.*: must be a valid integer, found True"),
-        ("{id: a, printed: 1, decimals: '{x}', for: {x: [b]}}", "valid integer, found 'b'"),
-        (
-            "{id: a, printed: 2020-01-01}",
-            r"printed.*: must be a valid number, found date",
-        ),
         (f"{{id: a, printed: 1{'0' * 400}}}", "numbers must be finite, found 1000.* in line 4"),
-        ("{id: a, printed: .nan}", "numbers must be finite, found .nan in line 4"),
-        ("{id: a, printed: '1.e999'}", "printed.*: must be a finite number, found inf"),
-        ("{id: a, printed: [[[1]]]}", r"printed.*: must be a valid number, found \[\[\[1\]\]\]"),
-        ("{id: a, printed: 1, tolerance: [1]}", r"tolerance: must be a valid string, found \[1\]"),
-        (
-            "{id: 'a.{x}', for: {x: {b: {tolerance: [1]}}}, printed: 1}",
-            r"tolerance: must be a valid string, found \[1\]",
-        ),
-        ("{id: a, printed: {by: m, cells: {}}}", "printed: by: must be a valid list, found 'm'"),
         (
             "{id: 'a.{m}', for: {m: [1, 2]}, printed: {by: [m], cells: {1: 2}}}",
             "one for every member of m, found none for m 2; add it",
         ),
-        ("{id: a, printed: {by: [n], cells: {1: 2}}}", "every member of n, found none for n None"),
-        ("{id: a, printed: {file: f.json}}", "printed: key: missing; add it"),
-        ("{id: a, printed: {colour: red}}", "printed: file: missing; add it"),
-        ("{id: a, printed: 1, for: {m: {b: {s: 7}}, n: m.s}}", "m.s: .* must be a valid dict"),
         ("{id: a, printed: 1, for: {m: {b: {s: [7]}}, n: m.t}}", "no set 'm.t'; add it to `sets`"),
         (
             "{id: a, printed: 1, for: {m: [7]}, readings: {'r{m}': 'a:b:/c', r7: 'a:b:/d'}}",
@@ -474,12 +446,12 @@ def with_noise(value, *replicates, dtype="float16", claim=CLAIM):
 
 
 def test_replicates_give_a_16_bit_number_its_band():
-    """t(0.975, 5) sqrt(2) times their root mean square, and half a unit of the print."""
+    """t(0.975, 5) times their root mean square, and half a unit of the print."""
     moved = [0.13 + d for d in (0.002, -0.002, 0.002, -0.002, 0.002)]
-    width = stats.t.ppf(0.975, 5) * math.sqrt(2) * 0.002
+    width = stats.t.ppf(0.975, 5) * 0.002
     near = replace(CLAIM, printed=0.13 + width + 0.0004)
     assert with_noise(0.13, *moved, claim=near)["verdict"] == "reproduced"
-    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.139))
+    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.13 + width + 0.0006))
     assert record["verdict"] == "differs"
     assert record["noise"]["band"] == pytest.approx(width)
     assert with_noise(0.13, *moved, dtype="float32")["verdict"] == "differs"

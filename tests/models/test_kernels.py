@@ -15,15 +15,17 @@ import pytest
 
 from tiny_checkpoints import contents
 
-OLDER_LOOPS = "X86_V4 AVX512_ICL AVX512_SPR"  # of numpy, for processors that have them
+# of another processor, and of one that is older than most
 SETTINGS = {
-    "haswell": {"OPENBLAS_CORETYPE": "Haswell"},
-    "zen": {"OPENBLAS_CORETYPE": "Zen", "NPY_DISABLE_CPU_FEATURES": OLDER_LOOPS},
+    "haswell, two threads": {
+        "OPENBLAS_CORETYPE": "Haswell",
+        "OMP_NUM_THREADS": "2",
+        "OPENBLAS_NUM_THREADS": "2",
+    },
     "nehalem": {
         "OPENBLAS_CORETYPE": "Nehalem",
-        "NPY_DISABLE_CPU_FEATURES": f"X86_V3 {OLDER_LOOPS}",
+        "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
     },
-    "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
 }
 
 

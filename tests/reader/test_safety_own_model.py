@@ -40,6 +40,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         inputs = [f"--{name}={folder / name}.json" for name in ("pairs", "prompts")]
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("HF_TOKEN", TOKEN)
+            patch.setattr("layerwise.reader.of_checkpoint.N_RESAMPLES", 200)
+            patch.setattr("layerwise.reader.page.figures.OF_ONE", ("layers", "pairs"))
             run = ["analyze", f"--model={folder / model}", *inputs, f"--out={folder / 'out'}"]
             assert cli.main(run) == 0
         folders.append(folder / "out")

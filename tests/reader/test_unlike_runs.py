@@ -16,6 +16,7 @@ from layerwise.reader.run_record import RECORD, unlike_settings, unlike_texts
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 PAIRS = read_json(EXAMPLE["pairs"])
+PROMPTS = ["A quiet street", "Prices fell in the spring"]
 
 
 def turned(pairs: dict[str, Any]) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def shortened(pairs: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs of one model, or of another as `other`, on unlike things."""
+    settings = {"layers": [0, 2, 3], "seed": 7, "dtype": "bfloat16", "replicates": 0}
     given: dict[str, dict[str, Any]] = {
         "plain": {},
         "other": {"model": twin_folder("gpt2")},
@@ -43,10 +45,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "categories": {"pairs": renamed(PAIRS)},
         "pairs": {"pairs": shortened(PAIRS)},
         "limit": {"limit": 2},
-        "prompts": {"prompts": ["A quiet street", "Prices fell in the spring"]},
-        "layers": {"layers": [0, 2, 3]},
-        "seed": {"seed": 7},
-        "dtype": {"dtype": "bfloat16", "replicates": 0},
+        "all": {"prompts": PROMPTS, **settings},
     }
     usual = {"model": twin_folder("llama"), **EXAMPLE, "without": ["spectral"]}
     root = tmp_path_factory.mktemp("runs")
@@ -94,27 +93,22 @@ def test_other_texts_are_compared_only_where_that_is_asked_for(
     assert sentence in compared.cautions
 
 
-@pytest.mark.parametrize(
-    ("unlike", "said"),
-    [
-        ("prompts", "prompts."),
-        ("layers", "layers (other: every 4th; layers: 0, 2, 3)."),
-        ("seed", "seed (other: 42; seed: 7)."),
-        ("dtype", "dtype (other: float32; dtype: bfloat16)."),
-    ],
-)
-def test_what_else_differs_is_said(folders: dict[str, Path], unlike: str, said: str) -> None:
-    assert unlike_texts(records(folders, "other", unlike)) == []
-    assert unlike_settings(records(folders, "other", unlike)) == [f"The runs differ in {said}"]
-    compared = layerwise.compare([folders["other"], folders[unlike]])
+def test_what_else_differs_is_said(folders: dict[str, Path]) -> None:
+    assert unlike_texts(records(folders, "other", "all")) == []
+    (said,) = unlike_settings(records(folders, "other", "all"))
+    for part in (
+        "prompts",
+        "layers (other: every 4th; all: 0, 2, 3)",
+        "seed (other: 42; all: 7)",
+        "dtype (other: float32; all: bfloat16)",
+    ):
+        assert part in said
+    compared = layerwise.compare([folders["other"], folders["all"]])
     (sentence,) = compared.documents["scaling"][UNLIKE]
     assert sentence in compared.cautions
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["validation", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity", "gains"],
-)
+@pytest.mark.parametrize("name", ["validation", "sensitivity", "gains"])
 def test_a_document_of_another_run_is_refused(
     folders: dict[str, Path], tmp_path: Path, name: str
 ) -> None:

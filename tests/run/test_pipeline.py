@@ -45,9 +45,14 @@ def step_of(stage):
 
 
 @cache
+def imports():
+    return grimp.build_graph("layerwise", exclude_type_checking_imports=True, cache_dir=None)
+
+
+@cache
 def reached(step):
     """Every module that a step reaches through imports."""
-    graph = grimp.build_graph("layerwise", exclude_type_checking_imports=True, cache_dir=None)
+    graph = imports()
     found = {f"layerwise.run.steps.{step}"}
     found = found.union(*map(graph.find_upstream_modules, found)) - {"layerwise"}
     bases = (f"code/{module.replace('.', '/')}" for module in found)
