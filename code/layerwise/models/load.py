@@ -27,7 +27,6 @@ from layerwise.models.checkpoint_folder import (
 from layerwise.models.checkpoint_tokenizer import Declaration, load_tokenizer
 from layerwise.models.checkpoint_weights import check_tensors
 from layerwise.models.devices import choose_device, free_bytes
-from layerwise.models.devices import require_accelerator as require_accelerator
 from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
 from layerwise.models.hub import fetch
 from layerwise.models.kernels import drawn_from, one_attention, own_arithmetic, require_exact
