@@ -7,17 +7,17 @@ float32; in 16 bits; in replicates of 16 bits with noise; and in 16 bits twice m
 kernels. Products are added in float32 and rounded once, as a GPU does it (and a CPU without
 units for 16 bits does in a tenth of the time); the other matrix kernel splits every sum in two,
 each rounded. With s the root mean square of the replicates about the 16-bit run, differences are
-held against a width:
+held against t(0.975, k) s, the ledger's band:
 
-    rounding   16 bits from float32                              t(0.975, k) s
-    kernel     two runs in 16 bits, by another matrix kernel     t(0.975, k) sqrt(2) s
-    machine    the same, with another attention and batch too    t(0.975, k) sqrt(2) s
+    rounding   16 bits from float32
+    kernel     two runs in 16 bits, by another matrix kernel
+    machine    the same, with another attention and batch too
 
-Printed are, for every kind of number, the share of differences inside the width, inside a half and
-a quarter of it, and the median of the width over the difference; of numbers that are normal this is
-3.8. The ledger's band is a half of the last width (`statistics.noise.SHARED`). Numbers
-that are equal in all runs, as columns that stand in several places are, count once; those that
-nothing moves are left out.
+Printed are, for every kind of number, the share of differences inside this width, inside sqrt(2)
+times it (that of runs that share no rounding) and 1/sqrt(2) of it (of runs that share three
+quarters of its variance), and the median of the width over the difference; of numbers that are
+normal, and whose spread is s, this is 3.8. Numbers that are equal in all runs, as columns that
+stand in several places are, count once; those that nothing moves are left out.
 """
 
 import contextlib
@@ -55,6 +55,7 @@ KINDS = {
     "correlation": ("correlation", "r", "r_mean", "r_std", "r_without_first", "phase2_r"),
     "eigenvalue": ("spectra",),
 }
+FACTORS = (math.sqrt(2), 1, math.sqrt(0.5))  # by which the width is taken
 Run = dict[str, float]  # the numbers of one run, by their place
 
 
@@ -135,7 +136,7 @@ def main(
             measurement.measure(load_model(checkpoint, "float32", "cpu"), base / "exact/x")
         )
         print(
-            "dtype     comparison kind                numbers   inside     half  quarter   width/d"
+            "dtype     comparison kind                numbers    wider   inside narrower   width/d"
         )
         for dtype in dtypes.split(","):
             loaded = load_model(checkpoint, dtype, "cpu")
@@ -147,15 +148,15 @@ def main(
                 kernel = run_of(measurement.measure(loaded, base / dtype / "kernel"))
                 with with_other_passes():
                     machine = run_of(measurement.measure(loaded, base / dtype / "machine"))
-            tell(f"{dtype:9} rounding  ", exact, rounded, again, 1)
-            tell(f"{dtype:9} kernel    ", kernel, rounded, again, math.sqrt(2))
-            tell(f"{dtype:9} machine   ", machine, rounded, again, math.sqrt(2))
+            tell(f"{dtype:9} rounding  ", exact, rounded, again)
+            tell(f"{dtype:9} kernel    ", kernel, rounded, again)
+            tell(f"{dtype:9} machine   ", machine, rounded, again)
 
 
-def tell(label: str, reference: Run, run: Run, again: list[Run], factor: float) -> None:
+def tell(label: str, reference: Run, run: Run, again: list[Run]) -> None:
     """Print how a run differs from another, against the width that its replicates give."""
     differences: dict[tuple[float, ...], tuple[str, float, float]] = {}
-    width = float(stdtrit(len(again), (1 + COVERED) / 2)) * factor
+    width = float(stdtrit(len(again), (1 + COVERED) / 2))
     for place in sorted(reference.keys() & run.keys()):
         noisy = [replicate.get(place, math.nan) for replicate in again]
         spread = math.sqrt(np.mean([(value - run[place]) ** 2 for value in noisy]))
@@ -167,7 +168,7 @@ def tell(label: str, reference: Run, run: Run, again: list[Run], factor: float) 
     for kind in ("all", *sorted({kind for kind, _, _ in rows})):
         chosen = [row[1:] for row in rows if kind in ("all", row[0])]
         distance, widths = np.array(chosen).T
-        inside = [np.mean(distance <= widths / parts) for parts in (1, 2, 4)]
+        inside = [np.mean(distance <= widths * factor) for factor in FACTORS]
         with np.errstate(divide="ignore"):
             ratio = np.median(widths / distance)  # no difference: infinite
         shares = "".join(f"{share:9.1%}" for share in inside)

@@ -40,6 +40,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point the links of a page to where the site has what they name, and leave the badges out."""
     place = page.file.src_uri
     page.meta["search"] = {"boost": BOOST.get(place, 1)}
+    if place == "index.md":
+        page.meta["hide"] = ["toc"]  # room for the strip
     written = {there: here for here, there in OUTSIDE.items()}.get(place, f"docs/{place}")
 
     def in_site(link: re.Match[str]) -> str:

@@ -1,6 +1,5 @@
 """The ledger: families of claims, printed values, errors with their place; and the verdicts."""
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -447,12 +446,12 @@ def with_noise(value, *replicates, dtype="float16", claim=CLAIM):
 
 
 def test_replicates_give_a_16_bit_number_its_band():
-    """t(0.975, 5) sqrt(2) times their root mean square, and half a unit of the print."""
+    """t(0.975, 5) times their root mean square, and half a unit of the print."""
     moved = [0.13 + d for d in (0.002, -0.002, 0.002, -0.002, 0.002)]
-    width = stats.t.ppf(0.975, 5) * math.sqrt(2) * 0.002
+    width = stats.t.ppf(0.975, 5) * 0.002
     near = replace(CLAIM, printed=0.13 + width + 0.0004)
     assert with_noise(0.13, *moved, claim=near)["verdict"] == "reproduced"
-    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.139))
+    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.13 + width + 0.0006))
     assert record["verdict"] == "differs"
     assert record["noise"]["band"] == pytest.approx(width)
     assert with_noise(0.13, *moved, dtype="float32")["verdict"] == "differs"

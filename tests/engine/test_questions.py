@@ -35,8 +35,9 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.answers import answers, answers_over_models, numbers_in_print
 from layerwise.papers.across.questions import QUESTIONS, documents
 from layerwise.papers.across.together import PAPERS
-from layerwise.papers.paper2.questions import mean_over
-from layerwise.papers.paper3.questions.gains import beyond_one, fisher_of_densities
+from layerwise.papers.paper2.questions.curves import mean_over
+from layerwise.papers.paper3.questions.benchmark import beyond_one
+from layerwise.papers.paper3.questions.samples import fisher_of_densities
 from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.shared.experiments import choices
 from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP

@@ -142,10 +142,7 @@ def test_what_gives_a_value_says_among_which_alternatives(lacks):
     entry |= {"gives": "The mean.", "among": "means of other layers", "tried": 3}
     records = [record("p1.0", verdict="differs")]
     (found,) = findings(records, [entry], [])
-    assert found.gives == (
-        "The mean. Alternatives tried: 3 (means of other layers); a match found by a search is a "
-        "guess."
-    )
+    assert found.gives == "The mean. Alternatives tried: 3 (means of other layers)."
     del entry[lacks]
     with pytest.raises(LayerwiseError, match="`gives`, `among` and `tried` go together"):
         findings(records, [entry], [])

@@ -43,9 +43,9 @@ DRAWS = {"n_resamples": 120, "level": 0.95, "seed": 42}
 DEPTH = {"gemma-2b": 18, "pythia-410m": 24, "pythia-1p4b": 24, "pythia-12b": 36, "gemma-2-9b": 42}
 # Statistics that print has and these measurements have not: labels without a published rule, what
 # one model's traces say, and the model of the neutral control, which is left out.
-NOT_MEASURED = {  # settings, a quoted statement, a picture, words that no rule is published for
+NOT_MEASURED = {  # settings, a picture, words that no rule is published for
     "output_correlation": ("classification:/",),
-    "calibration": ("models:/settings/", "models:/texts/archimedes", "models:/figure/bars"),
+    "calibration": ("models:/settings/", "models:/figure/bars"),
 }
 ANALYSES = (
     *("validation", "layers", "category_bootstrap", "bins", "pairs", "scaling"),

@@ -144,3 +144,4 @@ def test_a_bound_or_grouped_rule_has_the_words_of_the_rule() -> None:
     assert words_of(both) == "the entry itself; its size"
     assert (group(3)["first"](), both(-3)["two"]()) == (3, 3)
     assert words_of(lambda entry: entry) == ""
+    assert words_of(words_of).startswith("the words of a rule: ")

@@ -167,8 +167,10 @@ def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> N
     lines = strip_lines(reported()["strip"], {})
     assert {line.grade for line in lines} == set(GRADES)
     for line in lines:
-        said = rf"{{{line.mark}}}.}} {prose(line.decides)}. because 50 \% \& more"
-        assert said in report
+        claim = prose(line.claim)
+        assert rf"{{{line.mark}}} & {claim} & {prose(line.decides)} \\" in report
+        assert rf"\paragraph{{{claim}: \grade" in report
+        assert rf"{{{line.mark}}}.}} because 50 \% \& more" in report
 
 
 def test_what_differs_is_in_the_table_with_both_values(tmp_path: Path) -> None:

@@ -227,21 +227,27 @@ def test_a_p_value_is_never_printed_as_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "grade"),
+    ("word", "mark"),
     [
-        ("yes", "stands"),
-        ("no", "does-not-follow"),
-        ("undecided", "undecided"),
-        ("too few", "needs-the-weights"),
+        ("yes", "holds"),
+        ("no", "does not hold"),
+        ("undecided", "open"),
+        ("too few", "open"),
+        ("cannot be answered", "open"),
     ],
 )
 def test_a_colour_says_one_word_whatever_other_choices_say(
-    analyzed: Result, word: str, grade: str
+    analyzed: Result, word: str, mark: str
 ) -> None:
+    """The colours are those of the papers' page, whose style the page takes."""
     (first, *_) = analyzed._page.answers
     for others in ("yes", "no"):
         asked = replace(first, others={"spearman": first.estimate}, words={"spearman": others})
-        assert answers.describe(replace(asked, word=word), {})["grade"] == grade
+        assert answers.describe(replace(asked, word=word), {})["mark"] == mark
+    text = page.html(replace(analyzed._page, answers=[replace(first, word=word)]), [])
+    name = mark.replace(" ", "-")
+    assert f'<span class="mark {name}">' in text
+    assert f".{name} {{ color: var(--" in text
 
 
 def test_random_weights_are_numbers_also_where_nothing_is_answered(analyzed: Result) -> None:

@@ -24,7 +24,7 @@ from layerwise.papers.paper3.rules import crowding, lab_heritage
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, found, list_claims
 from layerwise.present.records import answer
-from layerwise.present.trace import methods_of, recompute
+from layerwise.present.trace import STORED, methods_of, recompute
 from layerwise.reader.compare import compare
 from layerwise.run.cli import main
 from layerwise.run.steps import analyse
@@ -179,6 +179,13 @@ def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(results, claim
     (method,) = trace(claim, "published", results)["now"]["method"]
     assert (method["name"], method["says"]) == (name, words_of(rule))
     assert Path(method["at"]).is_file()
+
+
+def test_trace_of_a_claim_that_repeats_a_stored_number_names_its_cell(results):
+    record = trace("p2.abstract.apertus_l28", "published", results)
+    (cell,) = record["provenance"]["inputs"]
+    lines = [" ".join(line.split()) for line in as_text(record).splitlines()]
+    assert {f"method {STORED}", f"inputs {cell}"} <= set(lines)
 
 
 def test_trace_names_what_other_readings_read(capsys, results):

@@ -50,12 +50,14 @@ Rules = Mapping[str, Function]  # by key; a `Rule` is such a function too
 def words_of(rule: Any) -> str:
     """Return the words of a rule: those it carries, else the first paragraph of its docstring.
 
-    A bound rule has the words of the rule that was bound. Empty where there are none.
+    A bound rule has the words of the rule that was bound. The verb of a docstring is left out, so
+    that the words say what the number is. Empty where there are none.
     """
     if isinstance(rule, partial):
         return words_of(rule.func)
     says = rule.says if hasattr(rule, "says") else inspect.getdoc(rule) or ""
-    return " ".join(says.partition("\n\n")[0].split())
+    sentence = " ".join(says.partition("\n\n")[0].split())
+    return sentence.removeprefix("Return ").removeprefix("Say ").removesuffix(".")
 
 
 def module_of(rule: Any) -> str:

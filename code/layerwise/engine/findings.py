@@ -154,8 +154,7 @@ def _gives(entry: Mapping[str, Any], values: Mapping[str, Value]) -> str:
             "alternatives, and how many, it was found"
         )
     return (
-        f"{fill(entry['gives'], values)} Alternatives tried: {entry['tried']} "
-        f"({entry['among']}); a match found by a search is a guess."
+        f"{fill(entry['gives'], values)} Alternatives tried: {entry['tried']} ({entry['among']})."
     )
 
 

@@ -11,13 +11,13 @@ from layerwise.files import revealed
 from layerwise.present.strip import FAILS, HOLDS, IN_PART, OPEN, Bar, Line
 
 # Pixels of the picture of a row: names, the plot, the numbers.
-LABELS, PLOT, NUMBERS = 186, 130, 60
+LABELS, PLOT, NUMBERS = 164, 130, 60
 GAP, ROW, TEXT = 8, 18, 12
 # Pixels of the strip: its columns, and lines of its text.
-WIDTH, MARK_AT, CLAIM_AT, PICTURE_AT = 1000, 110, 170, 608
+WIDTH, MARK_AT, CLAIM_AT, PICTURE_AT = 940, 92, 148, 570
 LINE, SMALL_LINE, AROUND = 20, 17, 24
 CLAIM_LETTERS, TEXT_LETTERS = 50, 68  # that fit into a line of the claim's column
-READING_LETTERS = 160  # that fit into a line below the rows
+READING_LETTERS = 150  # that fit into a line below the rows
 COLOURS = {
     HOLDS: ("#0b6e99", "#5db6de"),
     IN_PART: ("#9a6200", "#e0a63c"),

@@ -30,6 +30,7 @@ from layerwise.present.values import short_text
 
 Rules = Mapping[str, Table]  # by analysis
 NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
+STORED = "a published number, as it is stored"
 MOST, FEW = 40, 5  # cells that the text lists: of a claim, of another reading of it
 
 Record = dict[str, Any]
@@ -233,14 +234,13 @@ def _judged(record: Record) -> list[Field]:
 
 
 def _method(now: Record, recomputed: Any, names: Names) -> list[Field]:
-    """The functions of the rule, and whether it gives now what is recorded."""
-    method = now.get("method", [])
-    functions = [("method", f"{one['name']}: {one['says']} ({one['at']})") for one in method]
+    """Return the rule, and whether it gives now what is recorded; a stored number has none."""
+    method, value = now.get("method"), now.get("value")
     if not method:
-        return functions
-    value = now["value"]
+        return [("method", STORED)] if method == [] else []
+    rules = [("method", f"{rule['name']}: {rule['says']} ({rule['at']})") for rule in method]
     said = "the same" if value == recomputed else f"not {_every_digit(recomputed)} as recorded"
-    return [*functions, ("now", f"{in_words(_short(value), names)}, {said}")]
+    return [*rules, ("now", f"{in_words(_short(value), names)}, {said}")]
 
 
 def _cells_of(reading: Record, inputs: Iterable[str]) -> list[str]:

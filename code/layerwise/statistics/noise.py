@@ -2,28 +2,30 @@
 
 A model that runs in 16 bits is measured k more times with noise of the size of rounding
 (`models.rounding`), and every statistic is computed from each. With d the differences of the
-replicates from the measured value and s their root mean square, two runs of the papers' kind, one
-in print and one here, differ by less than
+replicates from the measured value and s their root mean square, exact arithmetic gives a number
+within
 
-    t(0.975, k) sqrt(2) s
+    t(0.975, k) s
 
 in 95 % of cases, if rounding errors are normal (Sohier et al. 2021 call this the centred normality
-hypothesis; the square root is there because both runs were rounded). A claim's band is this, on the
-scale of ln p for p-values, and half a unit of the last printed digit.
+hypothesis). Two runs in 16 bits, one in print and one here, would differ by sqrt(2) times as much
+if they shared no rounding; but kernels mostly round a sum to the same neighbour, and pairs of runs
+differ by less than exact arithmetic does from either (docs/determinism.md). A claim's band is this
+width, on the scale of ln p for p-values, and half a unit of the last printed digit.
 """
 
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-COVERED = 0.95  # of the differences between two runs
+COVERED = 0.95  # of the differences
 
 
 class Noise(NamedTuple):
     """The effect of the replicates on one value.
 
-    band: half width of what two runs differ by, a list for a list; None where the value is a word
-        or a count.
+    band: half width of what rounding does to it, a list for a list; None where the value is a
+        word or a count.
     same: how many replicates gave the same word or count; None of other numbers.
     replicates: how many there are.
     """
@@ -41,7 +43,7 @@ class Noise(NamedTuple):
 
 
 def noise_of(value: Any, replicates: Sequence[Any], *, of_log: bool, is_exact: bool) -> Noise:
-    """The noise of a value by the values of its replicates; there is at least one."""
+    """Return the noise of a value by those of its replicates; there is at least one."""
     if is_exact or not _has_numbers(value):
         same = sum(
             type(replicate) is type(value) and replicate == value for replicate in replicates
@@ -58,14 +60,14 @@ def noise_of(value: Any, replicates: Sequence[Any], *, of_log: bool, is_exact: b
 
 
 def band(value: float, replicates: Sequence[Any], *, of_log: bool = False) -> float:
-    """The half width in which two runs agree; infinite where a replicate has no such number."""
+    """Return the half width of what rounding does; infinite if a replicate has no such number."""
     if not all(map(is_number, replicates)):
         return math.inf
     moved = [_distance(value, replicate, of_log=of_log) for replicate in replicates]
     from scipy.special import stdtrit  # a list of claims is read without it
 
     spread = math.sqrt(sum(replicate * replicate for replicate in moved) / len(moved))
-    return float(stdtrit(len(moved), (1 + COVERED) / 2)) * math.sqrt(2) * spread
+    return float(stdtrit(len(moved), (1 + COVERED) / 2)) * spread
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:

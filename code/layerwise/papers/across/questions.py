@@ -7,12 +7,13 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import Question
 from layerwise.engine.questions.table import Row, cells, document, documents_of_questions
 from layerwise.papers.paper1 import questions as paper1
-from layerwise.papers.paper2 import questions as paper2
-from layerwise.papers.paper3.questions import gains, weights
+from layerwise.papers.paper2.questions import categories, curves
+from layerwise.papers.paper3.questions import benchmark, gains, samples, weights
 
+# The modules that ask, in the order of lists.
+ASKING = (paper1, curves, categories, gains, benchmark, samples, weights)
 QUESTIONS: dict[str, Question] = {
-    question.name: question
-    for question in (*paper1.QUESTIONS, *paper2.QUESTIONS, *gains.QUESTIONS, *weights.QUESTIONS)
+    question.name: question for module in ASKING for question in module.QUESTIONS
 }
 
 

@@ -15,6 +15,7 @@ from layerwise.engine.words import in_words
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
+from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.tables import Table, Value, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
 from layerwise.reader.page.figures import display_name
@@ -23,14 +24,8 @@ from layerwise.statistics.estimates import Estimate
 LISTED = 4  # models named beside a claim; more are folded
 STRIP = (200, 42)  # width and height of a claim's drawing, in pixels
 TICKS = 3  # steps on its axis at most: their numbers do not run into one another
-# The grades of the papers' page whose colours mean the same.
-GRADES = {
-    YES: "stands",
-    NO: "does-not-follow",
-    UNDECIDED: "undecided",
-    TOO_FEW: "needs-the-weights",
-    NEVER: "needs-the-weights",
-}
+# The marks of the papers' page whose colours mean the same.
+MARKS = {YES: HOLDS, NO: FAILS, UNDECIDED: OPEN, TOO_FEW: OPEN, NEVER: OPEN}
 
 
 def summarize(answers: Sequence[Answer]) -> str:
@@ -128,7 +123,8 @@ def describe(answer: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
         "number": number(answer.estimate),
         "units": units(answer),
         "where": in_words(answer.estimate.where),
-        "grade": GRADES[answer.word],
+        "mark": MARKS[answer.word],
+        "symbol": SYMBOLS[MARKS[answer.word]],
         "same": same_elsewhere(same, len(words)),
         "others": [
             (_choice_in_words(choice, estimate), words[choice], number(estimate))
@@ -147,6 +143,8 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
     text = f"random weights: {numbers}"
     if word in (TOO_FEW, NEVER):
         return text
+    if len(drawn) == 1:
+        return f"{text}, {'the same' if same else 'another'} answer"
     return f"{text}; {same} of {len(drawn)} draws answer the same"
 
 

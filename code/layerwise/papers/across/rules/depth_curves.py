@@ -7,7 +7,7 @@ from layerwise.engine.curves import Curve, Curves
 from layerwise.engine.evidence import Evidence, by_layer
 from layerwise.papers.across.curves import curve_over_depth, curves_by_quantity
 from layerwise.papers.paper2.rules.pair_curves import CURVES
-from layerwise.papers.paper3.rules.gain_files import models_by_name
+from layerwise.papers.paper3.rules.gain_files import models_by_name, short_name
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.curves import BINS, CATEGORIES
 from layerwise.papers.shared.names.models import NAMES, SLUG
@@ -44,8 +44,7 @@ def curves_of_papers(evidence: Evidence) -> Curves:
         (name, "gains", model) for name, model in models_by_name(evidence[files.SWEEP]).items()
     ]
     measured += [
-        (model.model.rpartition("/")[2], "spectral", model)
-        for model in evidence[files.SPECTRAL].results
+        (short_name(model), "spectral", model) for model in evidence[files.SPECTRAL].results
     ]
     for name, analysis, entry in measured:
         for quantity, curve in curves_by_quantity({analysis: entry}).items():

@@ -14,7 +14,7 @@ from layerwise.engine.derivation import Document, Function, Rule, words_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.question import NO, OF_R, PUBLISHED, Asked, Question
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.paper2.questions import Curve, mean_over
+from layerwise.papers.paper2.questions.curves import Curve, mean_over
 from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE
 from layerwise.papers.paper3.rules.gain_files import damps, share
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, models_by_lab, other_models
@@ -50,7 +50,7 @@ def width_over_fisher(asked: Asked) -> float | None:
 
 
 def units_text(asked: Asked) -> str:
-    """Return the units in words: 230 pairs, taken as independent,."""
+    """Return the number of units in words, as the beginning of a sentence."""
     estimate: Estimate = asked.rule()
     independent = ", taken as independent," if estimate.unit == "pairs" else ""
     return f"{estimate.n} {estimate.unit}{independent}"

@@ -228,7 +228,7 @@ def facts_over_business(evidence: Evidence, decimals: int | None = None) -> floa
 
 
 def n_models(evidence: Evidence) -> int:
-    """Count the models that have an asymmetry, by the names in their files."""
+    """Return the number of models that have an asymmetry, by the names in their files."""
     return count(
         (evidence[file] for file in MODELS.values()),
         lambda results: asymmetry(results[NUMERIC]),
@@ -461,11 +461,11 @@ STATEMENTS: Mapping[str, Rules] = {
         ),
         "facts_over_business_printed": Rule(
             lambda evidence: factors_as_printed(facts_over_business(evidence, 3)),
-            "the same ratio of the printed decimals",
+            "Apertus' UA on scientific facts over that on business, of the printed decimals",
         ),
         "facts_over_business_cut": Rule(
             lambda evidence: factors_as_printed(np.floor(facts_over_business(evidence))),
-            "the same ratio, cut to a whole number",
+            "Apertus' UA on scientific facts over that on business, cut to a whole number",
         ),
     },
     "dataset": {
@@ -527,7 +527,7 @@ STATEMENTS: Mapping[str, Rules] = {
         ),
         "pairs_within_labelled": Rule(
             lambda evidence: pairs_within_parity(word_gaps(evidence, names=LABELLED)),
-            "the same, of the categories that the paper calls neutral",
+            "the pairs of the categories called neutral whose word counts keep the bound",
         ),
     },
 }

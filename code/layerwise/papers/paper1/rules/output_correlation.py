@@ -95,7 +95,7 @@ def models_in_regime(rows: Entry, category: str, regime: str) -> str:
 
 
 def n_in_regime(rows: Entry, regime: str) -> int:
-    """Count the categories with a label, over all models."""
+    """Return the number of categories with a label, over all models."""
     return sum(row.classification == regime for row in rows)
 
 
@@ -124,7 +124,7 @@ def change_without_numeric(entry: Entry) -> float:
 
 
 def contribution_rules(source: Entry, model: str) -> dict[str, Function]:
-    """Return a rule per category: its part of the sum."""
+    """Return the rules for UA times preference, nats, of each category."""
     return {name: partial(contribution, source, model, name) for name in categories(source)}
 
 
@@ -152,10 +152,12 @@ CORRELATION_RULES: Rules = {
     ),
     "full_p": p_value,
     "r_without_numeric": Rule(
-        lambda entry: correlation(entry, NUMERIC)[0], "the same r without numeric facts"
+        lambda entry: correlation(entry, NUMERIC)[0],
+        "r of UA and preference over the categories, without numeric facts",
     ),
     "p_without_numeric": Rule(
-        lambda entry: p_value(entry, NUMERIC), "p of r without numeric facts"
+        lambda entry: p_value(entry, NUMERIC),
+        "two-sided p of r of UA and preference, without numeric facts",
     ),
     "delta_r": change_without_numeric,
 }
@@ -179,7 +181,7 @@ CATEGORY_RULES: Rules = {
 }
 REGIME_COUNTS: Rules = {regime: partial(n_in_regime, regime=regime) for regime in REGIMES}
 SAID_OF_REGIMES: Rules = {
-    f"of/{category}/{regime}": partial(models_in_regime, category=category, regime=regime)
+    f"labelled/{category}/{regime}": partial(models_in_regime, category=category, regime=regime)
     for category, regime in (
         (NUMERIC, "LIE_REGIME"),
         ("business", "BULLSHIT_REGIME"),

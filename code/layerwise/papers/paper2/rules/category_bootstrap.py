@@ -96,10 +96,11 @@ LAST: Rules = {
         "r of UA and preference over the categories, last layer",
     ),
     "ci_lower": Rule(
-        lambda test: last_interval(test).low, "lower end of the bootstrap interval of that r"
+        lambda test: last_interval(test).low, "lower end of the bootstrap interval of r, last layer"
     ),
     "ci_upper": Rule(
-        lambda test: last_interval(test).high, "upper end of the bootstrap interval of that r"
+        lambda test: last_interval(test).high,
+        "upper end of the bootstrap interval of r, last layer",
     ),
 }
 DRAWN: Rules = {"drawn/n_excluding_zero": n_excluding_zero}

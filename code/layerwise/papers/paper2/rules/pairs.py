@@ -65,17 +65,25 @@ BEST_RULES: Rules = {
     "best_metric": Rule(
         lambda row: best_measure(row).called, "the measure with the largest |r| at the layer"
     ),
-    "r": Rule(lambda row: best_measure(row).r, "r of that measure"),
+    "r": Rule(
+        lambda row: best_measure(row).r, "r of the measure with the largest |r| at the layer"
+    ),
     "excludes_zero": Rule(
         lambda row: not includes_zero(best_measure(row)),
-        "whether the interval of that r excludes zero",
+        "whether the interval of the largest |r| at the layer excludes zero",
     ),
 }
 SUMMARY: Rules = {
     "summary/total_tests": n_tests,
-    "summary/significant_tests": n_significant,
-    "summary/mid_layer_significant": partial(n_significant, layers=curves.MID_LAYERS),
-    "summary/late_layer_significant": partial(n_significant, layers=curves.LATE_LAYERS),
+    "summary/significant_tests": Rule(n_significant, "the tests whose interval excludes zero"),
+    "summary/mid_layer_significant": Rule(
+        partial(n_significant, layers=curves.MID_LAYERS),
+        "the tests of the middle layers whose interval excludes zero",
+    ),
+    "summary/late_layer_significant": Rule(
+        partial(n_significant, layers=curves.LATE_LAYERS),
+        "the tests of the late layers whose interval excludes zero",
+    ),
 }
 DRAWN: Rules = {
     "drawn/turning": turning_measures,

@@ -125,7 +125,7 @@ CURVE_RULES: Rules = {
     ),
     "late_inversion_of_printed": Rule(
         lambda curve: phases.late_inversion(curve.printed_mean("late")),
-        "the same of the printed late mean",
+        "whether the printed late mean is below -0.1",
     ),
     "late_inversion_by_layer": Rule(
         lambda curve: "TRUE" if has_late_inversion(curve) else "FALSE",
@@ -141,7 +141,7 @@ CURVE_RULES: Rules = {
         lambda curve: phases.structured(
             curve.printed_mean("early"), curve.printed_mean("late"), has_late_inversion(curve)
         ),
-        "the same of the printed means",
+        "whether the curve falls from positive to negative, by the printed means",
     ),
     "structured_by_layer": structured_by_layer,
     "structured_by_signs": structured_by_signs,
@@ -150,7 +150,7 @@ CURVE_RULES: Rules = {
     ),
     "transition_if_inverted": Rule(
         lambda curve: phases.transition(curve.r() if has_late_inversion(curve) else {}),
-        "the same, where some late layer inverts",
+        "the layers between which r turns negative, where some late layer inverts",
     ),
     "first_not_positive": Rule(
         lambda curve: phases.first_not_positive(curve.r()),
@@ -261,7 +261,7 @@ def category_transition_of_llama(evidence: Evidence) -> str | None:
 
 
 def n_models(evidence: Evidence) -> int:
-    """Count the models of the consolidated table, base and instruction-tuned as one."""
+    """Return the number of models of the consolidated table, base and instruction-tuned as one."""
     rows = [row for row in evidence[CONSOLIDATED] if "Instruct" not in row.model]
     return count(rows, lambda row: row.r, named=lambda row: row.model)
 
@@ -339,7 +339,7 @@ def is_like_base(evidence: Evidence) -> bool:
 
 
 def reversed_layers(evidence: Evidence) -> int:
-    """Count the layers at which r over categories and r over pairs have opposite signs."""
+    """Return the number of layers at which r over categories and over pairs differ in sign."""
     over_pairs = PYTHIA_CURVE.of(evidence).r()
     over_categories = evidence[BOOTSTRAP].layer_results
     return sum(r * over_categories[layer].r < 0 for layer, r in over_pairs.items())
@@ -397,7 +397,10 @@ STATEMENTS: Rules = {
     "n_pairs": total_pairs,
     "n_categories": n_categories,
     "n_models": n_models,
-    "inverted_models": count_of_four(has_late_inversion),
+    "inverted_models": Rule(
+        count_of_four(has_late_inversion),
+        "the models in which some late layer has an interval below zero",
+    ),
     "inverted_models_by_any": Rule(
         count_of_four(lambda curve: lowest_late(curve) < 0),
         "the models in which some late r is negative",

@@ -46,7 +46,7 @@ def r_by_layer(row: Entry) -> dict[int, float]:
 
 
 def peak(row: Entry, extreme: Callable[..., int] = max) -> int:
-    """The layer of the largest (or smallest) r, the first of equals; its sign does not matter."""
+    """Return the layer of the largest (or smallest) r, the first of equals."""
     r = r_by_layer(row)
     return extreme(r, key=lambda layer: r[layer])
 
@@ -69,11 +69,13 @@ def sign_changes(row: Entry) -> list[dict[str, Any]]:
 MODEL_RULES: Rules = {
     "n_layers": Rule(lambda row: int(model_of_row(row).n_layers), "the blocks of the model"),
     "max_pos_r": Rule(lambda row: max(r_by_layer(row).values()), "the largest r of the curve"),
-    "max_pos_layer": peak,
-    "max_pos_pct": peak_pct,
+    "max_pos_layer": Rule(peak, "the layer of the largest r"),
+    "max_pos_pct": Rule(peak_pct, "depth of the largest r, percent of the blocks"),
     "max_neg_r": Rule(lambda row: min(r_by_layer(row).values()), "the smallest r of the curve"),
     "max_neg_layer": Rule(lambda row: peak(row, min), "the layer of the smallest r"),
-    "max_neg_pct": Rule(lambda row: peak_pct(row, min), "its depth in percent"),
+    "max_neg_pct": Rule(
+        lambda row: peak_pct(row, min), "depth of the smallest r, percent of the blocks"
+    ),
     "final_r": Rule(
         lambda row: model_of_row(row).layer_results[sampled_layers(row)[-1]].correlation,
         "r at the last layer",
@@ -91,13 +93,13 @@ FAMILY_RULES: Rules = {
     ),
     "peak_analysis/peaks_stable": Rule(
         lambda results: np.std(peaks_pct(results)) < STABLE_STD_PCT,
-        "whether that SD is under ten percent of depth",
+        "whether the SD of the depths of the peaks is under ten percent of depth",
     ),
 }
 
 
 def strongest_mid_model(results: Entry, size: Callable[[float], float] = float) -> str:
-    """The model with the largest r (or a function of it) at a mid layer, 20 to 50 % of depth."""
+    """Return the model with the largest r (or a function of it) at 20 to 50 % of depth."""
 
     def largest(row: Entry) -> float:
         n = int(model_of_row(row).n_layers)
@@ -162,9 +164,12 @@ PAPER_RULES: Rules = {
         lambda results: sum(max(low) > 0 for low, _ in drawn_ends(results)),
         "the measured models with an interval above zero somewhere",
     ),
-    "strongest_positive_mid": strongest_mid_model,
+    "strongest_positive_mid": Rule(
+        strongest_mid_model, "the model with the largest r at 20 to 50 % of depth"
+    ),
     "strongest_mid": Rule(
-        lambda results: strongest_mid_model(results, abs), "the strongest r of the middle layers"
+        lambda results: strongest_mid_model(results, abs),
+        "the model with the largest |r| at 20 to 50 % of depth",
     ),
 }
 LAYER_RULES: Rules = {

@@ -1,1 +1,1 @@
-"""The questions of Paper 3: on gains; on profiles, matrices, traces and L*."""
+"""The questions of Paper 3: on gains of a model, the benchmark, samples of models, and weights."""

@@ -13,22 +13,17 @@ from layerwise.engine.published import BEYOND, NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
 from layerwise.papers.paper3.questions.gains import all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
-from layerwise.papers.paper3.rules.gain_files import gain, models_by_name
+from layerwise.papers.paper3.rules.gain_files import gain, pooled_by_name, short_name
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER
 from layerwise.papers.paper3.rules.spectral_norms import value_over_output
 from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
 from layerwise.papers.shared.names.result_files import (
     CROSS,
-    HUNT,
     PROFILES_FILE,
     SPECTRAL,
-    SWEEP,
     V2,
 )
-from layerwise.papers.shared.questions.choices import (
-    experiment_file,
-    measured_entry,
-)
+from layerwise.papers.shared.questions.choices import experiment_file, measured_entry
 from layerwise.statistics.estimates import (
     Estimate,
     difference_estimate,
@@ -106,7 +101,7 @@ def norms_by_model(evidence: Evidence) -> dict[str, Norms]:
     """Return the norms of the papers' models, or of the reader's."""
     by_name = dict(evidence.role("spectral"))
     for sample in evidence.role("norms").values():
-        by_name |= {entry.model.rpartition("/")[2]: entry for entry in sample}
+        by_name |= {short_name(entry): entry for entry in sample}
     return {name: Norms(name, entry) for name, entry in by_name.items()}
 
 
@@ -176,7 +171,7 @@ def log_difference(
 def log_difference_without_each(evidence: Evidence) -> dict[str, Function]:
     """Return a rule per model: the difference without it."""
     return {
-        model.model.rpartition("/")[2]: partial(
+        short_name(model): partial(
             log_difference, evidence, value_over_output, left_out=model.model
         )
         for model in evidence[SPECTRAL].results
@@ -185,7 +180,7 @@ def log_difference_without_each(evidence: Evidence) -> dict[str, Function]:
 
 def models_with_gains(evidence: Evidence) -> list[str]:
     """Return the names of the models that have norms and a gain."""
-    gained = models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])
+    gained = pooled_by_name(evidence)
     return [name for name in norms_by_model(evidence) if name in gained]
 
 
@@ -193,7 +188,7 @@ def norms_and_gains(
     evidence: Evidence, number: Callable[[Entry], float], names: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a number of the norms, and the mean gain, of these models."""
-    gained = models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])
+    gained = pooled_by_name(evidence)
     norms = norms_by_model(evidence)
     x = np.array([number(norms[name].entry) for name in names])
     return x, np.array([gain(gained[name]) for name in names])
@@ -298,7 +293,7 @@ def formula_against_half(models: list[Entry]) -> Estimate:
 
 def formula_without_each(evidence: Evidence) -> dict[str, Function]:
     """Return a rule per model: that difference without it."""
-    models = {model.model.rpartition("/")[2]: model for model in evidence[CROSS].results}
+    models = {short_name(model): model for model in evidence[CROSS].results}
 
     def without(left_out: str) -> Estimate:
         return formula_against_half([model for name, model in models.items() if name != left_out])

@@ -9,6 +9,7 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
+from layerwise.papers.paper3.rules.gain_files import short_name
 from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, trace_layer
 from layerwise.papers.shared.names.result_files import CROSS, EXTENDED, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
@@ -208,8 +209,8 @@ def count_labs(validation: Entry) -> int:
 
 def models_not_fitted(validation: Entry) -> dict[str, Entry]:
     """Return the models of a validation that the formula was not fitted to, by name."""
-    seen = {model.model.rpartition("/")[2] for model in calibration_models(validation.evidence)}
-    models = {model.model.rpartition("/")[2]: model for model in validation.results if model.L}
+    seen = {short_name(model) for model in calibration_models(validation.evidence)}
+    models = {short_name(model): model for model in validation.results if model.L}
     return {name: model for name, model in models.items() if name not in seen}
 
 
@@ -246,15 +247,15 @@ ARGMAX_RULES: Rules = {
     ),
     "unseen/models": Rule(
         lambda validation: list(models_not_fitted(validation)),
-        "the models that it was not fitted to",
+        "the models that the formula was not fitted to",
     ),
     "unseen/formula": Rule(
         lambda validation: mean_over(formula_error, models_not_fitted(validation).values()),
-        "mean error of the formula on these",
+        "mean error of the formula on models that it was not fitted to, percent of depth",
     ),
     "unseen/half_depth": Rule(
         lambda validation: mean_over(half_depth_error, models_not_fitted(validation).values()),
-        "mean error of half the depth on these",
+        "mean error of half the depth on models that the formula was not fitted to",
     ),
     "without_alibi": error_without_alibi,
     "labs_with_alibi": alibi_word,

@@ -16,6 +16,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     gain,
     models_by_name,
     percent,
+    pooled_by_name,
     share,
 )
 from layerwise.papers.shared.names.result_files import CLEAN, HUNT, SWEEP
@@ -32,8 +33,8 @@ def all_models(results: Entry) -> list[Entry]:
 
 
 def pooled_models(evidence: Evidence) -> list[Entry]:
-    """Return the models of survey and sweep; a model in both is the sweep's, with more prompts."""
-    return list((models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])).values())
+    """Return the models of survey and sweep together."""
+    return list(pooled_by_name(evidence).values())
 
 
 def density_gain_correlation(results: Entry) -> Correlation:
@@ -122,7 +123,7 @@ FAMILY_RULES: Rules = {
         lambda results: density_gain_correlation(results).r, "r of density of heads and gain"
     ),
     "analysis/correlation_p_value": Rule(
-        lambda results: density_gain_correlation(results).p, "p of that r"
+        lambda results: density_gain_correlation(results).p, "p of r of density of heads and gain"
     ),
     "analysis/high_rho_dampen_rate": Rule(
         lambda results: share_as_predicted(results, high=True),

@@ -49,7 +49,7 @@ def size_gain_correlation(results: Entry) -> dict[str, float]:
 
 
 def n_under_1(results: Entry) -> int:
-    """Count the sizes whose gain behind the final norm is under 1."""
+    """Return the number of sizes whose gain behind the final norm is under 1."""
     return sum(final_gain(model) < 1 for model in results.models)
 
 
@@ -66,7 +66,7 @@ def consistency_word(results: Entry) -> str:
 
 
 def count_outside_axis(results: Entry) -> int:
-    """Count the gains of single prompts that lie outside the axis of figure A4."""
+    """Return the number of gains of single prompts that lie outside the axis of figure A4."""
     low, high = AXIS
     gains = [value for model in results.models for value in model.residual_gain_all]
     return sum(not low <= value <= high for value in gains)
@@ -78,7 +78,7 @@ def interior_product(model: Entry) -> float:
 
 
 def n_interior_expanding(results: Entry) -> int:
-    """Count the sizes whose inner blocks together expand."""
+    """Return the number of sizes whose inner blocks together expand."""
     return sum(interior_product(model) > 1 for model in results.models)
 
 
@@ -187,8 +187,11 @@ FAMILY_RULES: Rules = {
     "figure_a4/n_dampening": Rule(
         lambda results: sum(map(damps, results.models)), "the sizes that damp"
     ),
-    "bound/word": bound_word_of_means,
-    "bound/word_without_1b": partial(bound_word_of_means, without=EXCEPTION),
+    "bound/word": Rule(bound_word_of_means, "whether every size's mean gain keeps the bound"),
+    "bound/word_without_1b": Rule(
+        partial(bound_word_of_means, without=EXCEPTION),
+        "whether every size's mean gain keeps the bound, Pythia-1B left out",
+    ),
     "bound/word_inner_blocks": bound_word_of_inner_blocks,
     "bound/above": models_above_bound,
     "drawn/above_bound": measured_above_bound,

@@ -10,6 +10,7 @@ from jaxtyping import Float64
 
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
+from layerwise.papers.shared.names.result_files import HUNT, SWEEP
 
 GROUPS = ("models", "tested_results", "results")  # where the models of a file stand
 
@@ -41,12 +42,22 @@ def contracting_percent(gains: Float64[np.ndarray, " gain"]) -> float:
     return float(np.sum(gains < 1) / len(gains) * 100)
 
 
+def short_name(model: Entry) -> str:
+    """Return the name of a model without its owner."""
+    return str(model.model.rpartition("/")[2])
+
+
 def models_by_name(results: Entry) -> dict[str, Entry]:
-    """Return the models of a file by their names without the owner."""
+    """Return the models of a file by their short names."""
     group = results[next((name for name in GROUPS if name in results), GROUPS[0])]
     if group.is_object:
         return dict(group.items())
-    return {model.model.rpartition("/")[2]: model for model in group}
+    return {short_name(model): model for model in group}
+
+
+def pooled_by_name(evidence: Evidence) -> dict[str, Entry]:
+    """Return the models of survey and sweep; a model in both is the sweep's, with more prompts."""
+    return models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])
 
 
 def group_by_lab(models: Iterable[Entry]) -> dict[str, list[Entry]]:

@@ -22,8 +22,10 @@ from layerwise.papers.paper3.rules.gain_files import (
     mean_gains,
     models_by_name,
     percent,
+    pooled_by_name,
     rows_reader,
     share,
+    short_name,
 )
 from layerwise.papers.shared.names.result_files import GPT2, HUNT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
@@ -62,7 +64,7 @@ def other_models(hunt: Entry) -> Models:
 
 
 def count_models(models: Models) -> int:
-    """Count the models that have a gain."""
+    """Return the number of models that have a gain."""
     return count(models, gain)
 
 
@@ -119,7 +121,7 @@ def damp_percent_pooled(hunt: Entry) -> int | float:
 
 
 def n_others_undecided(hunt: Entry) -> int:
-    """Return the number of the other labs' damping models whose mean gain may be 1."""
+    """Return the number of other labs' damping models whose mean gain may be 1."""
     return sum(is_undecided(model) for model in other_models(hunt) if damps(model))
 
 
@@ -176,7 +178,7 @@ def figure_word(mean_gain: float) -> str:
 
 def figure_models(hunt: Entry, names: Iterable[str]) -> dict[str, Entry]:
     """Return the models whose gains a figure draws, from the sweep where it has them."""
-    known = models_by_name(hunt) | models_by_name(hunt.of(SWEEP))
+    known = pooled_by_name(hunt.evidence)
     return {name: known[name] for name in names}
 
 
@@ -208,7 +210,7 @@ def gain_estimate(model: Entry) -> Estimate:
 
     The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
     """
-    slug = model.model.rpartition("/")[2].lower().replace(".", "p")
+    slug = short_name(model).lower().replace(".", "p")
     if OURS in model.evidence and slug in model.of(OURS):
         return mean_estimate(model.of(OURS)[slug].gains.penultimate[:], "prompts")
     return mean_estimate_from_moments(
@@ -311,7 +313,7 @@ HUNT_RULES: Rules = {
     ),
     "dampen_pct": Rule(
         lambda hunt: damp_percent(models_by_lab(hunt)[ELEUTHER]),
-        "percent of the lab's models that damp",
+        "percent of EleutherAI's models that damp",
     ),
     "dampen_pct_pooled": damp_percent_pooled,
     "dampen_pct_swept": Rule(
@@ -324,7 +326,7 @@ HUNT_RULES: Rules = {
     "n_others_undecided": n_others_undecided,
     "expand_pct_others_rounded": Rule(
         lambda hunt: expand_percent(mean_gains(other_models(hunt)), 2),
-        "the same after rounding to two decimals",
+        "percent of the other labs' models that expand, gains rounded to two decimals",
     ),
     "expand_pct_meta_openai": Rule(
         lambda hunt: expand_percent(meta_and_gpt2_gains(hunt)),
@@ -332,7 +334,7 @@ HUNT_RULES: Rules = {
     ),
     "expand_pct_meta_openai_rounded": Rule(
         lambda hunt: expand_percent(meta_and_gpt2_gains(hunt), 2),
-        "the same after rounding to two decimals",
+        "percent of Meta's models and GPT-2 that expand, gains rounded to two decimals",
     ),
     "only_eleuther_below_1": only_eleuther_below_1,
     "fisher/hunt": Rule(

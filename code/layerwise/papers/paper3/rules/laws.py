@@ -56,8 +56,11 @@ def models_behind_laws(evidence: Evidence) -> str:
 
 LAW_RULES: Rules = {
     "n_models": models_behind_laws,
-    "below/all": are_below_level,
-    "below/first_two": partial(are_below_level, laws=FIRST_TWO),
+    "below/all": Rule(are_below_level, "whether the p of each of the three laws is below 0.05"),
+    "below/first_two": Rule(
+        partial(are_below_level, laws=FIRST_TWO),
+        "whether the p of the first two laws is below 0.05",
+    ),
     "equation4/printed": Rule(
         lambda evidence: equation4_word(evidence, sheaf.excess_mass),
         "equation 4's trace, with the mass as printed",

@@ -58,15 +58,19 @@ FAMILY_RULES: Rules = {
         "exponent of the last MLP gain over the parameters",
     ),
     "scaling_law/exponent_std_err": Rule(
-        lambda results: scaling_line(results).slope_error, "its standard error"
+        lambda results: scaling_line(results).slope_error,
+        "standard error of the exponent of the last MLP gain over the parameters",
     ),
     "scaling_law/intercept": Rule(
         lambda results: scaling_line(results).intercept, "intercept of the line of logarithms"
     ),
     "scaling_law/r_squared": Rule(
-        lambda results: scaling_line(results).r ** 2, "r squared of that line"
+        lambda results: scaling_line(results).r ** 2,
+        "r squared of the logarithms of the last MLP gain and the parameters",
     ),
-    "scaling_law/p_value": Rule(lambda results: scaling_line(results).p, "p of that line"),
+    "scaling_law/p_value": Rule(
+        lambda results: scaling_line(results).p, "p of the slope of the line of logarithms"
+    ),
     "hypothesis_test/measured_alpha": Rule(
         lambda results: scaling_line(results).slope,
         "exponent of the last MLP gain over the parameters",
@@ -110,7 +114,7 @@ HYPOTHESIS_RULES: Rules = {
     "hypothesis_test/mlp_expands": mlp_expands,
     "hypothesis_test/hypothesis_confirmed": Rule(
         lambda results: all_of([attention_contracts(results), mlp_expands(results)]),
-        "whether attention contracts and the MLPs expand",
+        "whether most attention blocks contract and most MLPs expand",
     ),
 }
 DOCUMENTS = {

@@ -115,14 +115,16 @@ STUDY_RULES: Rules = {
         "Pearson's r of entropy and last gain over the texts",
     ),
     "correlation/pearson_p": Rule(
-        lambda evidence: entropy_correlation(evidence, pearson).p, "its p"
+        lambda evidence: entropy_correlation(evidence, pearson).p,
+        "p of Pearson's r of entropy and last gain over the texts",
     ),
     "correlation/spearman_r": Rule(
         lambda evidence: entropy_correlation(evidence, spearman).r,
         "Spearman's r of entropy and last gain over the texts",
     ),
     "correlation/spearman_p": Rule(
-        lambda evidence: entropy_correlation(evidence, spearman).p, "its p"
+        lambda evidence: entropy_correlation(evidence, spearman).p,
+        "p of Spearman's r of entropy and last gain over the texts",
     ),
     "expansion_ratio/of_rounded": ratio_of_rounded,
     "expansion_ratio/unrounded": Rule(

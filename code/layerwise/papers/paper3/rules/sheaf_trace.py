@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Function, Rule, Rules
+from layerwise.engine.derivation import Document, Function, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import entry_reader
 from layerwise.papers.shared.names.result_files import EXTENDED, MAPS, V1, V2
@@ -66,13 +66,13 @@ def expand_over_dampen(evidence: Evidence, series: str) -> float:
 
 
 def count_larger_expanders(evidence: Evidence, series: str) -> int:
-    """Count the pairs of an expander and a dampener in which the expander's trace is larger."""
+    """Return the number of pairs of expander and dampener in which the expander's is larger."""
     expanding = mean_traces(evidence, series, "EXPAND")
     return int(np.sum(expanding[:, None] > mean_traces(evidence, series, "DAMPEN")))
 
 
 def count_comparisons(evidence: Evidence) -> int:
-    """Count the pairs of an expander and a dampener."""
+    """Return the number of pairs of an expander and a dampener."""
     kinds = [model.behavior for model in evidence[V2].results]
     return kinds.count("EXPAND") * kinds.count("DAMPEN")
 
@@ -216,7 +216,7 @@ def trace_document(model: str) -> Document:
     """Return the document of a model of the two trace scripts."""
     first, second = entry_reader(V1, model), entry_reader(V2, model)
     of_first = {
-        f"first/{name}": partial(apply_to_row, row=first, rule=rule)
+        f"first/{name}": Rule(partial(apply_to_row, row=first, rule=rule), words_of(rule))
         for name, rule in FIRST_RUN_RULES.items()
     }
     return Document(

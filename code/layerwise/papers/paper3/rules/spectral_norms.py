@@ -10,9 +10,15 @@ from jaxtyping import Float64
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.engine.published import pointer
-from layerwise.papers.paper3.rules.gain_files import dampens, entry_reader, gain, models_by_name
+from layerwise.papers.paper3.rules.gain_files import (
+    dampens,
+    entry_reader,
+    gain,
+    pooled_by_name,
+    short_name,
+)
 from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.names.result_files import HUNT, OPT, SPECTRAL, SWEEP, own_file
+from layerwise.papers.shared.names.result_files import OPT, SPECTRAL, own_file
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
 
@@ -28,7 +34,7 @@ INVESTIGATED = ("facebook/opt-125m", "gpt2", "EleutherAI/pythia-160m")
 def layer_moment(
     model: Entry, matrix: str = "W_V", moment: Callable[[np.ndarray], np.floating] = np.mean
 ) -> float:
-    """Return the mean (or population SD) over the layers, in single precision like the norms."""
+    """Return the mean (or another moment) of spectral norms over the layers, single precision."""
     return float(moment(np.asarray(model[f"{matrix}_spectral_norm"][:], dtype=np.float32)))
 
 
@@ -83,7 +89,7 @@ def ratio_of_groups(number: Callable[[Entry], float], above: str, below: str, sa
         means = [np.mean(group_values(evidence, number, group)) for group in (above, below)]
         return float(means[0] / means[1])
 
-    return Rule(ratio, f"{says}: the mean over {above} over the mean over {below}")
+    return Rule(ratio, f"{says}: the mean of {above} over the mean of {below}")
 
 
 def lab_test(evidence: Evidence) -> tuple[float, float]:
@@ -103,8 +109,8 @@ def clusters_word(evidence: Evidence) -> str:
 
 def ratios_and_gains(evidence: Evidence) -> dict[str, tuple[float, float]]:
     """Return W_V over W_O and the mean gain of the models that have both, by name."""
-    gained = models_by_name(evidence[HUNT]) | models_by_name(evidence[SWEEP])
-    models = {model.model.rpartition("/")[2]: model for model in evidence[SPECTRAL].results}
+    gained = pooled_by_name(evidence)
+    models = {short_name(model): model for model in evidence[SPECTRAL].results}
     return {
         name: (value_over_output(model), gain(gained[name]))
         for name, model in models.items()
@@ -155,8 +161,10 @@ NORM_RULES: Rules = {
     for matrix in MATRICES
 }
 MODEL_RULES: Rules = {
-    "W_V_mean_spectral": layer_moment,
-    "W_O_mean_spectral": partial(layer_moment, matrix="W_O"),
+    "W_V_mean_spectral": Rule(layer_moment, "mean spectral norm of W_V over the layers"),
+    "W_O_mean_spectral": Rule(
+        partial(layer_moment, matrix="W_O"), "mean spectral norm of W_O over the layers"
+    ),
     "W_V_over_W_O": value_over_output,
 }
 ATTENTION_RULES: Rules = {
@@ -181,7 +189,10 @@ STUDY_RULES: Rules = {
     "prediction/r": Rule(
         lambda evidence: ratio_gain_correlation(evidence).r, "r of the ratio of norms and the gain"
     ),
-    "prediction/p": Rule(lambda evidence: ratio_gain_correlation(evidence).p, "p of that r"),
+    "prediction/p": Rule(
+        lambda evidence: ratio_gain_correlation(evidence).p,
+        "p of r of the ratio of norms and the gain",
+    ),
     "prediction/predicts": ratio_predicts,
     "prediction/predicts_rounded": Rule(
         lambda evidence: ratio_predicts(evidence, 2),

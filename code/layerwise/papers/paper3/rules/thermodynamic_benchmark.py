@@ -117,21 +117,24 @@ MODEL_RULES: Rules = {
         "Pearson's r of entropy and last gain",
     ),
     "entropy/Pearson_p": Rule(
-        lambda model: pearson(all_entropies(model), model["Last_Gain"]).p, "its p"
+        lambda model: pearson(all_entropies(model), model["Last_Gain"]).p,
+        "p of Pearson's r of entropy and last gain",
     ),
     "entropy/Spearman_r": Rule(
         lambda model: spearman(all_entropies(model), model["Last_Gain"]).r,
         "Spearman's r of entropy and last gain",
     ),
     "entropy/Spearman_p": Rule(
-        lambda model: spearman(all_entropies(model), model["Last_Gain"]).p, "its p"
+        lambda model: spearman(all_entropies(model), model["Last_Gain"]).p,
+        "p of Spearman's r of entropy and last gain",
     ),
     "complexity/Complexity_Spearman_r": Rule(
         lambda model: spearman(model["Complexity"], model["Last_Gain"]).r,
         "Spearman's r of complexity and last gain",
     ),
     "complexity/Complexity_Spearman_p": Rule(
-        lambda model: spearman(model["Complexity"], model["Last_Gain"]).p, "its p"
+        lambda model: spearman(model["Complexity"], model["Last_Gain"]).p,
+        "p of Spearman's r of complexity and last gain",
     ),
     "mean_distance": Rule(
         lambda model: np.mean(distance_from_one(model)), "mean distance of the last gain from 1"
@@ -147,7 +150,10 @@ MODEL_RULES: Rules = {
         lambda model: pooled_t(*cliche_and_novel(model))[0],
         "Student's t between clichés and novel prompts",
     ),
-    "p3/p_val": Rule(lambda model: pooled_t(*cliche_and_novel(model))[1], "its two-sided p"),
+    "p3/p_val": Rule(
+        lambda model: pooled_t(*cliche_and_novel(model))[1],
+        "two-sided p of Student's t between clichés and novel prompts",
+    ),
     "p3/cohens_d": Rule(
         lambda model: pooled_d(*cliche_and_novel(model)),
         "Cohen's d between clichés and novel prompts",

@@ -41,7 +41,7 @@ def base_tuned_r(rows: Rows) -> float:
 
 
 def count_turned_prompts(family: Rows) -> int:
-    """Count the prompts whose gain lies on another side of 1 in the tuned model."""
+    """Return the number of prompts whose gain lies on another side of 1 in the tuned model."""
     sides = [family.where(Variant=variant)["Last_Gain"] > 1 for variant in VARIANTS]
     return int(np.sum(sides[0] != sides[1]))
 

@@ -1,0 +1,260 @@
+"""The questions of Paper 2 on r over the categories and over random bins."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from layerwise.engine.derivation import Function
+from layerwise.engine.evidence import Entry, Evidence, by_layer
+from layerwise.engine.published import NotMeasured
+from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
+from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
+from layerwise.papers.shared.questions.choices import measured_choices
+from layerwise.papers.shared.questions.states import STATES
+from layerwise.papers.shared.rules.categories import (
+    asymmetry,
+    categories,
+    ends,
+    n_categories,
+    r_over_categories,
+)
+from layerwise.statistics import curves
+from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+from layerwise.statistics.estimates import (
+    Estimate,
+    correlation_estimate,
+    deviation_estimate,
+    family_level,
+    pearson_estimate,
+    spearman_estimate,
+)
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """r over the categories at the last layer, and its points, where a file has them.
+
+    Attributes:
+        r: reads it.
+        tests: the tests of all sampled layers, in the order of depth.
+        points: the file of cosines and preferences by category.
+    """
+
+    name: str
+    r: Callable[[], float]
+    tests: Entry
+    points: Entry | None
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.tests.evidence
+
+    @property
+    def n(self) -> int:
+        return n_categories(self.tests)
+
+    def names(self) -> list[str]:
+        """Return the categories.
+
+        Raises:
+            NotMeasured: where no file has their points.
+        """
+        if self.points is None:
+            raise NotMeasured("asymmetry and preference by category were not published")
+        return categories(self.points)
+
+    def series(self, names: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return UA and preference of these categories."""
+        entries = [self.points[name] for name in names] if self.points is not None else []
+        preferences = [entry.output_preference for entry in entries]
+        return np.array([asymmetry(entry) for entry in entries]), np.array(preferences)
+
+
+def last_layers_by_model(evidence: Evidence) -> dict[str, LastLayer]:
+    """Return the Pythia sizes of Paper 2, by slug, or the reader's model.
+
+    A reader's layers may be sampled without the last one, so its r is read from the points.
+    """
+    points, last = evidence.role("preferences"), sizes_in_print(evidence)
+    for model, file in evidence.role("category_bootstrap").items():
+        if model not in last:
+            r = partial(r_over_categories, points[model])
+            last[model] = LastLayer(model, r, file.layer_results, points[model])
+    return last
+
+
+def last_r(model: Entry) -> float:
+    """Return r of the last sampled layer."""
+    return float(list(by_layer(model.layer_results).values())[-1].correlation)
+
+
+def r_at_last_layer(model: LastLayer, n_tests: int = 1) -> Estimate:
+    """Return r over the categories, at the level of a family of tests."""
+    return correlation_estimate(model.r(), model.n, "categories", family_level(n_tests))
+
+
+def rules_without_each_category(model: LastLayer) -> dict[str, Function]:
+    """Return a rule per category: r over the others."""
+    names = model.names()
+    if len(names) <= MIN_POINTS:
+        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
+
+    def without(left_out: str) -> Estimate:
+        x, y = model.series([name for name in names if name != left_out])
+        return pearson_estimate(x, y, "categories")
+
+    return {name: partial(without, name) for name in names}
+
+
+def rank_correlation(model: LastLayer) -> Estimate:
+    """Return Spearman's r over the categories."""
+    return spearman_estimate(*model.series(model.names()), "categories")
+
+
+def drawn_tests(model: LastLayer, role: str, group: str) -> dict[int, Entry]:
+    """Return the tests by layer of a file that was made for one model, ascending.
+
+    Raises:
+        NotMeasured: for any other model.
+    """
+    files = model.evidence.role(role)
+    if model.name not in files:
+        raise NotMeasured("it was drawn for one model")
+    return by_layer(files[model.name][group])
+
+
+def last_test(model: LastLayer, role: str, group: str) -> Entry:
+    """Return the last layer's test in a file on one model's layers."""
+    return list(drawn_tests(model, role, group).values())[-1]
+
+
+def bootstrapped_r(model: LastLayer) -> Estimate:
+    """Return r with the notebook's bootstrap interval; resamples of few points need a p as well."""
+    test = last_test(model, "category_bootstrap", "layer_results")
+    p = float(pearson_p(test.r, model.n))
+    return Estimate(test.r, *ends(test), model.n, "categories", p)
+
+
+def bins_estimate(test: Entry, where: str = "") -> Estimate:
+    """Return r of a test over the bins; the resamples of few bins need a p as well."""
+    return Estimate(test.r, *ends(test), n_bins(test), "bins", p_over_bins(test), where)
+
+
+def r_over_bins(model: LastLayer) -> Estimate:
+    """Return r over the bins at the last layer."""
+    return bins_estimate(last_test(model, "bins", "bootstrap_results"))
+
+
+def categories_rule(choice: str) -> Function:
+    """Return the rule for r over the categories in another reading of the last layer's states."""
+
+    def rule(model: LastLayer) -> Estimate:
+        tests = measured_choices(model.evidence, model.name).categories
+        if choice not in tests:
+            raise NotMeasured(f"the reading {choice} is the same in every category")
+        return correlation_estimate(tests[choice].r, model.n, "categories")
+
+    return rule
+
+
+def r_over_mid_bins(model: LastLayer) -> Estimate:
+    """Return the lower r over the bins at the two layers that the notebook calls the middle."""
+    tests = drawn_tests(model, "bins", "bootstrap_results")
+    layer = min(curves.MID_LAYERS, key=lambda layer: tests[layer].r)
+    return bins_estimate(tests[layer], f"layer {layer}")
+
+
+def r_over_mid_categories(model: LastLayer) -> Estimate:
+    """Return the higher r over the categories at these two layers."""
+    tests = by_layer(model.tests)
+    r = {layer: r_of_test(tests[layer]) for layer in curves.MID_LAYERS}
+    layer = max(r, key=r.__getitem__)
+    return correlation_estimate(r[layer], model.n, "categories", where=f"layer {layer}")
+
+
+def r_of_test(test: Entry) -> float:
+    """Return r of a layer, which two files call by two names."""
+    return float(test.r if "r" in test else test.correlation)
+
+
+def sizes_in_print(evidence: Evidence) -> dict[str, LastLayer]:
+    """The Pythia sizes, by slug; the notebook's middle layers say nothing of a reader's model."""
+    points, sizes = evidence.role("preferences"), {}
+    for models in evidence.role("sizes").values():
+        for name, model in models.items():
+            slug = name.lower().replace(".", "p")
+            r = partial(last_r, model)
+            sizes[slug] = LastLayer(slug, r, model.layer_results, points.get(slug))
+    return sizes
+
+
+def size_families(evidence: Evidence) -> dict[str, Entry]:
+    """The Pythia sizes of Paper 2 together; a reader's single model has none."""
+    return evidence.role("sizes")
+
+
+def spread_of_peaks(models: Entry) -> Estimate:
+    """Return the population SD of the depths of the largest r, percent, with its interval."""
+    depths = []
+    for model in models.values():
+        r = {layer: r_of_test(test) for layer, test in by_layer(model.layer_results).items()}
+        depths.append(100 * max(r, key=r.__getitem__) / model.n_layers)
+    return deviation_estimate(depths, "models")
+
+
+STABLE = 10.0  # percent of depth, the bound of notebook 002
+
+QUESTIONS = (
+    Question(
+        "mid_bins",
+        2,
+        "Over random bins asymmetry and preference correlate positively at the middle layers.",
+        "r over the bins",
+        "bins",
+        sizes_in_print,
+        {PUBLISHED: r_over_mid_bins},
+        Range(above=0.0),
+    ),
+    Question(
+        "category_mid",
+        2,
+        "Over the categories asymmetry and preference correlate positively at some middle layer.",
+        "r over the categories",
+        "categories",
+        sizes_in_print,
+        {PUBLISHED: r_over_mid_categories},
+        Range(above=0.0),
+        OF_R,
+    ),
+    Question(
+        "peak_shift",
+        2,
+        "The depth of the largest r over the categories differs between the sizes.",
+        "deviation of that depth, percent",
+        "models",
+        size_families,
+        {PUBLISHED: spread_of_peaks},
+        Range(above=STABLE),
+    ),
+    Question(
+        "category_inversion",
+        2,
+        "Over the categories asymmetry and preference correlate negatively at the last layer.",
+        "r over the categories",
+        "categories",
+        last_layers_by_model,
+        {
+            PUBLISHED: r_at_last_layer,
+            "bootstrap": bootstrapped_r,
+            "category_out": rules_without_each_category,
+            "spearman": rank_correlation,
+            "layers_at_once": lambda model: r_at_last_layer(model, len(model.tests)),
+            "random_bins": r_over_bins,
+            **{choice: categories_rule(choice) for choice in STATES},
+        },
+        Range(below=0.0),
+        OF_R,
+    ),
+)

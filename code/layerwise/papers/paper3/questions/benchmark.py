@@ -1,0 +1,164 @@
+"""The questions of Paper 3 on the benchmark, its order of models, and tuned models."""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
+from layerwise.papers.paper3.questions.gains import (
+    FEWEST_FOR_MAJORITY,
+    MAJORITY,
+    all_models_together,
+)
+from layerwise.papers.paper3.rules.gain_files import Rows
+from layerwise.papers.paper3.rules.twins import base_gain as tuned_base
+from layerwise.papers.paper3.rules.twins import keeps_side
+from layerwise.statistics.estimates import Estimate, family_level, mean_estimate, share_estimate
+
+
+@dataclass(frozen=True)
+class Benchmarked:
+    """The rows of a model in the benchmark, or in the table of tuned models and their bases."""
+
+    name: str
+    rows: Rows
+
+
+def benchmark_rows(evidence: Evidence) -> dict[str, Benchmarked]:
+    """Return the four models by name, and those of the tuned families by family and variant."""
+    rows_by_name: dict[str, Rows] = {}
+    for table in evidence.role("benchmark").values():
+        rows_by_name |= Rows(table).by("Model")
+    for family, twins in tuned_families(evidence).items():
+        for variant, rows in twins.by("Variant").items():
+            rows_by_name[f"{family} {variant}"] = rows
+    return {name: Benchmarked(name, rows) for name, rows in rows_by_name.items()}
+
+
+EXPANSION = Question(
+    "expansion",
+    3,
+    "The last block, before the final norm, expands the residual stream.",
+    "mean last gain",
+    "prompts",
+    benchmark_rows,
+    {
+        PUBLISHED: lambda model: mean_estimate(model.rows["Last_Gain"], "prompts"),
+        "models_at_once": lambda model: mean_estimate(
+            model.rows["Last_Gain"],
+            "prompts",
+            family_level(len(benchmark_rows(model.rows.table.evidence))),
+        ),
+    },
+    Range(above=1.0),
+)
+
+
+# --- the benchmark's order, and tuned models beside their bases -----------------------------------
+
+# Neighbours in the abstract's order, and the name of each comparison.
+ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two models of the benchmark; the second is said to have the larger gain."""
+
+    first: Benchmarked
+    second: Benchmarked
+
+
+def neighbouring_models(evidence: Evidence) -> dict[str, Neighbours]:
+    """Return the neighbours in the printed order, by their comparison."""
+    by_name = benchmark_rows(evidence)
+    pairs = pairwise(ORDER) if by_name else ()
+    return {f"{a} < {b}": Neighbours(by_name[a], by_name[b]) for a, b in pairs}
+
+
+def rise_of_gain(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
+    """Return the second's mean gain less the first's, paired: both saw the same prompts."""
+    first, second = (
+        np.asarray(model.rows["Last_Gain"], dtype=float)
+        for model in (neighbours.first, neighbours.second)
+    )
+    return mean_estimate(second - first, "prompts", family_level(n_tests))
+
+
+GAIN_ORDER = Question(
+    "gain_order",
+    3,
+    "The last gains of the four benchmarked models stand in the printed order.",
+    "the larger mean last gain less the next smaller",
+    "prompts",
+    neighbouring_models,
+    {
+        PUBLISHED: rise_of_gain,
+        "models_at_once": lambda neighbours: rise_of_gain(neighbours, len(ORDER) - 1),
+    },
+    Range(above=0.0),
+    OF_MEAN,
+)
+
+
+def tuned_families(evidence: Evidence) -> dict[str, Rows]:
+    """Return the rows of a base model and its tuned twin, by family."""
+    by_family: dict[str, Rows] = {}
+    for table in evidence.role("tuned").values():
+        by_family |= Rows(table).by("Family")
+    return by_family
+
+
+def beyond_one(family: Rows, n_tests: int = 1) -> Estimate:
+    """Return how far the tuned model's gain lies beyond 1, counted towards its base's side."""
+    side = math.copysign(1.0, tuned_base(family) - 1)
+    tuned = np.asarray(family.where(Variant="instruct")["Last_Gain"], dtype=np.float64)
+    return mean_estimate(side * (tuned - 1), "prompts", family_level(n_tests))
+
+
+def count_families(family: Rows) -> int:
+    """Return the number of families that the table has."""
+    return len(tuned_families(family.table.evidence))
+
+
+def share_of_families(evidence: Evidence) -> Estimate:
+    """Return the share of the families whose tuned model stays on its base's side of 1.
+
+    The unit is the family: a claim on what tuning can do is about models, not about prompts.
+    """
+    kept = [keeps_side(family) for family in tuned_families(evidence).values()]
+    return share_estimate(kept, "families")
+
+
+TUNING = (
+    Question(
+        "tuning",
+        3,
+        "The gain of a tuned model stays on its base's side of 1.",
+        "distance of the tuned mean gain from 1, on the base's side",
+        "prompts",
+        tuned_families,
+        {
+            PUBLISHED: beyond_one,
+            "models_at_once": lambda family: beyond_one(family, count_families(family)),
+        },
+        Range(above=0.0),
+        OF_MEAN,
+    ),
+    Question(
+        "tuned_families",
+        3,
+        "In most families of models tuning keeps the gain on its side of 1.",
+        "share of the families that do",
+        "families",
+        all_models_together,
+        {PUBLISHED: share_of_families},
+        Range(above=MAJORITY),
+        fewest=FEWEST_FOR_MAJORITY,
+    ),
+)
+
+
+QUESTIONS = (EXPANSION, GAIN_ORDER, *TUNING)
