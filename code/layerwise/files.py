@@ -72,9 +72,9 @@ def require_kind(place: Path, *, is_folder: bool) -> None:
     """Refuse to put a file where a folder is, or a folder where a file is; a link is replaced."""
     if place.is_symlink() or not is_there(place) or place.is_dir() == is_folder:
         return
-    wanted, found = ("a folder", "a file") if is_folder else ("a file", "a folder")
+    wanted, other = ("a folder", "a file") if is_folder else ("a file", "a folder")
     raise LayerwiseError(
-        f"{place}: {wanted} of the results goes there, found {found}; move it away, or name "
+        f"{place}: {wanted} of the results goes there, found {other}; move it away, or name "
         "another place"
     )
 
@@ -150,9 +150,10 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def dated(result: dict[str, Any]) -> dict[str, Any]:
-    """The result with the time stamp that the published files carry (SOURCE_DATE_EPOCH fixes it).
+    """Return the result with the time stamp that the published files carry.
 
-    The stages of the pipeline leave it out: their files depend on nothing but their inputs.
+    SOURCE_DATE_EPOCH fixes it. The stages of the pipeline leave it out: their files depend on
+    nothing but their inputs.
     """
     epoch = from_environment("SOURCE_DATE_EPOCH", 0, LATEST)
     now = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(epoch, UTC)
@@ -163,7 +164,7 @@ def dated(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_first_process() -> bool:
-    """Whether this is the only process, or the first of those that a launcher started.
+    """Return whether this is the only process, or the first of those that a launcher started.
 
     It refuses nothing, so that errors can be told: `n_processes` does.
     """
@@ -172,7 +173,7 @@ def is_first_process() -> bool:
 
 
 def n_processes() -> int:
-    """How many processes a launcher started; 1 without one.
+    """Return how many processes a launcher started; 1 without one.
 
     Raises:
         LayerwiseError: for a number of them without the variables by which they find each other.
@@ -192,7 +193,7 @@ def n_processes() -> int:
 
 
 def from_environment(variable: str, least: int, most: int) -> int | None:
-    """The whole number that an environment variable holds; None: it is not set, or empty."""
+    """Return the whole number that an environment variable holds; None: it is not set, or empty."""
     text = os.environ.get(variable)
     if not text:
         return None
@@ -205,7 +206,7 @@ def from_environment(variable: str, least: int, most: int) -> int | None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether a path leads to something.
+    """Return whether a path leads to something.
 
     `Path.exists` and its like say no, from Python 3.14 on, where they cannot tell: a file would be
     called missing whose folder may not be entered. This and the next two raise the OSError.
@@ -234,7 +235,7 @@ def _mode(path: Path) -> int:
 
 
 def read_text(path: Path) -> str:
-    """The UTF-8 text of a file, with or without a byte order mark.
+    """Return the UTF-8 text of a file, with or without a byte order mark.
 
     Raises:
         LayerwiseError: if it is no file, say a device or a pipe, which may never end, or too large.
@@ -266,7 +267,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(path: str, text: str) -> Any:
-    """The same of a text that stands at `path`, which may name a line too."""
+    """Read the same of a text that stands at `path`, which may name a line too."""
 
     def once(items: list[tuple[str, Any]]) -> dict[str, Any]:
         document = dict(items)
@@ -296,7 +297,7 @@ def parse_json(path: str, text: str) -> Any:
 
 
 def require_text(place: str, text: object) -> str:
-    """The text, unless it is empty or holds U+0000 or half of a surrogate pair, of a cut escape."""
+    """Return a text that is not empty and holds neither U+0000 nor half of a surrogate pair."""
     if not isinstance(text, str) or not text.strip():
         raise LayerwiseError(f"{place}: must be a non-empty string, found {text!r:.80}; give one")
     _refuse_surrogates(place, text)
@@ -326,7 +327,7 @@ def require_name(place: str, name: str) -> None:
 
 
 def revealed(text: str, keep: str = "") -> str:
-    """The text with what the eye cannot see written as `\\u202e`, but for what is in `keep`."""
+    """Write what the eye cannot see as `\\u202e`, but for what is in `keep`."""
     if text.isascii() and text.isprintable():
         return text
     # escaped as in JSON, so that JSON that is revealed stays the same JSON
@@ -354,7 +355,7 @@ def sha256_of(path: Path) -> str:
 
 
 def numbered(folder: Path) -> list[Path]:
-    """The folders 0, 1, 2, ... in a folder; none if it is not there.
+    """Return the folders 0, 1, 2, ... in a folder; none if it is not there.
 
     Raises:
         LayerwiseError: if something else is in it, say a copy of one of them.

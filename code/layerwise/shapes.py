@@ -158,13 +158,13 @@ def read_choices(path: Path, section: str) -> dict[str, Any]:
 
 
 def require_shape(place: object, shape: Any, document: Any, again: str = "correct it") -> Any:
-    """The document, once it has the shape: a type that pydantic knows."""
+    """Return the document, once it has the shape: a type that pydantic knows."""
     converted(place, shape, document, again)
     return document
 
 
 def converted(place: object, shape: Any, document: Any, again: str = "correct it") -> Any:
-    """What pydantic makes of the document, once it has the shape."""
+    """Return what pydantic makes of the document, once it has the shape."""
     try:
         return _adapter(shape).validate_python(document)
     except ValidationError as error:

@@ -169,8 +169,8 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     assert f"2 models, {len(asked)} questions of the papers: " in said
     for word, count in Counter(words).items():
         assert f"{count} times {word}" in said
-    graded = [name for name, value in page.values if name == "class" and value.startswith("grade ")]
-    assert len(graded) == len(words) + len(found._page.answers)
+    marked = [name for name, value in page.values if name == "class" and value.startswith("mark ")]
+    assert len(marked) == len(words) + len(found._page.answers)
     (few,) = found._page.cautions  # the second drew fewer; their curves differ
     assert "resamples" in few
     links = [one for one in page.links if not one.startswith(("#", "data:"))]
@@ -180,7 +180,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())
     assert saved.tables["peaks"].records[0]["low"] == tests[-1]["ci_lower"]
     assert found._repr_html_().index("<table>") > 0
-    with pytest.raises(LayerwiseError, match="gpt2: two of the models are named 'gpt2'; name each"):
+    with pytest.raises(LayerwiseError, match="gpt2: two of the models are named 'gpt2'; save each"):
         layerwise.compare([other, other])
     shutil.copytree(folders[1], tmp_path / "later")
     of_one = layerwise.compare([folders[1], tmp_path / "later"])

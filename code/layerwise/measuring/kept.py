@@ -29,12 +29,12 @@ class Kept:
     def get(self, name: str) -> Any:
         """A run as it was kept; None: it is not there, of another fingerprint, or no such file."""
         try:
-            found = read_fragments(self._file(name))
+            kept = read_fragments(self._file(name))
         except LayerwiseError:
             return None
-        if not isinstance(found, dict) or found.get("fingerprint") != self.fingerprint:
+        if not isinstance(kept, dict) or kept.get("fingerprint") != self.fingerprint:
             return None
-        return found.get("run")
+        return kept.get("run")
 
     def put(self, name: str, run: Mapping[str, Any]) -> None:
         """Keep a run."""

@@ -28,7 +28,7 @@ from layerwise.statistics.bootstrap import Draws
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured: of a model, of replicates of it, and of random weights in its place.
+    """The measurement of a model, of replicates of it, and of random weights in its place.
 
     Attributes:
         pairs_name: what errors call the pairs: those of statistics are about them.

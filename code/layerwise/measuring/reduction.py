@@ -18,11 +18,11 @@ from layerwise.statistics.random_bins import binnings, stable_labels, sweep_stre
 
 
 class States(Protocol):
-    """What is measured: states of statements, A sides first, and of prompts, by layer."""
+    """The states that are measured: of statements, A sides first, and of prompts, by layer."""
 
     @property
     def place(self) -> str:
-        """What errors call them."""
+        """The name that errors give them."""
 
     @property
     def index(self) -> Mapping[str, Any]: ...
@@ -115,8 +115,8 @@ def measure(
             else None
         ),
         pair_metrics_all_tokens=np.stack(metrics_all) if has_all else None,
-        bin_asymmetry={k: np.stack(found) for k, found in bins.items()},
-        bin_preference={k: np.stack(found) for k, found in bin_means.items()},
+        bin_asymmetry={k: np.stack(rows) for k, rows in bins.items()},
+        bin_preference={k: np.stack(rows) for k, rows in bin_means.items()},
         stable_asymmetry=np.stack(stable_bins),
         stable_preference=bin_mean(preferences, stable, k_stable)[0],
         anisotropy=profile,
@@ -167,9 +167,13 @@ def _uniformities(
 
     def by_side(layer: Layer, pooling: str) -> np.ndarray:
         sides = _sides(states, layer, pooling, len(pairs))
-        return np.stack([mean_pairwise_cosine_by_group(s, labels, n) for s in sides], axis=1)
+        return np.stack([mean_pairwise_cosine_by_group(side, labels, n) for side in sides], axis=1)
 
-    return {reading: by_side(*of) for reading, of in wanted.items() if states.has(*of)}
+    return {
+        reading: by_side(layer, pooling)
+        for reading, (layer, pooling) in wanted.items()
+        if states.has(layer, pooling)
+    }
 
 
 def _profile(states: States) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +181,7 @@ def _profile(states: States) -> tuple[np.ndarray, np.ndarray]:
     if not states.index["n_prompts"]:
         return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0))
     depth: list[Layer] = [*range(states.n_layers + 1), BEFORE_NORM]
-    found = [anisotropy(states.tokens(layer)) for layer in depth]
-    kept = min(N_KEPT, *(len(one.eigenvalues) for one in found))
-    measures = np.array([[getattr(one, name) for one in found] for name in ANISOTROPY])
-    return measures, np.stack([one.eigenvalues[:kept] for one in found])
+    profiles = [anisotropy(states.tokens(layer)) for layer in depth]
+    kept = min(N_KEPT, *(len(profile.eigenvalues) for profile in profiles))
+    measures = np.array([[getattr(profile, name) for profile in profiles] for name in ANISOTROPY])
+    return measures, np.stack([profile.eigenvalues[:kept] for profile in profiles])

@@ -47,7 +47,7 @@ HOW = ("attention", "template", "tokens_per_batch", "smaller_batches")
 
 @dataclass(frozen=True)
 class Texts:
-    """What is put into the models."""
+    """The texts that are put into the models."""
 
     pairs: StatementPairs
     prompts: tuple[str, ...]  # whose token states an extraction keeps
@@ -96,14 +96,14 @@ def measure_registered(
     control: list[Runs] = []
     if reason := model.skipped or _out_of_reach(model):
         absent = dict.fromkeys((*model.extractions, *model.experiments), reason)
-        found: Runs = {"runs": {}, "absent": absent, NOISE: []}
+        document: Runs = {"runs": {}, "absent": absent, NOISE: []}
     else:
-        found = measured(scratch, choices["replicates"])
-    if found["runs"]:
+        document = measured(scratch, choices["replicates"])
+    if document["runs"]:
         control = [
             measured(scratch / f"{CONTROL}-{draw}", draw=draw) for draw in range(choices[CONTROL])
         ]
-    return {"model": model.slug, "hub": model.hub, **found, CONTROL: control}
+    return {"model": model.slug, "hub": model.hub, **document, CONTROL: control}
 
 
 def _out_of_reach(model: Model) -> str | None:
@@ -153,7 +153,7 @@ def measure_model(
 
     def in_dtype(dtype: str, advance: Advance) -> None:
         passes = [undisturbed, *noisy] if rounds(dtype) else [undisturbed]
-        todo = [one.take_up(_names_in(model, dtype), advance) for one in passes]
+        todo = [a_pass.take_up(_names_in(model, dtype), advance) for a_pass in passes]
         if not any(todo):
             return
         advance(0, f"loading in {dtype}")
@@ -181,7 +181,7 @@ def measure_model(
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
     order = [name for dtype in model.dtypes for name in _names_in(model, dtype)]
-    return {**undisturbed.document(order), "noise": [one.document(order) for one in noisy]}
+    return {**undisturbed.document(order), "noise": [a_pass.document(order) for a_pass in noisy]}
 
 
 @dataclass
@@ -230,7 +230,7 @@ class _Pass:
 
 @dataclass(frozen=True)
 class _Measuring:
-    """What is measured on a loaded model, whether as it is or with noise."""
+    """The measurement of a loaded model, whether as it is or with noise."""
 
     model: Model
     texts: Texts
@@ -289,7 +289,7 @@ class _Measuring:
         sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
         values = measure(states, self.texts.pairs, **sampling)
         fragments = fill.fragments(self.model, name, values, self.published, Draws(**self.draws))
-        of_states = {of: states.index[of] for of in HOW}
+        of_states = {name_of_choice: states.index[name_of_choice] for name_of_choice in HOW}
         return {**_describe(checkpoint), **of_states, "fragments": fragments}
 
 
@@ -340,6 +340,6 @@ def require_finite(name: str, fragments: Mapping[str, Mapping[str, Any]]) -> Non
 def _names_in(model: Model, dtype: str) -> list[str]:
     """Return the names of what runs in a dtype: extractions, then experiments."""
     return [
-        *(key for key, one in model.extractions.items() if one.dtype == dtype),
-        *(name for name, of in model.experiments.items() if of.removeprefix(PACKED) == dtype),
+        *(key for key, extraction in model.extractions.items() if extraction.dtype == dtype),
+        *(name for name, own in model.experiments.items() if own.removeprefix(PACKED) == dtype),
     ]

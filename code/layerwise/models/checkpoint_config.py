@@ -90,9 +90,9 @@ def declared(path: Path) -> Any:
 
 def check_declared(model: Model, config: Any, **more: object) -> None:
     """Refuse a configuration that is not as the registry declares the model, nor `more` of it."""
-    found = {"family": config.model_type, "n_layers": config.num_hidden_layers}
+    stored = {"family": config.model_type, "n_layers": config.num_hidden_layers}
     wanted = {"family": model.family} | model.shape.model_dump()
-    for key, value in (found | asdict(heads_of(config)) | more).items():
+    for key, value in (stored | asdict(heads_of(config)) | more).items():
         if wanted[key] != value:
             raise LayerwiseError(
                 f"{model.slug}: declared {key} {wanted[key]}, the checkpoint has {value}; "

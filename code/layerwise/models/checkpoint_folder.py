@@ -23,7 +23,7 @@ _MASK = re.compile(r"(^|\.)(attn|attention)\.bias$")
 
 
 class Stored(NamedTuple):
-    """Where a tensor is, and its shape."""
+    """The place of a stored tensor, and its shape."""
 
     file: Path
     key: str
@@ -81,7 +81,7 @@ def weight_files(path: Path) -> list[Path]:
 
 
 def is_one(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a file of the folder itself is one of those meant; `*` stands for no slash."""
+    """Return whether a file of the folder itself is one of those meant; `*` stands for no slash."""
     return "/" not in name and any(fnmatch(name, pattern) for pattern in patterns)
 
 

@@ -38,7 +38,7 @@ _ITS_OWN = "save the tokenizer that the model was trained with into the same fol
 
 @dataclass(frozen=True)
 class Declaration:
-    """What texts are checked with, before a weight is looked at.
+    """All that texts are checked with, before a weight is looked at.
 
     Attributes:
         name: what errors call the model.
@@ -61,7 +61,7 @@ class Declaration:
 
     @property
     def adds_bos(self) -> bool:
-        """Whether the tokenizer puts a BOS token before every text."""
+        """True if the tokenizer puts a BOS token before every text."""
         before, _ = self._ids_around
         return before[:1] == [self.tokenizer.bos_token_id]
 
@@ -74,7 +74,7 @@ class Declaration:
 
     @property
     def _ids_around(self) -> tuple[list[int], list[int]]:
-        """Their ids; none where a text alone is not found in the text with special tokens."""
+        """The ids of `around`; none where a text is not found among its own tokens."""
         whole = list(self.tokenizer("a").input_ids)
         plain = list(self.tokenizer("a", add_special_tokens=False).input_ids)
         for start in range(len(whole) - len(plain) + 1):

@@ -46,9 +46,9 @@ def require_accelerator(device: str | None = None) -> None:
         )
     number = (device or "").removeprefix("cuda:")
     if wants_cuda and number.isdecimal() and int(number) >= (n := torch.cuda.device_count()):
-        there = "cuda:0 alone" if n == 1 else f"cuda:0 to cuda:{n - 1}"
+        devices = "cuda:0 alone" if n == 1 else f"cuda:0 to cuda:{n - 1}"
         raise LayerwiseError(
-            f"{device} is not there: torch sees {there}; take one of these, or look at "
+            f"{device} is not there: torch sees {devices}; take one of these, or look at "
             "CUDA_VISIBLE_DEVICES"
         )
     if wants_cuda:

@@ -78,7 +78,9 @@ class Family:
     def height(self, name: str, heads: Heads) -> int:
         """Rows of the whole tensor that holds a projection."""
         module = self.module(name)
-        return sum(rows for of, rows in heads.heights.items() if self.module(of) == module)
+        return sum(
+            rows for projection, rows in heads.heights.items() if self.module(projection) == module
+        )
 
 
 @dataclass(frozen=True)

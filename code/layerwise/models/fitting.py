@@ -31,7 +31,7 @@ class Room:
     tokens: int | None = None  # None: it never did
 
     def texts(self, batch: Batch) -> int:
-        """How many texts of a batch to take at a time."""
+        """Return how many texts of a batch to take at a time."""
         whole = len(batch.members)
         return whole if self.tokens is None else min(whole, max(1, self.tokens // batch.length))
 
@@ -49,9 +49,9 @@ def run_in_parts(
     """
     while True:
         size = room.texts(batch)
-        found = _if_it_fits(batch, size, run)
-        if found is not None:
-            return size, found
+        results = _if_it_fits(batch, size, run)
+        if results is not None:
+            return size, results
         device = checkpoint.model.device
         if device.type == "cuda":
             torch.cuda.empty_cache()

@@ -108,7 +108,7 @@ class Unsound:
 
 
 def is_sound(size: float) -> bool:
-    """Whether states of this size (a norm, a largest magnitude) can be used."""
+    """Return whether states of this size (a norm, a largest magnitude) can be used."""
     return math.isfinite(size) and size != 0
 
 
@@ -143,10 +143,10 @@ def mean_token_nll(
 ) -> Float32[torch.Tensor, " batch"]:
     """Mean NLL of tokens 1..T-1 of every statement, nats: the model's own loss, one at a time."""
     n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
-    some = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
+    portions = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
     nlls = []
-    for states, wanted in some:
+    for states, wanted in portions:
         logits = checkpoint.logits(states)
-        for one, ids in zip(logits, wanted.to(logits.device), strict=True):
-            nlls.append(torch.nn.functional.cross_entropy(one.float(), ids))
+        for predicted, ids in zip(logits, wanted.to(logits.device), strict=True):
+            nlls.append(torch.nn.functional.cross_entropy(predicted.float(), ids))
     return torch.stack(nlls)

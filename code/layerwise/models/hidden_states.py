@@ -86,8 +86,8 @@ def extract(
         "statements_sha256": digest_of_texts(statements),
         "n_prompts": len(prompts),
         "prompts_sha256": digest_of_texts(prompts),
-        "prompt_lengths": [len(one) for one in ids["prompts"]],
-        "token_ids_sha256": [digest_of_ids(of) for of in ids.values()],
+        "prompt_lengths": list(map(len, ids["prompts"])),
+        "token_ids_sha256": list(map(digest_of_ids, ids.values())),
         "adds_bos": checkpoint.declaration.adds_bos,
         "around": checkpoint.declaration.around,
         "tokens_per_batch": tokens_per_batch,
@@ -132,16 +132,16 @@ class _Processes:
         return cls(state.process_index, state.num_processes, state.wait_for_everyone)
 
     def first_decides(self, decide: Callable[[], T]) -> T:
-        """What the first process finds, or the error it meets, in every process."""
+        """Return what the first process decides, or the error it meets, in every process."""
         if self.count == 1:
             return decide()
-        found: list[Any] = [None, None]
+        outcome: list[Any] = [None, None]
         if self.rank == 0:
             try:
-                found = [decide(), None]
+                outcome = [decide(), None]
             except (LayerwiseError, OSError) as error:
-                found = [None, error]
-        value, refusal = broadcast_object_list(found)
+                outcome = [None, error]
+        value, refusal = broadcast_object_list(outcome)
         if refusal is not None:
             raise refusal
         return value
@@ -155,9 +155,9 @@ def wait_for_all(checkpoint: Checkpoint) -> None:
 def _partial(
     checkpoint: Checkpoint, ids: dict[str, list[Ids]], folder: Path, index: dict[str, Any]
 ) -> Partial:
-    lengths = {kind: [len(one) for one in of] for kind, of in ids.items()}
+    lengths = {kind: list(map(len, texts)) for kind, texts in ids.items()}
     limit = index["tokens_per_batch"]
-    batches = [batch for kind, of in lengths.items() for batch in plan_batches(kind, of, limit)]
+    batches = [batch for kind, n in lengths.items() for batch in plan_batches(kind, n, limit)]
     fingerprint = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()
     sizes = (checkpoint.hidden_size, checkpoint.n_layers, checkpoint.dtype)
     n_bytes = kept_bytes(len(ids["statements"]), sum(lengths["prompts"]), *sizes)
@@ -181,7 +181,7 @@ def _run_all(
     def run(part: Batch) -> dict[str, np.ndarray]:
         return _run(checkpoint, part, ids[part.kind], unsound)
 
-    sizes, room = [len(one.members) * one.length for one in partial.batches], Room()
+    sizes, room = [len(batch.members) * batch.length for batch in partial.batches], Room()
     total = sum(sizes[number] for number in numbers)
     mine = None if seconds is None else seconds * total / sum(sizes)
     label = ", random weights" if checkpoint.has_random_weights else ""
@@ -225,11 +225,11 @@ def _run(
             return {f"tokens/{layer}": states for layer, states in kept.items()}
         nll = mean_token_nll(checkpoint, hidden, tokens)
         unsound.add("token NLLs", batch.kind, batch.members, nll + 1)  # 0 is one
-    found = {"nll": _to_numpy(nll.double())}
+    rows = {"nll": _to_numpy(nll.double())}
     for layer, states in kept.items():
         pooled = _to_numpy(states)
-        found |= {f"{name}/{layer}": pooled[:, n] for n, name in enumerate(POOLINGS)}
-    return found
+        rows |= {f"{name}/{layer}": pooled[:, n] for n, name in enumerate(POOLINGS)}
+    return rows
 
 
 def _to_numpy(states: torch.Tensor) -> Any:

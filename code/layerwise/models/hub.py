@@ -186,7 +186,7 @@ def _weights_among(sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _config(hub_id: str, revision: str) -> str:
-    """The place of config.json: of a commit from the cache, else the hub's, if there is a way."""
+    """Return the place of config.json: the cache's, else the hub's, if there is a way to it."""
     get = partial(huggingface_hub.hf_hub_download, hub_id, "config.json", revision=revision)
     is_cached = _COMMIT.fullmatch(revision) and _snapshot(hub_id, revision)
     if not (is_cached or huggingface_hub.constants.HF_HUB_OFFLINE):
@@ -224,7 +224,7 @@ def _check_ahead(
         check_texts(declaration, texts, template)
         return
     check_declared(model, config, adds_bos=declaration.adds_bos)
-    check_texts(declaration, {kind: of for kind, of in texts.items() if kind == "prompts"})
+    check_texts(declaration, {kind: given for kind, given in texts.items() if kind == "prompts"})
     for declared_template in {extraction.template for extraction in model.extractions.values()}:
         check_texts(declaration, texts, declared_template)
 
@@ -239,7 +239,7 @@ def _ask(hub_id: str, revision: str) -> dict[str, int]:
 
 
 def is_pickled(weights: Iterable[str]) -> bool:
-    """Whether files of weights are pickles, all of them: `look_up` names no others beside."""
+    """Return whether files of weights are pickles: all of them are, or none."""
     return all(name.endswith(".bin") for name in weights)
 
 
@@ -261,7 +261,7 @@ def whole(hub_id: str, revision: str | None) -> Path | None:
         return place_of(snapshot)
     with contextlib.suppress(LayerwiseError):  # of an index that is none
         stored = (shards(snapshot, weights) for weights in (WEIGHTS, PICKLED))
-        return snapshot if any(all(map(Path.is_file, of)) for of in stored) else None
+        return snapshot if any(all(map(Path.is_file, files)) for files in stored) else None
     return None
 
 

@@ -55,15 +55,15 @@ def require_exact(device: str) -> None:
         )
     if WORKSPACE not in os.environ and torch.cuda.is_initialized():
         _set_late.append(WORKSPACE)
-    if (found := os.environ.setdefault(WORKSPACE, WORKSPACES[0])) not in WORKSPACES:
+    if (workspace := os.environ.setdefault(WORKSPACE, WORKSPACES[0])) not in WORKSPACES:
         raise LayerwiseError(
             f"{WORKSPACE} must be {' or '.join(WORKSPACES)}, with which a sum is the same every "
-            f"time, found {found!r:.40}; unset it"
+            f"time, found {workspace!r:.40}; unset it"
         )
 
 
 def _float32_parts() -> dict[str, Any]:
-    """What has a precision of float32 of its own, by the name of its part of `torch.backends`."""
+    """Return the parts of `torch.backends` with a float32 precision of their own, by name."""
     backends: Any = torch.backends
     names = (
         *("cuda.matmul", "cudnn", "cudnn.conv", "cudnn.rnn"),
@@ -114,7 +114,7 @@ def one_attention(device: torch.device) -> Iterator[None]:
 
 
 def settings(device: torch.device) -> dict[str, Any]:
-    """What is in force: of float32, of sums of halves, and which kernels `sdpa` may take."""
+    """Return what is in force: float32, sums of halves, and the kernels that `sdpa` may take."""
     matmul: Any = torch.backends.cuda.matmul
     with one_attention(device):
         enabled = {
@@ -123,7 +123,7 @@ def settings(device: torch.device) -> dict[str, Any]:
             "cudnn": torch.backends.cuda.cudnn_sdp_enabled(),
             MATH: torch.backends.cuda.math_sdp_enabled(),
         }
-    there = ("flash", MATH) if device.type == "cpu" else tuple(enabled)  # a CPU has two
+    kernels = ("flash", MATH) if device.type == "cpu" else tuple(enabled)  # a CPU has two
     on_gpu = {}
     if device.type == "cuda":
         on_gpu = {WORKSPACE: ", ".join([str(os.environ.get(WORKSPACE)), *[LATE][: len(_set_late)]])}
@@ -136,6 +136,6 @@ def settings(device: torch.device) -> dict[str, Any]:
             or matmul.allow_bf16_reduced_precision_reduction
             or torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
         ),
-        "sdpa": [name for name in there if enabled[name]],
+        "sdpa": [name for name in kernels if enabled[name]],
         **on_gpu,
     }

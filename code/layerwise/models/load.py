@@ -27,7 +27,6 @@ from layerwise.models.checkpoint_folder import (
 from layerwise.models.checkpoint_tokenizer import Declaration, load_tokenizer
 from layerwise.models.checkpoint_weights import check_tensors
 from layerwise.models.devices import choose_device, free_bytes
-from layerwise.models.devices import require_accelerator as require_accelerator
 from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
 from layerwise.models.hub import fetch
 from layerwise.models.kernels import drawn_from, one_attention, own_arithmetic, require_exact
@@ -92,19 +91,19 @@ class Checkpoint:
         return states
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Of last hidden states, as the model gives them: Gemma 2 bends them."""
+        """Return the logits of last hidden states, as the model gives them: Gemma 2 bends them."""
         cap = getattr(self.model.config, "final_logit_softcapping", None)
         logits = self.head(hidden)
         return logits if cap is None else torch.tanh(logits / cap) * cap
 
     @property
     def has_random_weights(self) -> bool:
-        """Whether config.json says that nobody trained it: a twin's does, and no number counts."""
+        """True if config.json says that nobody trained it: a twin's does, and no number counts."""
         return getattr(self.model.config, RANDOM, False) is True
 
     @property
     def declaration(self) -> Declaration:
-        """What texts are checked with."""
+        """All that texts are checked with."""
         declaration = Declaration.of_config(
             self.name, self.folder or self.name, self.model.config, self.tokenizer
         )
@@ -112,7 +111,7 @@ class Checkpoint:
 
     @property
     def outline(self) -> Outline:
-        """What would be known of it before it was loaded."""
+        """The outline that would be known before it was loaded."""
         declaration, heads = self.declaration, heads_of(self.model.config)
         sizes = Sizes(
             family=self.family,
@@ -239,7 +238,7 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             f"one of the architectures {', '.join(FAMILIES)}, found {type(model).__name__} "
             f"({family!s:.80}); load it with transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
         )
-    dtypes = {str(one.dtype).removeprefix("torch.") for one in model.parameters()}
+    dtypes = {str(weight.dtype).removeprefix("torch.") for weight in model.parameters()}
     dtype = ", ".join(sorted(dtypes))
     if dtype not in DTYPES:
         raise LayerwiseError(
@@ -251,7 +250,7 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             "a loaded model must hold its weights as numbers, found a quantization_config; give "
             "the model before it was quantised"
         )
-    if any(one.is_meta for one in model.parameters()):
+    if any(weight.is_meta for weight in model.parameters()):
         raise LayerwiseError(
             "a loaded model must have its weights, found some on the device meta; load it with "
             "from_pretrained"

@@ -27,7 +27,6 @@ cores have units for it. Downloading, and the singular values of Paper
 
 import math
 import resource
-from collections.abc import Callable
 
 import psutil
 
@@ -51,21 +50,7 @@ CPU_FLOAT16 = 0.3  # of that rate: 0.014 TFLOP/s were reached by a core on promp
 def memory(model: Model, dtype: str) -> float:
     """Bytes that a forward pass in a dtype needs, by the formula above."""
     shape, parameters = model.shape, model.parameters * 1e9
-    return _finite(model, lambda: bytes_of(parameters, shape.hidden_size, shape.n_layers, dtype))
-
-
-def _finite(model: Model, estimate: Callable[[], float]) -> float:
-    """An estimate of a model; refused where its declaration gives none that is a number."""
-    try:
-        found = float(estimate())
-    except OverflowError:  # of a whole number with hundreds of digits
-        found = math.inf
-    if not math.isfinite(found):
-        raise LayerwiseError(
-            f"model {model.slug}: what it takes must be a finite number, its parameters and shape, "
-            "at this rate, give none; correct them in models.yaml, or the rate"
-        )
-    return found
+    return bytes_of(parameters, shape.hidden_size, shape.n_layers, dtype)
 
 
 def bytes_of(parameters: float, hidden_size: int, n_layers: int, dtype: str) -> float:
@@ -101,7 +86,7 @@ def seconds(
         )
     total = 0.0
     for dtype, experiments in model.dtypes.items():
-        statements = sum(one.dtype == dtype for one in model.extractions.values())
+        statements = sum(extraction.dtype == dtype for extraction in model.extractions.values())
         prompts = sum(name in model.experiments for name in experiments)
         tokens = STATEMENTS * 12 * statements + PROMPT_TOKENS * prompts
         again = replicates if BYTES[dtype] == 2 else 0
@@ -109,7 +94,7 @@ def seconds(
         passes = 2 * model.parameters * 1e9 * tokens / rate
         total += (1 + control) * seconds_of(model.parameters * 1e9, tokens, dtype, rate)
         total += again * passes
-    return _finite(model, lambda: total)
+    return total
 
 
 def seconds_on(device: str, model: Model, *, replicates: int, control: int) -> float:
@@ -142,9 +127,8 @@ def free_memory() -> float:
 def states_bytes(model: Model) -> float:
     """Bytes of the hidden states that wait on disk until all of a model is measured."""
     sizes = (model.shape.hidden_size, model.shape.n_layers)
-    dtypes = [one.dtype for one in model.extractions.values()]
-    kept = sum(kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, dtype) for dtype in dtypes)
-    return _finite(model, lambda: kept)
+    dtypes = [extraction.dtype for extraction in model.extractions.values()]
+    return sum(kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, dtype) for dtype in dtypes)
 
 
 def kept_bytes(

@@ -49,7 +49,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Outline:
-    """What is known of a model before its weights are read.
+    """All that is known of a model before its weights are read.
 
     Attributes:
         dtype, device: in which it will be run, and where.

@@ -38,8 +38,8 @@ from layerwise.models.store import is_whole
 
 def require_room(place: Path, n_bytes: int) -> None:
     """Refuse a folder on a disk that is too full for so many bytes more of hidden states."""
-    there = next(path for path in (place, *place.absolute().parents) if path.exists())
-    if n_bytes > (free := shutil.disk_usage(there).free):
+    present = next(path for path in (place, *place.absolute().parents) if path.exists())
+    if n_bytes > (free := shutil.disk_usage(present).free):
         raise LayerwiseError(
             f"{place}: the hidden states need {spelled(n_bytes)} more on this disk, "
             f"{spelled(free)} are free; make room, or name a folder on another disk"
@@ -116,7 +116,7 @@ class Partial:
             shutil.rmtree(self.place)
 
     def _is_done(self) -> bool:
-        """Whether an earlier run finished this extraction, and it may be taken up."""
+        """Return whether an earlier run finished this extraction, and it may be taken up."""
         is_finished = (self.folder / "index.json").is_file() and self._is_ours(self.folder)
         return self.resumes and is_finished
 

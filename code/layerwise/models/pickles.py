@@ -13,7 +13,7 @@ TIED = ("lm_head.weight",)  # left out where it is another tensor once more: loa
 
 
 def place_of(snapshot: Path) -> Path:
-    """Where a commit's pickles stand as safetensors, once that is done: whole or not at all."""
+    """Return the folder of a commit's pickles as safetensors, which is whole or not there."""
     return snapshot.parents[1] / "converted" / snapshot.name
 
 

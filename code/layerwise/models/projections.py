@@ -53,11 +53,11 @@ class Weights:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> Weights:
-        """Those of a loaded model: of its files, or from memory where no file holds them."""
+        """Return those of a loaded model: of its files, or from memory where no file holds them."""
         if checkpoint.folder is not None:
             return cls.open(checkpoint.folder, checkpoint.dtype)
         model = checkpoint.model
-        tensors = {_without_base(key): one for key, one in model.state_dict().items()}
+        tensors = {_without_base(key): tensor for key, tensor in model.state_dict().items()}
         # GPT-NeoX's output embeddings have another name in files than in the model
         head = FAMILIES[checkpoint.family].head
         tensors[f"{head}.weight"] = checkpoint.head.weight.detach()
@@ -68,7 +68,7 @@ class Weights:
         """Look at config.json and the safetensors headers of a folder, which are checked."""
         check_config(folder)
         config = declared(folder)
-        stored = {_without_base(one.key): one for one in stored_tensors(folder)}
+        stored = {_without_base(tensor.key): tensor for tensor in stored_tensors(folder)}
         return cls._of(str(folder), dtype, config, stored)
 
     @classmethod
@@ -120,17 +120,21 @@ class Weights:
         """
         if tensor not in self.tensors:
             raise LayerwiseError(f"{self.name}: no tensor {tensor} among its weights")
-        found = self.tensors[tensor]
-        shape = tuple(found.shape)[::-1] if transposed else tuple(found.shape)
+        stored_tensor = self.tensors[tensor]
+        shape = tuple(stored_tensor.shape)[::-1] if transposed else tuple(stored_tensor.shape)
         if len(shape) != 2 or shape[0] != total:
-            place = f"{found.file}: {found.key}" if isinstance(found, Stored) else tensor
+            place = (
+                f"{stored_tensor.file}: {stored_tensor.key}"
+                if isinstance(stored_tensor, Stored)
+                else tensor
+            )
             raise LayerwiseError(
-                f"{place} has the shape {list(found.shape)}, config.json asks for "
+                f"{place} has the shape {list(stored_tensor.shape)}, config.json asks for "
                 f"{total} {'columns' if transposed else 'rows'}; they are of different models"
             )
         out = np.empty((sum(end - start for start, end in rows), shape[1]), np.float32)
         position = 0
-        with _opened(found) as stored:
+        with _opened(stored_tensor) as stored:
             for first, last in rows:
                 for start in range(first, last, ROWS_AT_ONCE):
                     end = min(start + ROWS_AT_ONCE, last)
@@ -142,12 +146,12 @@ class Weights:
 
 
 @contextlib.contextmanager
-def _opened(found: Stored | torch.Tensor) -> Iterator[Any]:
-    if isinstance(found, torch.Tensor):
-        yield found
+def _opened(tensor: Stored | torch.Tensor) -> Iterator[Any]:
+    if isinstance(tensor, torch.Tensor):
+        yield tensor
         return
-    with safetensors.safe_open(found.file, framework="pt") as handle:
-        yield handle.get_slice(found.key)
+    with safetensors.safe_open(tensor.file, framework="pt") as handle:
+        yield handle.get_slice(tensor.key)
 
 
 def _without_base(key: str) -> str:

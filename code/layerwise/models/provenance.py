@@ -16,13 +16,13 @@ from layerwise.models.registry import RANDOM
 
 
 def describe(checkpoint: Checkpoint) -> dict[str, Any]:
-    """What is recorded beside every number that is measured on a checkpoint.
+    """Return what is recorded beside every number that is measured on a checkpoint.
 
     `attention` names the kernel of hidden states, of traces, and of traces with attention maps.
     What batches the hidden states came in stands in the index of their extraction.
     """
     model = checkpoint.model
-    found = {
+    description = {
         "model": checkpoint.name,
         "revision": checkpoint.revision,
         "tokenizer_sha256": checkpoint.tokenizer_sha256,
@@ -34,10 +34,10 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
             "maps": "eager",
         },
         "arithmetic": settings(model.device),
-        "driver": smi()[0] if "cuda" in {one.type for one in devices(model)} else None,
+        "driver": smi()[0] if "cuda" in {device.type for device in devices(model)} else None,
         **versions(),
     }
-    return found | ({RANDOM: True} if checkpoint.has_random_weights else {})
+    return description | ({RANDOM: True} if checkpoint.has_random_weights else {})
 
 
 def states_kernel(checkpoint: Checkpoint) -> str:

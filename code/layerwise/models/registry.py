@@ -46,7 +46,7 @@ class _Entry(BaseModel):
 
 
 class Shape(_Entry):
-    """What the loaded checkpoint must look like."""
+    """The shape that the loaded checkpoint must have."""
 
     n_layers: PositiveInt
     hidden_size: PositiveInt
@@ -129,12 +129,12 @@ class Model(_Entry):
 
         Where 4-bit weights were published, the unpacked float16 is measured.
         """
-        found: dict[str, list[str]] = {}
+        experiments: dict[str, list[str]] = {}
         for extraction in self.extractions.values():
-            found.setdefault(extraction.dtype, []).extend(extraction.experiments)
+            experiments.setdefault(extraction.dtype, []).extend(extraction.experiments)
         for experiment, dtype in self.experiments.items():
-            found.setdefault(dtype.removeprefix(PACKED), []).append(experiment)
-        return found
+            experiments.setdefault(dtype.removeprefix(PACKED), []).append(experiment)
+        return experiments
 
 
 def read_models(path: Path) -> dict[str, Model]:

@@ -132,7 +132,7 @@ def _scale_hooks(model: Any, seed: int) -> list[Any]:
 
 
 def _stored_wider(checkpoint: Checkpoint) -> bool:
-    """Whether loading rounded the weights; of a model that no file holds nobody knows."""
+    """Return whether loading rounded the weights; of a model that no file holds nobody knows."""
     if checkpoint.folder is None:
         return False
     held = _HELD[checkpoint.dtype]

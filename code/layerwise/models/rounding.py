@@ -19,7 +19,7 @@ MOVED = 1 / 12  # variance of a rounding error, in squared steps between neighbo
 
 
 def rounds(dtype: str) -> bool:
-    """Whether what is measured in a dtype carries noise that has to be measured."""
+    """Return whether what is measured in a dtype carries noise that has to be measured."""
     return dtype in _ROUNDED
 
 
@@ -52,7 +52,7 @@ class Rounding:
     def after(self, _module: Any, _args: Any, out: Any) -> Any:
         """A forward hook: what a module gave, or every part of it, as the noise leaves it."""
         if isinstance(out, tuple):
-            return tuple(self(one) if torch.is_tensor(one) else one for one in out)
+            return tuple(self(part) if torch.is_tensor(part) else part for part in out)
         return self(out) if torch.is_tensor(out) else out
 
 

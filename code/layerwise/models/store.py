@@ -37,7 +37,7 @@ Layer = int | Literal["before_norm"]
 
 
 class Index(Loose):
-    """What is read of an index.json."""
+    """The part of an index.json that is read."""
 
     model: str
     display: str
@@ -62,11 +62,11 @@ class HiddenStates:
 
     @property
     def place(self) -> str:
-        """What errors call them."""
+        """The name that errors give them."""
         return str(self.folder)
 
     def has(self, layer: Layer, pooling: str) -> bool:
-        """Whether there are such states: all poolings of all layers are kept."""
+        """Return whether there are such states: all poolings of all layers are kept."""
         return True
 
     @property
@@ -100,20 +100,20 @@ class HiddenStates:
         for number in sorted(places):
             file, row = places[number]
             with safetensors.safe_open(file, framework="np") as batch:
-                found = [
+                states = [
                     batch.get_slice(f"tokens/{layer}")[row].astype(np.float32)
                     for layer in (*range(self.n_layers + 1), BEFORE_NORM)
                 ]
-            yield Stream(self.index["dtype"], tuple(found[:-1]), found[-1])
+            yield Stream(self.index["dtype"], tuple(states[:-1]), states[-1])
 
     def _rows(self, kind: str, name: str) -> list[Any]:
         """The row of every text, in the order of the texts."""
-        found: dict[int, Any] = {}
+        rows: dict[int, Any] = {}
         for file in self.folder.glob(f"{kind}_*"):
             with safetensors.safe_open(file, framework="np") as batch:
                 members = batch.get_tensor("members").tolist()
-                found |= zip(members, batch.get_tensor(name), strict=True)
-        return [found[number] for number in sorted(found)]
+                rows |= zip(members, batch.get_tensor(name), strict=True)
+        return [rows[number] for number in sorted(rows)]
 
 
 def open_states(folder: Path) -> HiddenStates:
@@ -137,7 +137,7 @@ def open_states(folder: Path) -> HiddenStates:
 
 
 def is_whole(file: Path) -> bool:
-    """Whether the file of a batch is all there, by its own header."""
+    """Return whether the file of a batch is all there, by its own header."""
     try:
         with safetensors.safe_open(file, framework="np"):
             return True

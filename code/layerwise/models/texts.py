@@ -61,7 +61,7 @@ class StatementPairs:
             if seen[category] < n:
                 kept.append(pair)
             seen[category] += 1
-        side_a, side_b = (tuple(of[pair] for pair in kept) for of in (self.side_a, self.side_b))
+        side_a, side_b = (tuple(side[pair] for pair in kept) for side in (self.side_a, self.side_b))
         places = tuple(self.places[pair] for pair in kept) if self.places else ()
         return StatementPairs(self.categories, self.category_of_pair[kept], side_a, side_b, places)
 
@@ -82,7 +82,7 @@ class StatementPairs:
 
 
 def place_of(pairs: StatementPairs, statement: int) -> str:
-    """Where a statement of `pairs.statements` stands: its file, its pair and side."""
+    """Return where a statement of `pairs.statements` stands: its file, its pair and side."""
     side, pair = divmod(statement, len(pairs))
     return f"{pairs.places[pair]}, side {'AB'[side]}"
 
@@ -105,10 +105,10 @@ def read_pairs(given: Any) -> StatementPairs:
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
     rows = None
     if _has_rows(given):
-        found, rows = _pairs_of_rows(given)
+        by_category, rows = _pairs_of_rows(given)
     else:
-        found = _pairs_of_document(name, given)
-    for category, pairs in found.items():
+        by_category = _pairs_of_document(name, given)
+    for category, pairs in by_category.items():
         if category.startswith("_"):
             raise LayerwiseError(
                 f"{name}a category's name must not begin with an underscore, which marks other "
@@ -119,17 +119,19 @@ def read_pairs(given: Any) -> StatementPairs:
                 f"{name}category {category!r} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, "
                 f"found {len(pairs)}; add pairs or drop the category"
             )
-    if len(found) < MIN_CATEGORIES:
+    if len(by_category) < MIN_CATEGORIES:
         raise LayerwiseError(
             f"{name}a correlation over categories needs at least {MIN_CATEGORIES} of them, "
-            f"found {len(found)}; add categories"
+            f"found {len(by_category)}; add categories"
         )
-    _require_different_names(name, found)
-    _require_variation(name, found)
-    sizes = [len(pairs) for pairs in found.values()]
-    places, side_a, side_b = zip(*(pair for pairs in found.values() for pair in pairs), strict=True)
-    numbers = np.repeat(np.arange(len(found)), sizes)
-    return StatementPairs(tuple(found), numbers, side_a, side_b, places, rows)
+    _require_different_names(name, by_category)
+    _require_variation(name, by_category)
+    sizes = [len(pairs) for pairs in by_category.values()]
+    places, side_a, side_b = zip(
+        *(pair for pairs in by_category.values() for pair in pairs), strict=True
+    )
+    numbers = np.repeat(np.arange(len(by_category)), sizes)
+    return StatementPairs(tuple(by_category), numbers, side_a, side_b, places, rows)
 
 
 def _require_different_names(name: str, categories: Iterable[str]) -> None:
@@ -151,11 +153,13 @@ def as_read(name: str) -> str:
     return " ".join("".join(letter for letter in composed if letter not in UNSEEN).split())
 
 
-def _require_variation(name: str, found: Found) -> None:
+def _require_variation(name: str, by_category: Found) -> None:
     """Refuse categories whose asymmetries are equal whatever the model is: r would not exist."""
     asked = set()
-    for pairs in found.values():
-        sides = tuple(sorted(of) for of in zip(*((a, b) for _, a, b in pairs), strict=True))
+    for pairs in by_category.values():
+        sides = tuple(
+            sorted(statements) for statements in zip(*((a, b) for _, a, b in pairs), strict=True)
+        )
         asked.add("equal sides" if sides[0] == sides[1] else str(sides))
     if len(asked) == 1:
         what = "both sides of every category" if "equal sides" in asked else "all categories"
@@ -178,34 +182,37 @@ def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
     """
     given = Path(given) if isinstance(given, str) else given
     if _has_rows(given):
-        found = [
-            require_text(f"{at}, column {COLUMN}", r[COLUMN]) for at, r in _rows(given, [COLUMN])
+        prompts = [
+            require_text(f"{place}, column {COLUMN}", row[COLUMN])
+            for place, row in _rows(given, [COLUMN])
         ]
     else:
         name = given if isinstance(given, Path) else "prompts"
         texts = _prompts_of_document(
             name, read_json(given) if isinstance(given, Path) else given, study
         )
-        found = [require_text(f"{name}: prompt {n}", one) for n, one in enumerate(texts)]
-    if not found:
+        prompts = [require_text(f"{name}: prompt {n}", text) for n, text in enumerate(texts)]
+    if not prompts:
         raise LayerwiseError(
             f"{given}: expected a list with at least one prompt, found none; add one"
         )
-    return tuple(found)
+    return tuple(prompts)
 
 
 def _pairs_of_rows(given: Any) -> tuple[Found, Int[np.ndarray, " pair"]]:
     """Return the pairs of a table by category, and the row in which each of them stands."""
-    found: Found = {}
+    by_category: Found = {}
     rows: dict[str, list[int]] = {}
     for number, (place, row) in enumerate(_rows(given, COLUMNS)):
         category = require_text(f"{place}, column category", row["category"])
-        if category not in found:
+        if category not in by_category:
             require_name(f"{place}, column category", category)
         sides = (require_text(f"{place}, column {name}", row[name]) for name in "ab")
-        found.setdefault(category, []).append((place, *sides))  # type: ignore[arg-type]
+        by_category.setdefault(category, []).append((place, *sides))  # type: ignore[arg-type]
         rows.setdefault(category, []).append(number)
-    return found, np.array([number for numbers in rows.values() for number in numbers], dtype=int)
+    return by_category, np.array(
+        [number for numbers in rows.values() for number in numbers], dtype=int
+    )
 
 
 def _pairs_of_document(name: str, given: Any) -> Found:
@@ -214,10 +221,10 @@ def _pairs_of_document(name: str, given: Any) -> Found:
         raise LayerwiseError(
             f"{name}expected an object of categories, found {type(document).__name__}; {SHAPE}"
         )
-    found: Found = {}
+    by_category: Found = {}
     for number, (category, entry) in enumerate(document.items()):
         require_name(f"{name}category {number}", str(category))  # JSON's names are texts
-        if str(category) in found:
+        if str(category) in by_category:
             raise LayerwiseError(
                 f"{name}a category must be named once, two are called {str(category)!r} in a "
                 "table; rename one of them"
@@ -230,19 +237,22 @@ def _pairs_of_document(name: str, given: Any) -> Found:
                 f'{place} must be an object with a list "pairs", found '
                 f"{keys or type(entry).__name__:.200}; {SHAPE}"
             )
-        found[str(category)] = list(_of_list(place, pairs))
-    return found
+        by_category[str(category)] = list(_of_list(place, pairs))
+    return by_category
 
 
 def _of_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
     for number, pair in enumerate(pairs):
-        at = f"{place}, pair {number}"
+        place_of_pair = f"{place}, pair {number}"
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise LayerwiseError(
-                f"{at}: a pair is two strings [A, B], found {pair!r:.80}; correct it"
+                f"{place_of_pair}: a pair is two strings [A, B], found {pair!r:.80}; correct it"
             )
-        a, b = (require_text(f"{at}, side {s}", text) for s, text in zip("AB", pair, strict=True))
-        yield at, a, b
+        a, b = (
+            require_text(f"{place_of_pair}, side {letter}", text)
+            for letter, text in zip("AB", pair, strict=True)
+        )
+        yield place_of_pair, a, b
 
 
 def _prompts_of_document(name: object, document: Any, study: str) -> Any:
@@ -257,16 +267,16 @@ def _prompts_of_document(name: object, document: Any, study: str) -> Any:
         document = entry["prompts"]
     if not isinstance(document, list | tuple) or not document:
         is_list = isinstance(document, list | tuple)
-        found = "an empty one" if is_list else type(document).__name__
+        what = "an empty one" if is_list else type(document).__name__
         raise LayerwiseError(
-            f"{name}: expected a list with at least one prompt, found {found}; write the prompts "
+            f"{name}: expected a list with at least one prompt, found {what}; write the prompts "
             'as a list of strings, ["...", "..."]'
         )
     return document
 
 
 def _has_rows(given: object) -> bool:
-    """Whether it is a file of rows, by its name, or a data frame (pandas or one like it).
+    """Return whether it is a file of rows, by its name, or a data frame (pandas or one like it).
 
     Raises:
         LayerwiseError: for a file with an ending that is none of `ENDINGS`.
@@ -286,13 +296,13 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
     if not isinstance(given, Path):
         name = f"data frame of {type(given).__module__}"
         try:
-            found, rows = list(given.columns), given.to_dict("records")
+            names, rows = list(given.columns), given.to_dict("records")
         except (AttributeError, TypeError, ValueError) as error:
             raise LayerwiseError(
                 f'{name}: its rows are asked for by to_dict("records"), which fails '
                 f"({error!s:.200}); give a pandas data frame, or a dictionary"
             ) from None
-        _require(name, found, columns)
+        _require(name, names, columns)
         for number, row in enumerate(rows):
             yield f"row {number}", row
     elif (ending := given.suffix.lower()) in SEPARATORS:
@@ -335,13 +345,15 @@ def _of_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]
         ) from None
 
 
-def _require(place: str, found: Sequence[Any] | Mapping[str, Any], columns: Sequence[str]) -> None:
-    if missing := [column for column in columns if column not in found]:
+def _require(
+    place: str, present: Sequence[Any] | Mapping[str, Any], columns: Sequence[str]
+) -> None:
+    if missing := [column for column in columns if column not in present]:
         raise LayerwiseError(
             f"{place}: must name {', '.join(columns)}, {missing[0]!r} is missing, found "
-            f"{', '.join(map(repr, found)) or 'nothing'!s:.200}; name it so"
+            f"{', '.join(map(repr, present)) or 'nothing'!s:.200}; name it so"
         )
-    names = list(found)
+    names = list(present)
     if twice := [column for column in columns if names.count(column) > 1]:
         raise LayerwiseError(
             f"{place}: a column must be there once, {names.count(twice[0])} are called "

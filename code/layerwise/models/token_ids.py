@@ -9,7 +9,7 @@ tokenizer's is the only one. Both are plain text: the tokenizer is called as for
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -22,8 +22,6 @@ from layerwise.models.checkpoint_tokenizer import Declaration, require_ids_of_fi
 from layerwise.models.registry import Template
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
-MOST_CHARACTERS = 10**6  # of a text, and of what is tokenised at once: 300 bytes each
-TOKEN_CHARACTERS = 256  # that one token can stand for; the longest in use have 128
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
 FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
@@ -43,61 +41,37 @@ def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[
     """Ids of every text, BOS where the tokenizer of the model adds it.
 
     Raises:
-        TextError: for a text with too few or too many tokens, or characters (it is not tokenised).
+        TextError: for a text with too few or too many tokens.
         LayerwiseError: for a tokenizer that cannot take the texts, or gives an id that the model
             has no embedding for.
     """
-    found: list[Ids] = []
-    for first, some in _portions(declaration, kind, texts):
-        for number, ids in enumerate(_ids(declaration, some), start=first):
+    ids_of_texts: list[Ids] = []
+    for first in range(0, len(texts), TEXTS_AT_ONCE):
+        portion = texts[first : first + TEXTS_AT_ONCE]
+        for number, ids in enumerate(_ids(declaration, portion), start=first):
             _check_ids(declaration, kind, number, texts[number], ids)
-            found.append(np.array(ids, dtype=np.int32))
-    return found
+            ids_of_texts.append(np.array(ids, dtype=np.int32))
+    return ids_of_texts
 
 
 def check_texts(
     declaration: Declaration, texts: Texts, template: Wrapping = "none"
 ) -> dict[str, list[Ids]]:
     """The ids of `statements`, put into the template, and `prompts`; raises as `tokenize` does."""
-    found = {}
-    for kind, of in texts.items():
+    ids = {}
+    for kind, given in texts.items():
         inside = template if kind == "statements" else "none"
         with in_words(declaration.place, "its chat template cannot be used", "correct it"):
-            rendered = [render(declaration.tokenizer, text, inside) for text in of]
-        found[kind] = tokenize(declaration, kind, rendered)
-    if len(prompts := found.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
+            rendered = [render(declaration.tokenizer, text, inside) for text in given]
+        ids[kind] = tokenize(declaration, kind, rendered)
+    if len(prompts := ids.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
         raise TextError(
             f"{_named('prompts', 0, texts['prompts'][0])}: a covariance over tokens needs at least "
             f"{FEWEST_TOGETHER}, the only prompt has {len(prompts[0])}; add prompts",
             "prompts",
             0,
         )
-    return found
-
-
-def _portions(
-    declaration: Declaration, kind: str, texts: Sequence[str]
-) -> Iterator[tuple[int, list[str]]]:
-    """Number of the first, and texts that are tokenised at once."""
-    most = MOST_CHARACTERS
-    if declaration.n_positions is not None:
-        most = min(most, declaration.n_positions * TOKEN_CHARACTERS)
-    first, some, size = 0, list[str](), 0
-    for number, text in enumerate(texts):
-        if len(text) > most:
-            raise TextError(
-                f"{_named(kind, number, text)}: a text for {declaration.name} has at most {most} "
-                f"characters, this one {len(text)}; shorten it",
-                kind,
-                number,
-            )
-        if some and (len(some) == TEXTS_AT_ONCE or size + len(text) > MOST_CHARACTERS):
-            yield first, some
-            first, some, size = number, [], 0
-        some.append(text)
-        size += len(text)
-    if some:
-        yield first, some
+    return ids
 
 
 def _named(kind: str, number: int, text: str) -> str:
@@ -128,20 +102,20 @@ def _check_ids(
         )
 
 
-def _ids(declaration: Declaration, texts: list[str]) -> list[list[int]]:
+def _ids(declaration: Declaration, texts: Sequence[str]) -> list[list[int]]:
     place, fix = declaration.place, "use the tokenizer that the model was trained with"
     with in_words(place, "its tokenizer cannot take the texts", fix):
-        ids = declaration.tokenizer(texts).input_ids
+        ids = declaration.tokenizer(list(texts)).input_ids
     require_ids_of_file(declaration.tokenizer, texts)
     return ids
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:
     """SHA-256 of the ids, and of where each text ends."""
-    found = hashlib.sha256(np.cumsum([len(ids) for ids in texts], dtype=np.int64).tobytes())
+    digest = hashlib.sha256(np.cumsum([len(ids) for ids in texts], dtype=np.int64).tobytes())
     for ids in texts:
-        found.update(ids.tobytes())
-    return found.hexdigest()
+        digest.update(ids.tobytes())
+    return digest.hexdigest()
 
 
 def render(tokenizer: Any, statement: str, template: str) -> str:
@@ -168,16 +142,16 @@ def render(tokenizer: Any, statement: str, template: str) -> str:
     if template == "once":
         text = text.removeprefix(tokenizer.bos_token)
     wanted = TEMPLATES[template]
-    if wanted is not None and (found := leading_bos(tokenizer, text)) != wanted:
+    if wanted is not None and (n_bos := leading_bos(tokenizer, text)) != wanted:
         raise LayerwiseError(
             f"template {template!r} stands for texts that begin with {wanted} BOS, this "
-            f"tokenizer's begin with {found}; its template or its special tokens are not "
+            f"tokenizer's begin with {n_bos}; its template or its special tokens are not "
             "those of the published runs"
         )
     return text
 
 
 def leading_bos(tokenizer: Any, text: str) -> int:
-    """How many BOS tokens a text begins with, as it is tokenised."""
+    """Return how many BOS tokens a text begins with, as it is tokenised."""
     ids = list(tokenizer(text).input_ids)
-    return next((n for n, one in enumerate(ids) if one != tokenizer.bos_token_id), len(ids))
+    return next((n for n, token in enumerate(ids) if token != tokenizer.bos_token_id), len(ids))

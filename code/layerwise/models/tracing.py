@@ -125,15 +125,15 @@ def _module_states(
     checkpoint: Checkpoint, parts: list[dict[str, np.ndarray]]
 ) -> tuple[ModuleStates, ...]:
     known = FAMILIES[checkpoint.family].parts
-    for number, found in enumerate(parts):
-        if missing := sorted(set(known) - set(found)):
+    for number, states in enumerate(parts):
+        if missing := sorted(set(known) - set(states)):
             modules = ", ".join(known[name] for name in missing)
             raise LayerwiseError(
                 f"{checkpoint.name}: block {number} never showed its {', '.join(missing)}: its "
                 f"config makes {checkpoint.family} call other modules than {modules}; set "
                 "slow_but_exact to false, or correct the family's parts"
             )
-    return tuple(ModuleStates(**found) for found in parts)
+    return tuple(ModuleStates(**states) for states in parts)
 
 
 def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray], dtype: str) -> None:
@@ -142,8 +142,8 @@ def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray], dtype: str)
             f"{checkpoint.name}: every block must return its attention map, {len(maps)} of "
             f"{checkpoint.n_layers} did; the architecture needs eager attention that gives them"
         )
-    for block, found in maps.items():
-        sums = found.sum(axis=-1)
+    for block, weights in maps.items():
+        sums = weights.sum(axis=-1)
         off = float(np.abs(sums[~np.isnan(sums)] - 1).max(initial=0.0))
         if off > _ROW_SUM[dtype]:
             raise LayerwiseError(
@@ -160,7 +160,7 @@ def _check_finite(
     logits: np.ndarray,
     maps: dict[int, np.ndarray],
 ) -> None:
-    broken = [block for block, found in maps.items() if not np.isfinite(found).all()]
+    broken = [block for block, weights in maps.items() if not np.isfinite(weights).all()]
     last = min(broken, default=checkpoint.n_layers)  # layers behind a broken map follow from it
     checked = {
         f"states at layer {layer}": values

@@ -17,7 +17,7 @@ LARGEST = 2**26  # bytes of a file whose size is not pinned
 
 
 class Address(NamedTuple):
-    """Of a mirror, with a final slash; what errors say of it has no password."""
+    """The address of a mirror, with a final slash; what errors say of it has no password."""
 
     url: str
     shown: str
@@ -34,7 +34,7 @@ class MissingFile(LayerwiseError):
 
 
 class Pin(NamedTuple):
-    """What a file must be: sha256 in hexadecimal, and its size in bytes where it is known."""
+    """The demands on a file: its sha256 in hexadecimal, and size in bytes where it is known."""
 
     sha256: str
     size: int | None = None
@@ -46,15 +46,15 @@ class Pin(NamedTuple):
 
     def check(self, place: str, content: bytes) -> bytes:
         """The content, if it is that."""
-        found = hashlib.sha256(content).hexdigest()
-        if found == self.sha256:
+        digest = hashlib.sha256(content).hexdigest()
+        if digest == self.sha256:
             return content
         if self.size is not None and len(content) < self.size:
             said = f"cut off, {len(content)} of {self.size} bytes came; try again, or complete the"
             raise LayerwiseError(f"{place}: {said} mirror")
         more = f", of more than {self.most} bytes" if len(content) > self.most else ""
         raise LayerwiseError(
-            f"{place}: wrong bytes, expected sha256 {self.sha256}, found {found}{more}; "
+            f"{place}: wrong bytes, expected sha256 {self.sha256}, found {digest}{more}; "
             "take the file of the pinned commit"
         )
 

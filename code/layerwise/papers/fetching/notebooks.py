@@ -11,7 +11,7 @@ _SHELL = ("!", "%")  # IPython's own lines are no Python
 
 
 class NotebookPrompts(NamedTuple):
-    """Where the prompts of one study stand: a variable of a notebook with this sha256."""
+    """The place of the prompts of one study: a variable of a notebook with this sha256."""
 
     study: str
     notebook: str
@@ -42,29 +42,29 @@ def literal_in_notebook(notebook: bytes, variable: str, name: str = "notebook") 
         LayerwiseError: if this is no notebook, no cell assigns a literal to the variable, or two
             cells assign different ones.
     """
-    found: list[Any] = []
+    literals: list[Any] = []
     for node in _assigned(notebook, variable, name):
         try:
             value = ast.literal_eval(node)
         except ValueError:
             continue  # computed from other variables: not where the prompts are written down
-        if value not in found:
-            found.append(value)
-    if not found:
+        if value not in literals:
+            literals.append(value)
+    if not literals:
         raise LayerwiseError(
             f"{name}: no code cell assigns a literal to {variable}; check the notebook and the "
             "variable in published/prompt_sets.csv"
         )
-    if len(found) > 1:
+    if len(literals) > 1:
         raise LayerwiseError(
-            f"{name}: {variable} is assigned {len(found)} different literals, so the prompts are "
-            "ambiguous; name another variable in published/prompt_sets.csv"
+            f"{name}: {variable} is assigned {len(literals)} different literals, so the prompts "
+            "are ambiguous; name another variable in published/prompt_sets.csv"
         )
-    return found[0]
+    return literals[0]
 
 
 def _assigned(notebook: bytes, variable: str, name: str) -> Iterator[ast.expr]:
-    """What code cells assign to the variable."""
+    """Yield what code cells assign to the variable."""
     try:
         cells = json.loads(notebook)["cells"]
         # "source" is one text or a list of lines
@@ -83,5 +83,7 @@ def _assigned(notebook: bytes, variable: str, name: str) -> Iterator[ast.expr]:
         for node in tree.body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(isinstance(one, ast.Name) and one.id == variable for one in targets):
+                if any(
+                    isinstance(target, ast.Name) and target.id == variable for target in targets
+                ):
                     yield node.value

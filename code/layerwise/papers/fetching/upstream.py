@@ -83,15 +83,16 @@ def _prompt_sets(table: Path) -> Iterator[NotebookPrompts]:
     """The studies whose prompts stand in a notebook, each once."""
     studies = set()
     for line, row in read_table(table, NotebookPrompts._fields):
-        place, one = f"{table}, line {line}", NotebookPrompts(*row)
-        _require_path(place, one.notebook)
-        _hash(place, one.sha256)
-        if one.study in studies:
+        place, prompts = f"{table}, line {line}", NotebookPrompts(*row)
+        _require_path(place, prompts.notebook)
+        _hash(place, prompts.sha256)
+        if prompts.study in studies:
             raise LayerwiseError(
-                f"{place}: a study has one set of prompts, {one.study!r:.80} has two; remove one"
+                f"{place}: a study has one set of prompts, {prompts.study!r:.80} has two; remove "
+                "one of them"
             )
-        studies.add(one.study)
-        yield one
+        studies.add(prompts.study)
+        yield prompts
 
 
 def _require_path(place: str, path: str) -> None:

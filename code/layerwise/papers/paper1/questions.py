@@ -126,48 +126,48 @@ FEWEST_FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_
 
 NEUTRAL = (
     Question(
-        "calibration",
-        1,
-        "On neutral statements the asymmetry is near zero, within ±0.015.",
-        "mean UA of the neutral categories",
-        "categories",
-        paper_1_models,
-        {
+        name="calibration",
+        paper=1,
+        says="On neutral statements the asymmetry is near zero, within ±0.015.",
+        number="mean UA of the neutral categories",
+        unit="categories",
+        models=paper_1_models,
+        choices={
             PUBLISHED: lambda model: mean_near_zero(model.neutral()),
             "rerun": lambda model: mean_near_zero(neutral_rerun(model)),
             **{choice: mean_near_zero_under(choice) for choice in STATES},
         },
-        Range(-BAND, BAND),
-        OF_MEAN,
+        within=Range(-BAND, BAND),
+        effect=OF_MEAN,
     ),
     Question(
-        "positive_on_neutral",
-        1,
-        "On neutral statements the asymmetry is above zero.",
-        "mean UA of the neutral categories",
-        "categories",
-        paper_1_models,
-        {
+        name="positive_on_neutral",
+        paper=1,
+        says="On neutral statements the asymmetry is above zero.",
+        number="mean UA of the neutral categories",
+        unit="categories",
+        models=paper_1_models,
+        choices={
             PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
             "rerun": lambda model: mean_asymmetry(neutral_rerun(model)),
             **{choice: mean_under(choice) for choice in STATES},
         },
-        Range(above=0.0),
-        OF_MEAN,
+        within=Range(above=0.0),
+        effect=OF_MEAN,
     ),
     Question(
-        "calibration_effect",
-        1,
-        "The effect size over the neutral categories is under 0.3, as a Pass requires.",
-        "Cohen's d of UA over the neutral categories",
-        "categories",
-        paper_1_models,
-        {
+        name="calibration_effect",
+        paper=1,
+        says="The effect size over the neutral categories is under 0.3, as a Pass requires.",
+        number="Cohen's d of UA over the neutral categories",
+        unit="categories",
+        models=paper_1_models,
+        choices={
             PUBLISHED: lambda model: effect_size(model.neutral()),
             "category_out": lambda model: rules_without_each_category(model, effect_size),
             "rerun": lambda model: effect_size(neutral_rerun(model)),
         },
-        Range(-PASS_BELOW, PASS_BELOW),
+        within=Range(-PASS_BELOW, PASS_BELOW),
         fewest=FEWEST_FOR_EFFECT,
     ),
 )
@@ -207,45 +207,45 @@ def rerun_asymmetries(model: Categories, names: Iterable[str]) -> dict[str, floa
 
 SINGLE = (
     Question(
-        "numeric",
-        1,
-        "On numeric facts the asymmetry is strong and negative, below -0.14.",
-        "UA of the numeric facts",
-        "categories",
-        paper_1_models,
-        {
+        name="numeric",
+        paper=1,
+        says="On numeric facts the asymmetry is strong and negative, below -0.14.",
+        number="UA of the numeric facts",
+        unit="categories",
+        models=paper_1_models,
+        choices={
             PUBLISHED: category_rule(NUMERIC),
             "rerun": lambda model: mean_asymmetry(rerun_asymmetries(model, [NUMERIC])),
         },
-        Range(below=-BOUND),
+        within=Range(below=-BOUND),
     ),
     Question(
-        "facts_largest",
-        1,
-        "The asymmetry of scientific facts is the model's largest.",
-        "|UA| of the facts less the largest other",
-        "categories",
-        paper_1_models,
-        {
+        name="facts_largest",
+        paper=1,
+        says="The asymmetry of scientific facts is the model's largest.",
+        number="|UA| of the facts less the largest other",
+        unit="categories",
+        models=paper_1_models,
+        choices={
             PUBLISHED: lambda model: facts_over_others(model.asymmetries(categories(model.file))),
             "rerun": lambda model: facts_over_others(
                 rerun_asymmetries(model, categories(model.file))
             ),
         },
-        Range(above=0.0),
+        within=Range(above=0.0),
     ),
     Question(
-        "business",
-        1,
-        "On business statements the asymmetry is positive.",
-        "UA of the category business",
-        "categories",
-        paper_1_models,
-        {
+        name="business",
+        paper=1,
+        says="On business statements the asymmetry is positive.",
+        number="UA of the category business",
+        unit="categories",
+        models=paper_1_models,
+        choices={
             PUBLISHED: category_rule(BUSINESS),
             "rerun": lambda model: mean_asymmetry(rerun_asymmetries(model, [BUSINESS])),
         },
-        Range(above=0.0),
+        within=Range(above=0.0),
     ),
 )
 

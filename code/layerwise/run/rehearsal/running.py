@@ -91,10 +91,17 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
     )
     before = [name for name in stages if "@" not in name]  # the texts, and can it run here
     rest = [name for name in stages if name not in (*before, *models)]
+    begun: set[str] = set()
     with meter("rehearsal", "stages", len(stages)) as tick, ThreadPoolExecutor(workers()) as pool:
 
+        def count(stage: str) -> None:
+            """Count a stage once: DVC names it again where another one needs it."""
+            if stage in stages and stage not in begun:
+                begun.add(stage)
+                tick(1, stage)
+
         def dvc(*arguments: str) -> Future[str]:  # Ctrl-C finds it running, with its stage
-            return pool.submit(_dvc, folder, arguments, lambda stage: tick(1, stage))
+            return pool.submit(_dvc, folder, arguments, count)
 
         try:
             dvc("repro", *before).result()

@@ -48,7 +48,7 @@ def run(
         return said_of(document, out / NAME), 0
     # torch takes seconds: a model that is left out does without
     from layerwise.measuring.registered_models import measure_registered, read_texts
-    from layerwise.models.load import require_accelerator
+    from layerwise.models.devices import require_accelerator
 
     if model.alone:
         choices = {**choices, "replicates": 0, "control": 0}

@@ -157,20 +157,20 @@ def phase_question(name: str, says: str, within: Range, end: str) -> Question:
     first = f"{end}_layer"
     layer = 0 if end == "first" else -1
     return Question(
-        name,
-        2,
-        says,
-        f"mean r of the {name} third",
-        "pairs",
-        curves_by_model,
-        {
+        name=name,
+        paper=2,
+        says=says,
+        number=f"mean r of the {name} third",
+        unit="pairs",
+        models=curves_by_model,
+        choices={
             PUBLISHED: lambda curve: mean_over(curve, curve.pairs.phase(name)),
             first: lambda curve: r_at_layer(curve, curve.pairs.layers[layer]),
             "by_depth": lambda curve: mean_over(curve, curve.pairs.phase_by_depth(name)),
             "clusters": lambda curve: mean_by_category(curve, name),
         },
-        within,
-        OF_R,
+        within=within,
+        effect=OF_R,
     )
 
 
@@ -188,29 +188,29 @@ CURVE_QUESTIONS = (
         "last",
     ),
     Question(
-        "sign_change",
-        2,
-        "From early to late layers r falls.",
-        "late minus early mean r",
-        "pairs",
-        curves_by_model,
-        {
+        name="sign_change",
+        paper=2,
+        says="From early to late layers r falls.",
+        number="late minus early mean r",
+        unit="pairs",
+        models=curves_by_model,
+        choices={
             PUBLISHED: fall_of_r,
             "paired": fall_rule("published"),
             "before_norm": fall_rule("before_norm"),
             "all_tokens": fall_rule("all_tokens"),
             "clusters": fall_rule("clusters", "categories"),
         },
-        Range(below=0.0),
+        within=Range(below=0.0),
     ),
     Question(
-        "late_inversion",
-        2,
-        "Some late layer has a negative r.",
-        "r of the lowest late layer",
-        "pairs",
-        curves_by_model,
-        {
+        name="late_inversion",
+        paper=2,
+        says="Some late layer has a negative r.",
+        number="r of the lowest late layer",
+        unit="pairs",
+        models=curves_by_model,
+        choices={
             PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.phase("late")),
             "phase_mean": lambda curve: mean_over(curve, curve.pairs.phase("late")),
             "without_last": lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
@@ -224,18 +224,18 @@ CURVE_QUESTIONS = (
             "all_tokens": lowest_rule("all_tokens"),
             "clusters": lowest_rule("clusters", "categories"),
         },
-        Range(below=0.0),
-        OF_R,
+        within=Range(below=0.0),
+        effect=OF_R,
     ),
     Question(
-        "no_inversion",
-        2,
-        "No late layer inverts: the lowest late r is nearer to zero than 0.17, the paper's weakest "
-        "inversion.",
-        "r of the lowest late layer",
-        "pairs",
-        curves_by_model,
-        {
+        name="no_inversion",
+        paper=2,
+        says="No late layer inverts: the lowest late r is nearer to zero than 0.17, the paper's "
+        "weakest inversion.",
+        number="r of the lowest late layer",
+        unit="pairs",
+        models=curves_by_model,
+        choices={
             PUBLISHED: lambda curve: with_narrow_r(extreme_layer(curve, curve.pairs.phase("late"))),
             "phase_mean": lambda curve: with_narrow_r(mean_over(curve, curve.pairs.phase("late"))),
             "without_last": lambda curve: with_narrow_r(
@@ -245,24 +245,24 @@ CURVE_QUESTIONS = (
             "all_tokens": narrow_lowest_rule("all_tokens"),
             "clusters": narrow_lowest_rule("clusters", "categories"),
         },
-        Range(-WEAKEST_INVERSION, WEAKEST_INVERSION),
-        OF_R,
+        within=Range(-WEAKEST_INVERSION, WEAKEST_INVERSION),
+        effect=OF_R,
     ),
     Question(
-        "everywhere_negative",
-        2,
-        "r is negative in every layer.",
-        "r of the highest layer",
-        "pairs",
-        curves_by_model,
-        {
+        name="everywhere_negative",
+        paper=2,
+        says="r is negative in every layer.",
+        number="r of the highest layer",
+        unit="pairs",
+        models=curves_by_model,
+        choices={
             PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.layers, lowest=False),
             "layers_at_once": lambda curve: extreme_at_once(
                 curve, curve.pairs.layers, len(curve.pairs.layers), lowest=False
             ),
         },
-        Range(below=0.0),
-        OF_R,
+        within=Range(below=0.0),
+        effect=OF_R,
     ),
 )
 
@@ -302,30 +302,30 @@ def printed_transitions(evidence: Evidence) -> dict[str, Transition]:
 
 TRANSITION_QUESTIONS = (
     Question(
-        "positive_before",
-        2,
-        "Up to the printed transition r is positive.",
-        "r of the last layer before it",
-        "pairs",
-        printed_transitions,
-        {
+        name="positive_before",
+        paper=2,
+        says="Up to the printed transition r is positive.",
+        number="r of the last layer before it",
+        unit="pairs",
+        models=printed_transitions,
+        choices={
             PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.before),
             "every_layer": lambda transition: extreme_layer(transition.curve, transition.up_to()),
             "layers_at_once": lambda transition: extreme_at_once(
                 transition.curve, [transition.before], len(transition.curve.pairs.layers)
             ),
         },
-        Range(above=0.0),
-        OF_R,
+        within=Range(above=0.0),
+        effect=OF_R,
     ),
     Question(
-        "negative_after",
-        2,
-        "From the printed transition on r is negative.",
-        "r of the first layer from there on",
-        "pairs",
-        printed_transitions,
-        {
+        name="negative_after",
+        paper=2,
+        says="From the printed transition on r is negative.",
+        number="r of the first layer from there on",
+        unit="pairs",
+        models=printed_transitions,
+        choices={
             PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.after),
             "every_layer": lambda transition: extreme_layer(
                 transition.curve, transition.on(), lowest=False
@@ -334,8 +334,8 @@ TRANSITION_QUESTIONS = (
                 transition.curve, [transition.after], len(transition.curve.pairs.layers)
             ),
         },
-        Range(below=0.0),
-        OF_R,
+        within=Range(below=0.0),
+        effect=OF_R,
     ),
 )
 
@@ -388,18 +388,18 @@ def below_last_rule(choice: str) -> Function:
 
 EXTREMUM_QUESTIONS = (
     Question(
-        "below_last",
-        2,
-        "At the printed layer r is lower than at the last.",
-        "r of that layer less r of the last",
-        "pairs",
-        printed_extrema,
-        {
+        name="below_last",
+        paper=2,
+        says="At the printed layer r is lower than at the last.",
+        number="r of that layer less r of the last",
+        unit="pairs",
+        models=printed_extrema,
+        choices={
             PUBLISHED: difference_to_last,
             "before_norm": below_last_rule("before_norm"),
             "all_tokens": below_last_rule("all_tokens"),
         },
-        Range(below=0.0),
+        within=Range(below=0.0),
     ),
 )
 

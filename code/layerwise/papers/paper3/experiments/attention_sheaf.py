@@ -39,12 +39,12 @@ def by_head(maps: Sequence[Maps], mass: Callable[[Any], Any]) -> ByHead:
 def squared_norms(subject: Subject, slicing: str) -> Norms:
     """|W_h|_F^2 of every query head; heads that share a key-value head have its norm."""
     weights = subject.weights
-    found = []
+    norms = []
     for block in range(weights.n_layers):
         matrix = weights.matrix(block, "W_V", slicing)
-        norms = sheaf.squared_norms(matrix.reshape(-1, weights.head_size, matrix.shape[1]))
-        found.append(np.repeat(norms, weights.n_heads // len(norms)))
-    return np.stack(found)
+        own = sheaf.squared_norms(matrix.reshape(-1, weights.head_size, matrix.shape[1]))
+        norms.append(np.repeat(own, weights.n_heads // len(own)))
+    return np.stack(norms)
 
 
 def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
@@ -52,21 +52,23 @@ def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
 
     A trace is linear in the attention, so the masses are averaged.
     """
-    found: dict[str, int | None] = {}
+    layers: dict[str, int | None] = {}
     for name, series in sheaf.traces(masses.mean(axis=0), norms).items():
-        found[f"L_star_{name}"] = critical_layer.sharpest(critical_layer.gradient_sizes, series)
-        found[f"L_star_{name}_guarded"] = critical_layer.guarded(
+        layers[f"L_star_{name}"] = critical_layer.sharpest(critical_layer.gradient_sizes, series)
+        layers[f"L_star_{name}_guarded"] = critical_layer.guarded(
             critical_layer.gradient_sizes, series
         )
-    return found
+    return layers
 
 
 def first_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The dense Laplacian of head 0, at most 6 tokens and a 16 x 16 corner of W_V (H4)."""
     corners = value_corners(subject, FIRST_CORNER)
-    found = [laplacians(maps, corners, FIRST_TOKENS) for maps in attention(subject, texts)]
+    by_prompt = [laplacians(maps, corners, FIRST_TOKENS) for maps in attention(subject, texts)]
     names = ("spectral_gaps", "lambda_2", "traces")
-    means = {name: np.mean([one[name] for one in found], axis=0).tolist() for name in names}
+    means = {
+        name: np.mean([prompt[name] for prompt in by_prompt], axis=0).tolist() for name in names
+    }
     return means | {"n_layers": subject.weights.n_layers}
 
 
@@ -74,7 +76,9 @@ def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """Traces of whole layers, and a gap from the two factors of the Laplacian (H4, v2)."""
     maps = attention(subject, texts)
     masses = by_head(maps, sheaf.off_diagonal_mass)
-    graphs = [[sheaf.ascending(sheaf.graph_laplacian(head_mean(a))) for a in of] for of in maps]
+    graphs = [
+        [sheaf.ascending(sheaf.graph_laplacian(head_mean(a))) for a in prompt] for prompt in maps
+    ]
     smallest = {slicing: second_gaps(subject, slicing, graphs) for slicing in SLICINGS}
     norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
     series = sheaf.traces(masses.mean(axis=0), norms["legacy"])
@@ -83,7 +87,9 @@ def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
         "n_heads": subject.weights.n_heads,
         "traces_full": series["full"].tolist(),
         "traces_multihead": series["multihead"].tolist(),
-        "graph_lambda_2": np.mean([[graph[1] for graph in of] for of in graphs], axis=0).tolist(),
+        "graph_lambda_2": np.mean(
+            [[graph[1] for graph in prompt] for prompt in graphs], axis=0
+        ).tolist(),
         **{name: values.tolist() for name, values in smallest["legacy"].items()},
         "beyond": {
             slicing: trace_layers(masses, norms[slicing])
@@ -103,11 +109,14 @@ def second_gaps(
         for block in range(weights.n_layers)
     ]
     spectra = [sheaf.ascending(sheaf.corner_gram(v, sheaf.GRAPH_CORNER)) for v in values]
-    found = [
-        [(one.lambda_2, one.gap) for one in map(sheaf.smallest_products, of, spectra)]
-        for of in graphs
+    by_prompt = [
+        [
+            (product.lambda_2, product.gap)
+            for product in map(sheaf.smallest_products, prompt, spectra)
+        ]
+        for prompt in graphs
     ]
-    return dict(zip(("lambda_2", "spectral_gaps"), np.mean(found, axis=0).T, strict=True))
+    return dict(zip(("lambda_2", "spectral_gaps"), np.mean(by_prompt, axis=0).T, strict=True))
 
 
 def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
@@ -117,7 +126,11 @@ def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     each (their mean square is that of uniform bytes for every model). No measurement comes near.
     """
     masses = by_head(attention(subject, texts), sheaf.off_diagonal_mass)
-    return {"beyond": {s: trace_layers(masses, squared_norms(subject, s)) for s in SLICINGS}}
+    return {
+        "beyond": {
+            slicing: trace_layers(masses, squared_norms(subject, slicing)) for slicing in SLICINGS
+        }
+    }
 
 
 # --- L* of equation 4's trace in float16: t = |sum(A) - n| |W_V|_F^2 by text and block, A the mean
@@ -134,8 +147,8 @@ def printed_traces(maps: Sequence[Maps], norms: Norms) -> list[Float64[np.ndarra
 def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The layer of the largest step of t; its mean and SD were all that was saved."""
     maps = attention(subject, texts)
-    found = printed_traces(maps, squared_norms(subject, "legacy"))
-    layers = [critical_layer.sharpest(critical_layer.step_sizes, t) for t in found]
+    traces = printed_traces(maps, squared_norms(subject, "legacy"))
+    layers = [critical_layer.sharpest(critical_layer.step_sizes, t) for t in traces]
     return _shape(subject) | {
         "L_star_empirical": float(np.mean(layers)),
         "L_star_std": float(np.std(layers)),
@@ -146,10 +159,10 @@ def sign_changes(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The layer at which t turns, text by text, and the rule that found most of them."""
     maps = attention(subject, texts)
     norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
-    found = [critical_layer.sign_change(t) for t in printed_traces(maps, norms["legacy"])]
+    changes = [critical_layer.sign_change(t) for t in printed_traces(maps, norms["legacy"])]
     return _shape(subject) | {
-        "individual_L_stars": [one.layer for one in found],
-        "detection_method": Counter(one.rule for one in found).most_common(1)[0][0],
+        "individual_L_stars": [change.layer for change in changes],
+        "detection_method": Counter(change.rule for change in changes).most_common(1)[0][0],
         "beyond": {slicing: mean_layers(maps, norms[slicing]) for slicing in SLICINGS},
     }
 
@@ -171,8 +184,8 @@ def mean_layers(maps: Sequence[Maps], norms: Norms) -> dict[str, float | None]:
         "coded_argmax": [critical_layer.sharpest(steps, t) for t in coded],
         "coded_argmax_guarded": [critical_layer.guarded(steps, t) for t in coded],
     }
-    there = {name: [one for one in of if one is not None] for name, of in layers.items()}
-    return {name: float(np.mean(of)) if of else None for name, of in there.items()}
+    known = {name: [n for n in numbers if n is not None] for name, numbers in layers.items()}
+    return {name: float(np.mean(numbers)) if numbers else None for name, numbers in known.items()}
 
 
 def _shape(subject: Subject) -> dict[str, int]:
@@ -219,13 +232,13 @@ def value_corners(subject: Subject, size: int) -> list[Float32[np.ndarray, "corn
 def laplacians(
     maps: Maps, corners: list[Float32[np.ndarray, "corner corner"]], most: int
 ) -> dict[str, list[float]]:
-    """Of head 0 over some of the tokens, block by block."""
+    """Return numbers of head 0 over some of the tokens, block by block."""
     kept = sheaf.evenly_chosen(maps[0].shape[-1], most)
     few = [block[0][np.ix_(kept, kept)] for block in maps]
-    found = list(map(sheaf.laplacian_spectrum, few, corners))
+    spectra = list(map(sheaf.laplacian_spectrum, few, corners))
     return {
-        "spectral_gaps": [one.gap for one in found],
-        "lambda_1": [one.lambda_1 for one in found],
-        "lambda_2": [one.lambda_2 for one in found],
-        "traces": [one.trace for one in found],
+        "spectral_gaps": [spectrum.gap for spectrum in spectra],
+        "lambda_1": [spectrum.lambda_1 for spectrum in spectra],
+        "lambda_2": [spectrum.lambda_2 for spectrum in spectra],
+        "traces": [spectrum.trace for spectrum in spectra],
     }

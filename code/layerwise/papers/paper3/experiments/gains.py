@@ -43,8 +43,8 @@ def by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 def by_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The same, and of the second-last block every prompt's gain (the sweep alone saved these)."""
-    found = by_layer(subject, texts)
-    return {**found, "residual_gain_all": found["beyond"]["gains"]["penultimate"]}
+    by_layers = by_layer(subject, texts)
+    return {**by_layers, "residual_gain_all": by_layers["beyond"]["gains"]["penultimate"]}
 
 
 def readings(traces: Iterable[Stream]) -> dict[str, list[float]]:
@@ -59,11 +59,11 @@ def over_texts(
 
     The definition that rounds norms is left out where the dtype cannot hold one of them.
     """
-    found = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]
-    last = {name: [of[name] for _, of in found] for name in found[0][1]}
+    measured = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]
+    last = {name: [definitions[name] for _, definitions in measured] for name in measured[0][1]}
     if not np.isfinite(last[ROUNDED]).all():
         del last[ROUNDED]
-    return np.array([gains for gains, _ in found]), last
+    return np.array([gains for gains, _ in measured]), last
 
 
 # --- of attention and MLP: FFN expansion and the scaling law ---
@@ -92,7 +92,7 @@ def count_parameters(weights: Any) -> int:
     modules that have no parameters, and are left out.
     """
     stored = weights.tensors.items()
-    return sum(math.prod(one.shape) for name, one in stored if name.split(".")[-2] in MODULES)
+    return sum(math.prod(tensor.shape) for name, tensor in stored if name.split(".")[-2] in MODULES)
 
 
 # --- a row per prompt, gain and entropy: the benchmark, the twins, GPT-2 and GPT-J ---
@@ -132,7 +132,8 @@ def prompt_rows(
         for row, entry in enumerate(table):
             if is_about(entry["Model"], name):
                 rows.setdefault(entry["Category"], []).append(row)
-        asked, given = ({c: len(some) for c, some in of.items()} for of in (rows, texts))
+        asked = {category: len(numbers) for category, numbers in rows.items()}
+        given = {category: len(prompts) for category, prompts in texts.items()}
         if asked != given:
             raise LayerwiseError(
                 f"{file}: its rows about {name} ask for the prompts {asked}, by category, "
@@ -144,11 +145,11 @@ def prompt_rows(
             for category in rows
             for row, text in zip(rows[category], texts[category], strict=True)
         }
-        found: dict[Any, Any] = {"beyond": {"gains": readings(list(traces.values()))}}
+        document: dict[Any, Any] = {"beyond": {"gains": readings(list(traces.values()))}}
         for row, trace in traces.items():
-            found[row] = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
+            document[row] = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
             if "Complexity" in table[row]:
-                found[row]["Complexity"] = COMPLEXITY[table[row]["Category"]]
-        return found
+                document[row]["Complexity"] = COMPLEXITY[table[row]["Category"]]
+        return document
 
     return Experiment(file, None, measure, prompts)

@@ -26,7 +26,7 @@ Spectra = Mapping[tuple[str, int], Future[Spectrum]]  # by matrix and block, in 
 def files(
     checkpoint: Checkpoint, states: HiddenStates, spectra: Spectra, without: Sequence[str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """What could be measured, by file, and why the rest is not there.
+    """Return what could be measured, by file, and why the rest is not there.
 
     A model can lack one of them, say slices of the weights that are known, and have all else.
     """
@@ -38,18 +38,18 @@ def files(
     absent = dict.fromkeys(needing, "it needs prompts, and none were given")
     absent |= dict.fromkeys(without, "it was left out by --without")
     name = {"model": checkpoint.name, "model_display": checkpoint.display}
-    found = {}
-    for of, (file, measure) in measures.items():
+    tables = {}
+    for part, (file, measure) in measures.items():
         try:
-            if of not in absent:
-                found[file] = {**name, **measure()}
+            if part not in absent:
+                tables[file] = {**name, **measure()}
         except LayerwiseError as error:
-            absent[of] = str(error)
-    return found, absent
+            absent[part] = str(error)
+    return tables, absent
 
 
 def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
-    """Of every block over the prompts, and of every prompt the last gain in each reading."""
+    """Return the gains of every block over the prompts, and each prompt's last, by reading."""
     prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
     by_prompt, readings = over_texts(prompts)
     return {
@@ -58,7 +58,7 @@ def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
         "residual_gain_all": readings["penultimate"],
         "all_layer_gains": by_prompt.mean(axis=0).tolist(),
         "all_layer_gains_std": by_prompt.std(axis=0).tolist(),
-        "readings": {name: {"all": of} for name, of in readings.items()},
+        "readings": {name: {"all": values} for name, values in readings.items()},
     }
 
 
@@ -77,8 +77,8 @@ def begin_spectra(checkpoint: Checkpoint) -> Spectra:
 
 
 def spectral(checkpoint: Checkpoint, spectra: Spectra) -> dict[str, Any]:
-    """What `begin_spectra` began, as the file of norms has it."""
-    found: dict[str, list[Spectrum]] = {}
-    for (name, _), one in track(spectra.items(), "spectral norms", "matrices", len(spectra)):
-        found.setdefault(name, []).append(one.result())
-    return {"n_layers": checkpoint.n_layers, "slices": "correct", **by_block(found)}
+    """Return what `begin_spectra` began, as the file of norms has it."""
+    by_matrix: dict[str, list[Spectrum]] = {}
+    for (name, _), future in track(spectra.items(), "spectral norms", "matrices", len(spectra)):
+        by_matrix.setdefault(name, []).append(future.result())
+    return {"n_layers": checkpoint.n_layers, "slices": "correct", **by_block(by_matrix)}

@@ -68,7 +68,7 @@ def unembedding(subject: Subject, texts: None) -> dict[str, Any]:
 
 def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
     """Whole-sequence gains, and the entropy of a softmax stored in float16, of five texts."""
-    traces = {name: subject.trace(of["text"]) for name, of in texts.items()}
+    traces = {name: subject.trace(entry["text"]) for name, entry in texts.items()}
     results = {}
     for name, trace in traces.items():
         norms = sequence_norms((trace.embedding, *trace.block_outputs))
@@ -103,19 +103,19 @@ def last_block(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """Of all tokens of all texts together, layers 0..n, the last one behind the final norm.
+    """Return the anisotropy of all tokens of all texts together, in layers 0..n.
 
-    Beyond the files: the share of the last layer before that norm.
+    The last layer is taken behind the final norm; beyond the files: its share before that norm.
     """
     traces = [subject.trace(text) for text in texts]
     layers = [np.concatenate(states) for states in zip(*(t.states for t in traces), strict=True)]
-    found = [anisotropy(tokens) for tokens in layers]
+    profiles = [anisotropy(tokens) for tokens in layers]
     before = anisotropy(np.concatenate([trace.before_norm for trace in traces]))
     entry = {
         "hidden_dim": subject.weights.hidden_size,
-        "intrinsic_dim_ratio": [one.first_pc_share for one in found],
-        "effective_rank": [one.effective_rank for one in found],
-        "avg_cos_sim": [one.mean_cosine_to_mean for one in found],
+        "intrinsic_dim_ratio": [profile.first_pc_share for profile in profiles],
+        "effective_rank": [profile.effective_rank for profile in profiles],
+        "avg_cos_sim": [profile.mean_cosine_to_mean for profile in profiles],
         "beyond": {"last_share_before_norm": before.first_pc_share},
     }
     if subject.model.family == "gemma":  # Gemma's file alone has these

@@ -77,11 +77,15 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
 
 
 def measure_experiment(name: str, subject: Subject, *, of_texts_alone: bool = False) -> Fragments:
-    """What an experiment measures of a subject; places that share a text run it once.
+    """Return what an experiment measures of a subject; places that share a text run it once.
 
     Arguments:
         of_texts_alone: leave out what looks at weights and at no text: noise does not touch it.
     """
     once = replace(subject, trace=cache(subject.trace))
-    wanted = [one for one in EXPERIMENTS[name] if one.prompts is not None or not of_texts_alone]
-    return merge(one.fragments(name, once) for one in wanted)
+    wanted = [
+        experiment
+        for experiment in EXPERIMENTS[name]
+        if experiment.prompts is not None or not of_texts_alone
+    ]
+    return merge(experiment.fragments(name, once) for experiment in wanted)

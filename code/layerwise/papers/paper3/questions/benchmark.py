@@ -39,13 +39,13 @@ def benchmark_rows(evidence: Evidence) -> dict[str, Benchmarked]:
 
 
 EXPANSION = Question(
-    "expansion",
-    3,
-    "The last block, before the final norm, expands the residual stream.",
-    "mean last gain",
-    "prompts",
-    benchmark_rows,
-    {
+    name="expansion",
+    paper=3,
+    says="The last block, before the final norm, expands the residual stream.",
+    number="mean last gain",
+    unit="prompts",
+    models=benchmark_rows,
+    choices={
         PUBLISHED: lambda model: mean_estimate(model.rows["Last_Gain"], "prompts"),
         "models_at_once": lambda model: mean_estimate(
             model.rows["Last_Gain"],
@@ -53,7 +53,7 @@ EXPANSION = Question(
             family_level(len(benchmark_rows(model.rows.table.evidence))),
         ),
     },
-    Range(above=1.0),
+    within=Range(above=1.0),
 )
 
 
@@ -88,18 +88,18 @@ def rise_of_gain(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
 
 
 GAIN_ORDER = Question(
-    "gain_order",
-    3,
-    "The last gains of the four benchmarked models stand in the printed order.",
-    "the larger mean last gain less the next smaller",
-    "prompts",
-    neighbouring_models,
-    {
+    name="gain_order",
+    paper=3,
+    says="The last gains of the four benchmarked models stand in the printed order.",
+    number="the larger mean last gain less the next smaller",
+    unit="prompts",
+    models=neighbouring_models,
+    choices={
         PUBLISHED: rise_of_gain,
         "models_at_once": lambda neighbours: rise_of_gain(neighbours, len(ORDER) - 1),
     },
-    Range(above=0.0),
-    OF_MEAN,
+    within=Range(above=0.0),
+    effect=OF_MEAN,
 )
 
 
@@ -134,28 +134,28 @@ def share_of_families(evidence: Evidence) -> Estimate:
 
 TUNING = (
     Question(
-        "tuning",
-        3,
-        "The gain of a tuned model stays on its base's side of 1.",
-        "distance of the tuned mean gain from 1, on the base's side",
-        "prompts",
-        tuned_families,
-        {
+        name="tuning",
+        paper=3,
+        says="The gain of a tuned model stays on its base's side of 1.",
+        number="distance of the tuned mean gain from 1, on the base's side",
+        unit="prompts",
+        models=tuned_families,
+        choices={
             PUBLISHED: beyond_one,
             "models_at_once": lambda family: beyond_one(family, count_families(family)),
         },
-        Range(above=0.0),
-        OF_MEAN,
+        within=Range(above=0.0),
+        effect=OF_MEAN,
     ),
     Question(
-        "tuned_families",
-        3,
-        "In most families of models tuning keeps the gain on its side of 1.",
-        "share of the families that do",
-        "families",
-        all_models_together,
-        {PUBLISHED: share_of_families},
-        Range(above=MAJORITY),
+        name="tuned_families",
+        paper=3,
+        says="In most families of models tuning keeps the gain on its side of 1.",
+        number="share of the families that do",
+        unit="families",
+        models=all_models_together,
+        choices={PUBLISHED: share_of_families},
+        within=Range(above=MAJORITY),
         fewest=FEWEST_FOR_MAJORITY,
     ),
 )

@@ -176,19 +176,19 @@ def gain_at_once(model: Model) -> Estimate:
 
 
 DAMPING = Question(
-    "damping",
-    3,
-    "The second-last block damps the residual stream: its gain is below 1.",
-    "mean gain",
-    "prompts",
-    single_models,
-    {
+    name="damping",
+    paper=3,
+    says="The second-last block damps the residual stream: its gain is below 1.",
+    number="mean gain",
+    unit="prompts",
+    models=single_models,
+    choices={
         PUBLISHED: lambda model: model.reading("penultimate"),
         "models_at_once": gain_at_once,
         "inner_blocks": inner_blocks_gain,
         **rules_by_reading(lambda _, estimate: estimate),
     },
-    BELOW_ONE,
+    within=BELOW_ONE,
 )
 WITHOUT_PRODUCT = {
     name: rule
@@ -196,20 +196,20 @@ WITHOUT_PRODUCT = {
     if name != "total_amplification"  # a product of all blocks is no gain of one
 }
 BOUND = Question(
-    "bound",
-    3,
-    "No gain exceeds 10^(1/L), with L blocks.",
-    "mean gain over that bound",
-    "prompts",
-    single_models,
-    {
+    name="bound",
+    paper=3,
+    says="No gain exceeds 10^(1/L), with L blocks.",
+    number="mean gain over that bound",
+    unit="prompts",
+    models=single_models,
+    choices={
         PUBLISHED: lambda model: relative_to_bound(model, model.reading("penultimate")),
         "models_at_once": lambda model: relative_to_bound(model, gain_at_once(model)),
         "largest_block": lambda model: relative_to_bound(model, largest_block_gain(model)),
         "inner_blocks": lambda model: relative_to_bound(model, inner_blocks_gain(model)),
         **WITHOUT_PRODUCT,
     },
-    BELOW_ONE,
+    within=BELOW_ONE,
 )
 
 

@@ -40,9 +40,7 @@ from layerwise.papers.paper3.questions.gains import (
 from layerwise.papers.paper3.rules.crowding import LIMIT
 from layerwise.papers.paper3.rules.gain_files import Rows, dampens, density, final_gain, gain
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
-from layerwise.papers.shared.names.result_files import (
-    GPT2,
-)
+from layerwise.papers.shared.names.result_files import GPT2
 from layerwise.statistics.estimates import (
     Estimate,
     correlation_difference_estimate,
@@ -118,13 +116,13 @@ def r_of_depth(
 
 
 DEPTH_GAIN = Question(
-    "depth_gain",
-    3,
-    "The deeper a model, the smaller its gain.",
-    "r of depth and mean gain",
-    "models",
-    all_models_together,
-    rules_over_models(
+    name="depth_gain",
+    paper=3,
+    says="The deeper a model, the smaller its gain.",
+    number="r of depth and mean gain",
+    unit="models",
+    models=all_models_together,
+    choices=rules_over_models(
         r_of_depth,
         sweep_models,
         {
@@ -136,21 +134,21 @@ DEPTH_GAIN = Question(
             "inner_blocks": {"gain_of": inner_mean},
         },
     ),
-    Range(below=0.0),
-    OF_R,
+    within=Range(below=0.0),
+    effect=OF_R,
 )
 DEPTH_GAIN_OF_SURVEY = Question(
-    "depth_gain_of_survey",
-    3,
-    "In the survey too, the deeper a model, the smaller its gain.",
-    "r of depth and mean gain",
-    "models",
-    all_models_together,
-    rules_over_models(
+    name="depth_gain_of_survey",
+    paper=3,
+    says="In the survey too, the deeper a model, the smaller its gain.",
+    number="r of depth and mean gain",
+    unit="models",
+    models=all_models_together,
+    choices=rules_over_models(
         r_of_depth, hunt_models, {PUBLISHED: {}, "pooled": {"models": pooled_models}}
     ),
-    Range(below=0.0),
-    OF_R,
+    within=Range(below=0.0),
+    effect=OF_R,
 )
 
 
@@ -283,13 +281,13 @@ def share_that_expands(models: Models, reading: str = "penultimate") -> Estimate
 
 HERITAGE = (
     Question(
-        "heritage",
-        3,
-        "EleutherAI's models damp and the others expand: Fisher's p is below 0.05.",
-        "Fisher's p (2 less p, where it leans the other way)",
-        "models",
-        all_models_together,
-        {
+        name="heritage",
+        paper=3,
+        says="EleutherAI's models damp and the others expand: Fisher's p is below 0.05.",
+        number="Fisher's p (2 less p, where it leans the other way)",
+        unit="models",
+        models=all_models_together,
+        choices={
             **rules_over_models(
                 fisher_of_labs, hunt_models, {PUBLISHED: {}, "pooled": {"models": pooled_models}}
             ),
@@ -304,17 +302,17 @@ HERITAGE = (
                 },
             ),
         },
-        Range(below=ALPHA),
+        within=Range(below=ALPHA),
         against=Range(above=2 - ALPHA),
     ),
     Question(
-        "lab_difference",
-        3,
-        "EleutherAI's mean gain lies below that of the others.",
-        "difference of the mean gains",
-        "models",
-        all_models_together,
-        rules_over_models(
+        name="lab_difference",
+        paper=3,
+        says="EleutherAI's mean gain lies below that of the others.",
+        number="difference of the mean gains",
+        unit="models",
+        models=all_models_together,
+        choices=rules_over_models(
             difference_of_labs,
             hunt_models,
             {
@@ -324,17 +322,17 @@ HERITAGE = (
                 "model_out": LEAVE_OUT,
             },
         ),
-        Range(below=0.0),
-        OF_MEAN,
+        within=Range(below=0.0),
+        effect=OF_MEAN,
     ),
     Question(
-        "eleuther_damps",
-        3,
-        "Most of EleutherAI's models damp.",
-        "share of EleutherAI's models that damp",
-        "models",
-        all_models_together,
-        rules_over_models(
+        name="eleuther_damps",
+        paper=3,
+        says="Most of EleutherAI's models damp.",
+        number="share of EleutherAI's models that damp",
+        unit="models",
+        models=all_models_together,
+        choices=rules_over_models(
             share_that_damps,
             hunt_models,
             {
@@ -344,22 +342,22 @@ HERITAGE = (
                 "final_norm": {"reading": "final_norm"},
             },
         ),
-        Range(above=MAJORITY),
+        within=Range(above=MAJORITY),
         fewest=FEWEST_FOR_MAJORITY,
     ),
     Question(
-        "others_expand",
-        3,
-        "Most models of the other labs expand.",
-        "share of the others that expand",
-        "models",
-        all_models_together,
-        rules_over_models(
+        name="others_expand",
+        paper=3,
+        says="Most models of the other labs expand.",
+        number="share of the others that expand",
+        unit="models",
+        models=all_models_together,
+        choices=rules_over_models(
             share_that_expands,
             hunt_models,
             {PUBLISHED: {}, "final_norm": {"reading": "final_norm"}},
         ),
-        Range(above=MAJORITY),
+        within=Range(above=MAJORITY),
         fewest=FEWEST_FOR_MAJORITY,
     ),
 )
@@ -384,13 +382,13 @@ def r_of_density(models: Models) -> Estimate:
 
 CROWDING = (
     Question(
-        "crowding",
-        3,
-        "Models with dense heads damp and the others expand: Fisher's p is below 0.05.",
-        "Fisher's p (2 less p, where it leans the other way)",
-        "models",
-        all_models_together,
-        rules_over_models(
+        name="crowding",
+        paper=3,
+        says="Models with dense heads damp and the others expand: Fisher's p is below 0.05.",
+        number="Fisher's p (2 less p, where it leans the other way)",
+        unit="models",
+        models=all_models_together,
+        choices=rules_over_models(
             fisher_of_densities,
             hunt_models,
             {
@@ -401,17 +399,17 @@ CROWDING = (
                 "model_out": LEAVE_OUT,
             },
         ),
-        Range(below=ALPHA),
+        within=Range(below=ALPHA),
         against=Range(above=2 - ALPHA),
     ),
     Question(
-        "density_gain",
-        3,
-        "The denser the heads, the smaller the gain.",
-        "r of head density and mean gain",
-        "models",
-        all_models_together,
-        rules_over_models(
+        name="density_gain",
+        paper=3,
+        says="The denser the heads, the smaller the gain.",
+        number="r of head density and mean gain",
+        unit="models",
+        models=all_models_together,
+        choices=rules_over_models(
             r_of_density,
             sweep_models,
             {
@@ -421,8 +419,8 @@ CROWDING = (
                 "model_out": LEAVE_OUT,
             },
         ),
-        Range(below=0.0),
-        OF_R,
+        within=Range(below=0.0),
+        effect=OF_R,
     ),
 )
 
@@ -459,18 +457,18 @@ def hierarchy_question(
 ) -> Question:
     """Return the question whether the gain correlates more closely with the first number."""
     return Question(
-        name,
-        3,
-        says,
-        number,
-        "models",
-        all_models_together,
-        rules_over_models(
+        name=name,
+        paper=3,
+        says=says,
+        number=number,
+        unit="models",
+        models=all_models_together,
+        choices=rules_over_models(
             partial(difference_of_r, first=first, second=second),
             hunt_models,
             {PUBLISHED: {}, "pooled": {"models": pooled_models}, "model_out": LEAVE_OUT},
         ),
-        Range(above=0.0),
+        within=Range(above=0.0),
     )
 
 

@@ -17,12 +17,7 @@ from layerwise.papers.paper3.rules.gain_files import gain, pooled_by_name, short
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER
 from layerwise.papers.paper3.rules.spectral_norms import value_over_output
 from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
-from layerwise.papers.shared.names.result_files import (
-    CROSS,
-    PROFILES_FILE,
-    SPECTRAL,
-    V2,
-)
+from layerwise.papers.shared.names.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
 from layerwise.papers.shared.questions.choices import experiment_file, measured_entry
 from layerwise.statistics.estimates import (
     Estimate,
@@ -63,18 +58,18 @@ def profiles_by_model(evidence: Evidence) -> dict[str, Profile]:
 
 BELL_QUESTIONS = (
     Question(
-        "bell",
-        3,
-        "Anisotropy rises up to the layer L* of its maximum and falls beyond it.",
-        "the weaker of the two trends, in standard errors",
-        "layers",
-        profiles_by_model,
-        {
+        name="bell",
+        paper=3,
+        says="Anisotropy rises up to the layer L* of its maximum and falls beyond it.",
+        number="the weaker of the two trends, in standard errors",
+        unit="layers",
+        models=profiles_by_model,
+        choices={
             PUBLISHED: lambda profile: bell(np.array(profile.shares()), "layers"),
             "without_last": lambda profile: bell(np.array(profile.shares()[:-1]), "layers"),
             "before_norm": lambda profile: bell(np.array(profile.before_norm()), "layers"),
         },
-        Range(above=0.0),
+        within=Range(above=0.0),
     ),
 )
 
@@ -217,29 +212,29 @@ FEWEST_FOR_LABS = 8
 
 SPECTRAL_QUESTIONS = (
     Question(
-        "spectral_norms",
-        3,
-        "W_V stretches more than W_O.",
-        "ratio of the mean spectral norms",
-        "blocks",
-        norms_by_model,
-        {
+        name="spectral_norms",
+        paper=3,
+        says="W_V stretches more than W_O.",
+        number="ratio of the mean spectral norms",
+        unit="blocks",
+        models=norms_by_model,
+        choices={
             PUBLISHED: ratio_of_means,
             "mean_of_ratios": mean_of_ratios,
             "geometric": geometric_mean,
             "frobenius": lambda model: ratio_of_means(model, "frobenius_norm"),
             "correct_slices": ratio_of_correct_slices,
         },
-        Range(above=1.0),
+        within=Range(above=1.0),
     ),
     Question(
-        "spectral_labs",
-        3,
-        "W_V over W_O is larger at EleutherAI than at the other labs.",
-        "difference of the mean logarithms",
-        "models",
-        all_models_together,
-        {
+        name="spectral_labs",
+        paper=3,
+        says="W_V over W_O is larger at EleutherAI than at the other labs.",
+        number="difference of the mean logarithms",
+        unit="models",
+        models=all_models_together,
+        choices={
             PUBLISHED: lambda evidence: log_difference(evidence, value_over_output),
             "meta_alone": lambda evidence: log_difference(
                 evidence, value_over_output, meta_alone=True
@@ -247,24 +242,24 @@ SPECTRAL_QUESTIONS = (
             "value_norms": lambda evidence: log_difference(evidence, mean_value_norm),
             "model_out": log_difference_without_each,
         },
-        Range(above=0.0),
+        within=Range(above=0.0),
         fewest=FEWEST_FOR_LABS,
     ),
     Question(
-        "spectral_predicts",
-        3,
-        "The larger W_V over W_O, the smaller the gain.",
-        "r of that ratio and the mean gain",
-        "models",
-        all_models_together,
-        {
+        name="spectral_predicts",
+        paper=3,
+        says="The larger W_V over W_O, the smaller the gain.",
+        number="r of that ratio and the mean gain",
+        unit="models",
+        models=all_models_together,
+        choices={
             PUBLISHED: lambda evidence: r_of_gains(evidence, value_over_output),
             "value_norms": lambda evidence: r_of_gains(evidence, mean_value_norm),
             "spearman": lambda evidence: r_of_gains(evidence, value_over_output, rank=True),
             "model_out": r_of_gains_without_each,
         },
-        Range(below=0.0),
-        OF_R,
+        within=Range(below=0.0),
+        effect=OF_R,
     ),
 )
 
@@ -339,48 +334,48 @@ def readings_by_model(evidence: Evidence) -> dict[str, Readings]:
 
 LAYER_QUESTIONS = (
     Question(
-        "critical_layer",
-        3,
-        "The critical layer does not depend on how weights are cut or a NaN is read.",
-        "mean shift in layers",
-        "definitions",
-        readings_by_model,
-        {
+        name="critical_layer",
+        paper=3,
+        says="The critical layer does not depend on how weights are cut or a NaN is read.",
+        number="mean shift in layers",
+        unit="definitions",
+        models=readings_by_model,
+        choices={
             "correct_slices": lambda model: model.shifts(CORRECT),
             "without_nan": lambda model: model.shifts(LEGACY, GUARDED),
         },
-        Range(below=1.0),
+        within=Range(below=1.0),
     ),
     Question(
-        "trace",
-        3,
-        "The mean trace of expanding models is over twice that of damping ones.",
-        "expanders' mean trace over dampeners'",
-        "models",
-        all_models_together,
-        {
+        name="trace",
+        paper=3,
+        says="The mean trace of expanding models is over twice that of damping ones.",
+        number="expanders' mean trace over dampeners'",
+        unit="models",
+        models=all_models_together,
+        choices={
             PUBLISHED: lambda evidence: trace_factor(evidence, "full"),
             "multihead": lambda evidence: trace_factor(evidence, "multihead"),
         },
-        Range(above=float(sheaf_trace.FACTOR)),
+        within=Range(above=float(sheaf_trace.FACTOR)),
         fewest=FEWEST_FOR_TRACE,
     ),
     Question(
-        "lstar",
-        3,
-        "The error of the formula for L* is smaller than that of L/2.",
-        "its error less that of L/2, percent of depth",
-        "models",
-        all_models_together,
-        {
+        name="lstar",
+        paper=3,
+        says="The error of the formula for L* is smaller than that of L/2.",
+        number="its error less that of L/2, percent of depth",
+        unit="models",
+        models=all_models_together,
+        choices={
             PUBLISHED: lambda evidence: formula_against_half(list(evidence[CROSS].results)),
             "unseen": lambda evidence: formula_against_half(
                 list(critical_layer.models_not_fitted(evidence[CROSS]).values())
             ),
             "model_out": formula_without_each,
         },
-        Range(below=0.0),
-        OF_MEAN,
+        within=Range(below=0.0),
+        effect=OF_MEAN,
     ),
 )
 QUESTIONS = (*BELL_QUESTIONS, *SPECTRAL_QUESTIONS, *LAYER_QUESTIONS)

@@ -24,7 +24,7 @@ CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's
 
 
 def document(values: Values, draws: Draws) -> dict[str, Any]:
-    """What this model's values give; the questions and `sensitivity` read it.
+    """Return what this model's values give; the questions and `sensitivity` read it.
 
     Curves need three sampled layers with the last among them, the profile needs prompts.
     """
@@ -34,21 +34,21 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
         names = (f"{SERIES[0]} ({reading})", SERIES[1])
         return {"r": pearson_r(values.asymmetries(reading), y, names)}
 
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "by_layer": {str(n): r(f"layer_{n}") for n in values.layers},
         "pairs_by_category": _clustered(values, draws),
         **_over_categories(values, draws),
     }
     if values.pair_metrics_all_tokens is not None:
-        found["all_tokens"] = {str(n): r(f"layer_{n}_all_tokens") for n in values.layers}
+        document["all_tokens"] = {str(n): r(f"layer_{n}_all_tokens") for n in values.layers}
     if values.pair_metrics_before_norm is not None:
-        found["before_norm"] = r(f"{last}_before_norm")
+        document["before_norm"] = r(f"{last}_before_norm")
     if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers:
-        found["curves"] = _curves(values, draws)
+        document["curves"] = _curves(values, draws)
     if values.n_prompts:
         shares = values.anisotropy[ANISOTROPY.index("first_pc_share")].tolist()
-        found["profile"] = {"shares": shares[:-1], "last_before_norm": shares[-1]}
-    return found
+        document["profile"] = {"shares": shares[:-1], "last_before_norm": shares[-1]}
+    return document
 
 
 def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
@@ -117,11 +117,13 @@ def _curves(values: Values, draws: Draws) -> dict[str, Any]:
 
     return {
         choice: {
-            "r": {str(layer): float(one) for layer, one in zip(values.layers, of, strict=True)},
+            "r": {
+                str(layer): float(value) for layer, value in zip(values.layers, series, strict=True)
+            },
             "late": late_ends(drawn),
             "fall": _ends(drawn[:, late].mean(axis=1) - drawn[:, early].mean(axis=1), draws.level),
         }
-        for choice, (of, drawn) in curves.items()
+        for choice, (series, drawn) in curves.items()
     }
 
 

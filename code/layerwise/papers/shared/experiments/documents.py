@@ -29,11 +29,11 @@ OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefe
 def of_categories(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
     """Columns of each category: cosines, preferences (nats) and token NLL at the last layer."""
     uniformity = values.uniformity[values.readings.index("mean_pooled")]
-    found = {}
+    by_category = {}
     for number, name in enumerate(values.categories):
         inside = values.category_of_pair == number
         preference = values.preferences[inside].mean()
-        of = {
+        entry = {
             "uniformity_a": uniformity[number, 0],
             "uniformity_b": uniformity[number, 1],
             "ua": uniformity[number, 0] - uniformity[number, 1],
@@ -43,8 +43,8 @@ def of_categories(values: Values, columns: Sequence[str]) -> dict[str, dict[str,
             "nll_a": values.nll[0, inside].mean(),
             "nll_b": values.nll[1, inside].mean(),
         }
-        found[name] = {column: float(of[column]) for column in columns}
-    return found
+        by_category[name] = {column: float(entry[column]) for column in columns}
+    return by_category
 
 
 def over_categories(values: Values, draws: Draws) -> Intervals:
@@ -120,19 +120,19 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
     word), has no r: it is None. One whose states were not given is not there.
     """
     preferences = values.category_preferences()
-    found: dict[str, dict[str, Any]] = {}
+    by_strategy: dict[str, dict[str, Any]] = {}
     for name in (*POOLED, *(f"layer_{layer}" for layer in values.layers)):
         if name not in values.readings:
             continue
         asymmetries = values.asymmetries(name)
         alike = name in POOLED[1:] and values.has_no_r(name)
         names = (f"{SERIES[0]} ({name})", SERIES[1])
-        found[name] = {
+        by_strategy[name] = {
             "correlation": None if alike else pearson_r(asymmetries, preferences, names),
             "category_uas": asymmetries.tolist(),
             "category_prefs": preferences.tolist(),
         }
-    return found
+    return by_strategy
 
 
 def binnings(values: Values) -> dict[str, dict[str, Any]]:
@@ -151,17 +151,17 @@ def binnings(values: Values) -> dict[str, dict[str, Any]]:
 def anisotropy(values: Values) -> dict[str, Any]:
     """The published series, what the notebook computed and did not save, and some spectra."""
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
-    found = dict(zip(MEASURES, series, strict=True))
-    peak = int(np.argmax(found["first_pc_share"]))
+    by_measure = dict(zip(MEASURES, series, strict=True))
+    peak = int(np.argmax(by_measure["first_pc_share"]))
     drawn = sorted(set(curves.spectrum_layers(peak, values.n_layers)))
     return {
         "hidden_dim": values.hidden_size,
-        "intrinsic_dim_ratio": found["first_pc_share"],
-        "effective_rank": found["effective_rank"],
-        "avg_cos_sim": found["mean_cosine_to_mean"],
-        "eigenvalue_variance": found["eigenvalue_variance"],
-        "var_top10": found["var_top10"],
-        "var_top50": found["var_top50"],
+        "intrinsic_dim_ratio": by_measure["first_pc_share"],
+        "effective_rank": by_measure["effective_rank"],
+        "avg_cos_sim": by_measure["mean_cosine_to_mean"],
+        "eigenvalue_variance": by_measure["eigenvalue_variance"],
+        "var_top10": by_measure["var_top10"],
+        "var_top50": by_measure["var_top50"],
         "spectra": {str(layer): values.eigenvalues[layer].tolist() for layer in drawn},
     }
 
@@ -205,8 +205,8 @@ def of_layers(values: Values, draws: Draws) -> Filled:
             **n_resamples,
             "metrics_tested": list(METRICS),
             "results": {
-                str(layer): {metric: r_and_ends(interval) for metric, interval in found.items()}
-                for layer, found in by_pair.items()
+                str(layer): {metric: r_and_ends(interval) for metric, interval in tests.items()}
+                for layer, tests in by_pair.items()
             },
         },
     }

@@ -51,7 +51,7 @@ UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the
 def fragments(
     model: Model, key: str, values: Values, published: Published, draws: Draws
 ) -> Fragments:
-    """What one extraction of the registry fills; `published` gives places, never a value.
+    """Return what one extraction of the registry fills; `published` gives places, never a value.
 
     Values are of the extraction's own layers: an interval depends on every test before it.
     """
@@ -71,19 +71,19 @@ def _parts(
         return []  # beside the published condition, and never in its place
     if slug == "llama-3p1-8b-instruct":
         return [template(values, draws, with_template=extraction.template != "none")]
-    found: list[Documents] = []
+    parts: list[Documents] = []
     if "p1_ua" in extraction.experiments:
-        found.append(paper_1(values, slug.partition("-")[0]))
+        parts.append(paper_1(values, slug.partition("-")[0]))
     if "p1_outcorr" in extraction.experiments:
-        found.append(outputs(values, slug.partition("-")[0], published))
+        parts.append(outputs(values, slug.partition("-")[0], published))
     if "p1_pythia_ua" in extraction.experiments and slug in files.UA_FILES:  # two sizes were saved
         columns = documents.OF_LAST_LAYER
-        found.append({files.UA_FILES[slug]: documents.of_categories(values, columns)})
+        parts.append({files.UA_FILES[slug]: documents.of_categories(values, columns)})
     if "p2_scaling" in extraction.experiments:
-        found.append(pythia_scaling(values, slug, published))
+        parts.append(pythia_scaling(values, slug, published))
     if "p2_layers" in extraction.experiments:
-        found.append((first_model if slug == SLUG else cross_validation)(values, slug, draws))
-    return found
+        parts.append((first_model if slug == SLUG else cross_validation)(values, slug, draws))
+    return parts
 
 
 # --- Paper 1: categories ------------------------------------------------------------------------
@@ -91,12 +91,12 @@ def _parts(
 
 def paper_1(values: Values, model: str) -> Documents:
     """A model's main result file (`Results/results_<model>_*.json`)."""
-    found = documents.of_categories(values, ("uniformity_a", "uniformity_b"))
+    by_category = documents.of_categories(values, ("uniformity_a", "uniformity_b"))
     last = values.layers.index(values.n_layers)
     similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
-    for number, of in enumerate(found.values()):
-        of["pair_similarity_mean"] = float(similarity[values.category_of_pair == number].mean())
-    return {files.PAPER1[model]: found}
+    for number, entry in enumerate(by_category.values()):
+        entry["pair_similarity_mean"] = float(similarity[values.category_of_pair == number].mean())
+    return {files.PAPER1[model]: by_category}
 
 
 def outputs(values: Values, model: str, published: Published) -> Documents:
@@ -104,10 +104,10 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
 
     Its labels of regimes and its column `divergence` are left out: no rule for them is published.
     """
-    found: Documents = {
+    by_file: Documents = {
         file: {
-            str(row): of[entry["category"]]
-            for of in [documents.of_categories(values, columns)]
+            str(row): by_category[entry["category"]]
+            for by_category in [documents.of_categories(values, columns)]
             for row, entry in enumerate(published.document(file))
             if entry["model"] == model
         }
@@ -117,8 +117,8 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
     listed = published.document(TYPED_MODELS)["reference_models"]
     (name,) = (name for name in listed if name.lower().startswith(model))
     typed = {"ua": round(facts["ua"], 3), "pref": round(facts["preference"], 3)}
-    found[TYPED_MODELS] = {"reference_models": {name: typed}}
-    return found
+    by_file[TYPED_MODELS] = {"reference_models": {name: typed}}
+    return by_file
 
 
 # --- Paper 2: layers ----------------------------------------------------------------------------
@@ -126,9 +126,9 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
 
 def pythia_scaling(values: Values, slug: str, published: Published) -> Documents:
     """One model of the family's file (notebook 002); the last r follows from the file on UA."""
-    found = documents.strategies(values)
+    by_strategy = documents.strategies(values)
     results = {
-        str(layer): {"correlation": found[f"layer_{layer}"]["correlation"]}
+        str(layer): {"correlation": by_strategy[f"layer_{layer}"]["correlation"]}
         for layer in values.layers
         if slug not in files.UA_FILES or layer != values.n_layers
     }
@@ -145,24 +145,24 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
     """
     drawn, last = documents.of_layers(values, draws), values.n_layers
-    found: Documents = {OF_FIRST_MODEL[name]: document for name, document in drawn.files.items()}
+    by_file: Documents = {OF_FIRST_MODEL[name]: document for name, document in drawn.files.items()}
     for name in ("mean_pooled", f"layer_{last}"):
-        del found[files.LAYERS]["strategies"][name]["correlation"]
-    found[TYPED_INTERVALS] = {
+        del by_file[files.LAYERS]["strategies"][name]["correlation"]
+    by_file[TYPED_INTERVALS] = {
         "original_results": {
             str(layer): {
-                **{name: rounded(value) for name, value in documents.r_and_ends(one).items()},
-                "includes_zero": curves.includes_zero(one[:2]),
+                **{name: rounded(value) for name, value in documents.r_and_ends(test).items()},
+                "includes_zero": curves.includes_zero(test[:2]),
             }
-            for layer, one in drawn.by_category.items()
+            for layer, test in drawn.by_category.items()
         }
     }
-    del found[files.BOOTSTRAP]["layer_results"][str(last)]
-    if files.ANISOTROPY in found:
-        found[files.ANISOTROPY] = {name: found[files.ANISOTROPY][name] for name in UNSAVED}
-    results = found[files.PAIRS]["results"]
+    del by_file[files.BOOTSTRAP]["layer_results"][str(last)]
+    if files.ANISOTROPY in by_file:
+        by_file[files.ANISOTROPY] = {name: by_file[files.ANISOTROPY][name] for name in UNSAVED}
+    results = by_file[files.PAIRS]["results"]
     curve = {layer: tuple(results[str(layer)][METRIC].values()) for layer in values.layers}
-    return {**found, **tables(curve, CURVES[slug])}
+    return {**by_file, **tables(curve, CURVES[slug])}
 
 
 def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
@@ -172,8 +172,8 @@ def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
     from Paper 1's cosines.
     """
     place = CURVES[slug]
-    found = of_curve(values, place, draws)
-    found[place.file] |= {
+    by_file = of_curve(values, place, draws)
+    by_file[place.file] |= {
         "n_layers": values.n_layers,
         "layers_tested": list(values.layers),
         "n_pairs": values.n_pairs,
@@ -181,31 +181,38 @@ def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
     }
     if place.metric:
         r = documents.strategies(values)
-        found[place.file]["category_level_results"] = {
+        by_file[place.file]["category_level_results"] = {
             str(layer): {"r": r[f"layer_{layer}"]["correlation"]} for layer in values.layers[:-1]
         }
-    return found
+    return by_file
 
 
 def template(values: Values, draws: Draws, *, with_template: bool) -> Documents:
     """One condition of the template notebook, whose one stream drew all of WITH, then WITHOUT."""
     place = CURVES["llama-3p1-8b-instruct" + "-template" * with_template]
-    found = of_curve(values, place, draws, 0 if with_template else len(values.layers))
+    by_file = of_curve(values, place, draws, 0 if with_template else len(values.layers))
     if with_template:
-        found[place.file]["n_pairs"] = values.n_pairs
-    return found
+        by_file[place.file]["n_pairs"] = values.n_pairs
+    return by_file
 
 
 def of_curve(values: Values, place: CurvePlace, draws: Draws, tests_before: int = 0) -> Documents:
     """A curve in its file, and in Paper 2's tables."""
     metrics = LLAMA_METRICS if place.metric else (METRIC,)
-    found = documents.over_pairs(values, draws, metrics, tests_before=tests_before)
+    by_layer = documents.over_pairs(values, draws, metrics, tests_before=tests_before)
     tests = {
-        str(layer): {name: documents.r_and_ends(one, place.names) for name, one in of.items()}
-        for layer, of in found.items()
+        str(layer): {
+            name: documents.r_and_ends(test, place.names) for name, test in by_metric.items()
+        }
+        for layer, by_metric in by_layer.items()
     }
-    results = tests if place.metric else {layer: of[METRIC] for layer, of in tests.items()}
-    curve = {n: (of[METRIC].r, of[METRIC].low, of[METRIC].high) for n, of in found.items()}
+    results = (
+        tests if place.metric else {layer: by_metric[METRIC] for layer, by_metric in tests.items()}
+    )
+    curve = {
+        n: (by_metric[METRIC].r, by_metric[METRIC].low, by_metric[METRIC].high)
+        for n, by_metric in by_layer.items()
+    }
     return {place.file: {place.group: results}, **tables(curve, place)}
 
 

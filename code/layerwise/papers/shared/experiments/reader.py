@@ -48,7 +48,7 @@ class Measured:
 
 
 def numbers(values: Values, draws: Draws, published: Published) -> documents.Filled:
-    """What the analyses of a reader's model read; every interval is drawn once.
+    """Return what the analyses of a reader's model read; every interval is drawn once.
 
     Arguments:
         published: for what the notebooks typed of other models.
@@ -103,7 +103,8 @@ def _of_categories(
             "purpose": "uniformity asymmetry and output preference by category",
         },
         "_reference": {
-            model: {**of, "interpretation": INTERPRETATIONS[model]} for model, of in typed.items()
+            model: {**numbers_of_model, "interpretation": INTERPRETATIONS[model]}
+            for model, numbers_of_model in typed.items()
         },
     }
 
