@@ -257,7 +257,7 @@ def test_the_matrices_of_a_model_are_looked_up_once_per_dtype(
 ) -> None:
     """Not for every experiment: each reads the headers of all files."""
     looked_up: list[str] = []
-    weights_of = Weights.of
+    weights_of = Weights.from_checkpoint
 
     def of(checkpoint: Any) -> Any:
         looked_up.append(checkpoint.dtype)
@@ -338,7 +338,7 @@ def test_there_are_never_two_models_at_once(
 ) -> None:
     """Where free memory is asked for, before a dtype is loaded, the last one's model is gone."""
     there: list[StorageWeakRef] = []
-    ask, weights_of = load.free_bytes, Weights.of
+    ask, weights_of = load.free_bytes, Weights.from_checkpoint
 
     def free_bytes(device: str) -> int:
         free = ask(device)
