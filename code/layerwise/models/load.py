@@ -394,7 +394,8 @@ def load_folder(
         if n_bytes > (available := free_bytes(device)):
             raise LayerwiseError(
                 f"{name} in {dtype} needs {spell_bytes(n_bytes)} on {device}, "
-                f"{spell_bytes(available)} are there; use a 16-bit dtype, device 'auto', or a larger machine"
+                f"{spell_bytes(available)} are there; use a 16-bit dtype, device 'auto', "
+                "or a larger machine"
             )
         if draw is None:
             model = _load_weights(path, config, dtype, device)
