@@ -16,7 +16,7 @@ from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
-from layerwise.present.choices import claimed_under
+from layerwise.present.choices import say_choices
 from layerwise.present.records import analysis_of, answer, readable, view
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.strip import Line, strip_lines
@@ -116,7 +116,7 @@ def answers(document: dict) -> str:
             f"**{headline['grade'].capitalize()}.** {headline['reason']}\n",
             *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{headline['power']}\n"] if headline["power"] else []),
-            *([f"{under}\n"] if (under := claimed_under(headline["choices"], PAPERS)) else []),
+            *([f"{under}\n"] if (under := say_choices(headline["choices"], PAPERS)) else []),
             f"Printed numbers behind it: {headline['numbers']}.\n",
         ]
     lines += small_models()

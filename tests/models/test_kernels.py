@@ -6,7 +6,6 @@ the last digits of what another Python or another C library computes.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,50 +53,36 @@ for name in ("acosh", "asinh", "atan", "atanh", "erf", "erfc"):
 builtins.sum = added
 {ANALYSE}
 """
-ALL = f"""{ANALYSE}
-from layerwise.run.steps import judge
-judge.run("published", out / "statistics", out / "claims.json")
-"""
 
 
-def made(root: Path, out: Path, stages: str, **settings: str) -> dict[str, bytes]:
-    """What stages write in a process of their own, always at one place."""
+def made(root: Path, out: Path, stage: str, **settings: str) -> dict[str, bytes]:
+    """What the stage writes in a process of its own."""
     quiet = {"PYTHONWARNINGS": "ignore:.*NPY_DISABLE_CPU_FEATURES:ImportWarning"}
-    shutil.rmtree(out, ignore_errors=True)
     subprocess.run(
-        [sys.executable, "-c", stages, out],
+        [sys.executable, "-c", stage, out],
         cwd=root,
         env={**os.environ, "OMP_NUM_THREADS": "1", **quiet, **settings},
         check=True,
         capture_output=True,
     )
-    return contents(out)
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kernels") / "out"
-
-
-@pytest.fixture(scope="module")
-def here(root: Path, place: Path) -> dict[str, bytes]:
-    return made(root, place, ALL)
+    return contents(out / "statistics")
 
 
 @pytest.mark.parametrize("kernels", SETTINGS)
 def test_what_is_published_does_not_depend_on_the_kernels(
-    kernels: str, here: dict[str, bytes], root: Path, place: Path
+    kernels: str, results: Path, root: Path, tmp_path: Path
 ) -> None:
-    """Statistics under all of them; verdicts under the oldest too."""
-    stages = ALL if kernels == "nehalem" else ANALYSE
-    there = made(root, place, stages, **SETTINGS[kernels])
+    here, there = (
+        contents(results / "published" / "statistics"),
+        made(root, tmp_path, ANALYSE, **SETTINGS[kernels]),
+    )
     assert len(there) > 20
     assert [name for name in there if there[name] != here[name]] == []
 
 
 def test_what_is_published_does_not_depend_on_the_python_or_its_library(
-    here: dict[str, bytes], root: Path, place: Path
+    results: Path, root: Path, tmp_path: Path
 ) -> None:
-    there = made(root, place, ELSEWHERE)
+    here, there = contents(results / "published" / "statistics"), made(root, tmp_path, ELSEWHERE)
     assert len(there) > 20
     assert [name for name in there if there[name] != here[name]] == []

@@ -16,6 +16,7 @@ from layerwise.files import read_json
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import from_memory
 from layerwise.models.store import BEFORE_NORM
+from layerwise.reader.page.cautions import WEIGHTS_AS_EXACT
 from tiny_checkpoints import EXAMPLE, TEXTS, twin_folder
 
 FEW = {"pairs": EXAMPLE["pairs"], "without": ["spectral"]}
@@ -128,6 +129,18 @@ def test_a_steered_model_replaces_the_results_of_the_plain_one(
     steered = layerwise.analyze(model, **FEW, tokenizer=tokenizer, out=tmp_path)
     assert curve(steered) != curve(plain)
     assert read_json(tmp_path / "layers.json")["strategies"] == curve(steered)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_weights_of_a_loaded_model_in_16_bits_are_said_to_count_as_exact(
+    model: Any, tokenizer: Any
+) -> None:
+    """Nobody knows whether they were rounded; of a folder its files say it."""
+    of_folder = layerwise.analyze(twin_folder("llama"), **FEW, dtype="bfloat16", replicates=1)
+    model.to(torch.bfloat16)
+    loaded = layerwise.analyze(model, **FEW, tokenizer=tokenizer, replicates=1)
+    assert WEIGHTS_AS_EXACT in loaded.cautions
+    assert WEIGHTS_AS_EXACT not in of_folder.cautions
 
 
 # --- whatever the caller's program chose --------------------------------------------------------

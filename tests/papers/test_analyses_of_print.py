@@ -36,7 +36,7 @@ DIFFERING = {
 }
 LEAST = 1150  # published numbers that follow from others
 CELLS = 4  # numbers perturbed per analysis
-DEAR = ("questions", "power")  # analyses that take seconds each time
+DEAR = ("questions", "power")  # analyses that take seconds each time; one number is perturbed
 
 
 def counterparts(published):
@@ -126,7 +126,7 @@ def test_a_statistic_changes_with_a_number_if_and_only_if_it_names_it(
     before = {of: str(at(work, of)) for of in names}
     smooth = {of for of in claimed & names.keys() if isinstance(at(work, of), float)} - ROBUST
     named = sorted({cell for of in smooth or names for cell in names[of]})
-    for name in random.Random(7).sample(named, min(CELLS, len(named))):
+    for name in random.Random(7).sample(named, min(1 if analysis in DEAR else CELLS, len(named))):
         cell = tuple(name.split("#", 1))
         value = published.cells[cell]
         if not isinstance(value, float) or NAN_FIRST in name:
@@ -322,10 +322,9 @@ def test_what_a_number_leaves_without_value_is_undefined(
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that no run would give
-@pytest.mark.parametrize("seed", range(2))
-def test_no_number_stops_the_ledger(published, root, seed):
+def test_no_number_stops_the_ledger(published, root):
     """Zero, the other sign, half, more, far too large: in a hundred random cells at once."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     numeric = [
         cell for cell, value in published.cells.items()
         if isinstance(value, int | float) and not isinstance(value, bool)

@@ -12,9 +12,6 @@ import pytest
 from judged import at, ledger
 
 ARGMAX, SIGNS = "critical_layer:argmax:", "critical_layer:sign_change:"
-HUNT = "lab_heritage:hunt:/tested_results"
-
-
 # --- what a reason computes -----------------------------------------------------------------------
 
 

@@ -4,7 +4,6 @@ import http.server
 import json
 import re
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -316,36 +315,3 @@ def test_no_form_of_an_address_shows_its_secret(site: Path, address: str) -> Non
         get(site, address)
     assert not re.search("sec ?ret", str(e.value))
     assert "\n" not in str(e.value)
-
-
-@pytest.mark.parametrize("rest", ["127.0.0.1:1/", "[::1/", "x:99999999/", "", "..a/", "\u2028/"])
-def test_a_bad_address_is_a_sentence_without_its_password(site: Path, rest: str) -> None:
-    with pytest.raises(LayerwiseError, match="check") as raised:
-        get(site, f"http://me:secret@{rest}")
-    assert "secret" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        (b"200\r\nContent-Length: abc\r\n\r\n{}", "cut off, 2 of 27 bytes came"),
-        (b"200\r\nContent-Length: " + b"9" * 20 + b"\r\n\r\n{}", r"read \(ChunkedEncodingError\)"),
-        (b"200\r\nContent-Encoding: gzip\r\n\r\n{}", r"cannot be read \(ContentDecodingError\)"),
-        (b"200\r\nX: " + b"y" * 10**5, r"cannot be read \(ConnectionError\)"),
-        (b"302\r\nLocation: file:///etc/passwd\r\n\r\n", r"cannot be read \(InvalidSchema\)"),
-        (b"302\r\nLocation: http://me:secret@[::1\r\n\r\n", r"cannot be read \(ValueError\)"),
-    ],
-)
-def test_an_answer_that_is_none(site: Path, reply: bytes, message: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def answer() -> None:
-            with server.accept()[0] as connection:
-                connection.recv(4096)
-                connection.sendall(b"HTTP/1.1 " + reply)
-
-        threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(LayerwiseError, match=message) as raised:
-            get(site, f"http://me:secret@127.0.0.1:{server.getsockname()[1]}")
-    assert "secret" not in str(raised.value)
-    assert leftovers(site) == []

@@ -27,7 +27,7 @@ from layerwise.home import REPOSITORY
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.result_files import LAYERS
-from layerwise.present.choices import claimed_under
+from layerwise.present.choices import say_choices
 from layerwise.present.html import packed, prose
 from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Picture
@@ -259,17 +259,17 @@ def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
         "model_out/a": "yes",
         "model_out/b": "no",
     }
-    assert claimed_under(answers, PAPERS) == (
+    assert say_choices(answers, PAPERS) == (
         "Its questions are answered yes under: ranks instead of values; "
         "without one model (1 of 2). "
         "Not under: as the papers did."
     )
-    assert claimed_under({"published": "yes"}, PAPERS).endswith("yes under: as the papers did.")
-    assert claimed_under({"published": "no", "spearman": "too few"}, PAPERS) == (
+    assert say_choices({"published": "yes"}, PAPERS).endswith("yes under: as the papers did.")
+    assert say_choices({"published": "no", "spearman": "too few"}, PAPERS) == (
         "Its questions are answered yes under none of these: as the papers did. "
         "Too few units under: ranks instead of values."
     )
-    assert claimed_under({}, PAPERS) == ""
+    assert say_choices({}, PAPERS) == ""
 
 
 def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:

@@ -21,8 +21,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
 from layerwise.present.paper import (
-    cited,
-    smaller,
+    read_citation,
+    smaller_findings,
     write_source,
 )
 from layerwise.present.pictures import Figures
@@ -185,7 +185,7 @@ def test_smaller_findings_stand_by_weight() -> None:
         {"id": n, "weight": weight, "paper": paper}
         for n, (weight, paper) in enumerate([(1, 2), ("none", 1), (2, 1), (1, 3), (2, 3)])
     ]
-    assert {key: [one["id"] for one in some] for key, some in smaller(told).items()} == {
+    assert {key: [one["id"] for one in some] for key, some in smaller_findings(told).items()} == {
         1: [2, 1], 3: [4],
     }  # fmt: skip
 
@@ -202,10 +202,10 @@ def test_the_title_page_has_authors_version_and_address(tmp_path: Path) -> None:
         "repository-code: https://example.org/x_y\n"
     )
     with pytest.raises(LayerwiseError, match="version"):  # a number, where YAML wants quotes
-        cited(citation)
+        read_citation(citation)
     citation.write_text(citation.read_text().replace("9.9", "'9.9'"))
     address = "https://example.org/x_y"
-    assert cited(citation) == {"authors": "A. Bee, C", "version": "9.9", "address": address}
+    assert read_citation(citation) == {"authors": "A. Bee, C", "version": "9.9", "address": address}
 
 
 def test_only_random_weights_are_watermarked(tmp_path: Path) -> None:

@@ -60,9 +60,7 @@ def link(name: str, target: str) -> Callable[[Path], Path]:
 
 
 OF_STATES = [STATES, f"{STATES}.partial", f"{STATES}.lock", f"{STATES}_again"]
-LINKS = [
-    link(name, to) for name in (*OF_STATES, f"{STATES}_again/noise_0") for to in ("elsewhere", "no")
-]
+LINKS = [*(link(name, "elsewhere") for name in OF_STATES), link(f"{STATES}_again/noise_0", "no")]
 PLACES = [a_file_as_parent, a_name_that_is_too_long, no_place_for_files, a_link_to_nowhere, *LINKS]
 
 

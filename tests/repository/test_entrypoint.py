@@ -5,8 +5,6 @@ import re
 import shutil
 import stat
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import torch
@@ -130,31 +128,6 @@ def test_the_copy_is_made_once_and_kept(image):
     assert (code, said) == (2, "")
     assert f"{image / 'work'}/layerwise was made by another image: move it away" in warned
     assert module.read_text() == "x = 2\n"
-
-
-def test_containers_that_start_at_once_share_one_whole_copy(image):
-    """Each finds an empty folder, and is slow to fill its own."""
-    program(
-        image / "programs" / "tar",
-        f'#!/bin/sh\n[ "$1" = -cf ] || sleep 1\nexec {shutil.which("tar")} "$@"\n',
-    )
-    with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda _: run(image, "help"), range(4)))
-    assert [code for code, *_ in done] == [0] * 4
-    assert sorted(path.name for path in (image / "work").iterdir()) == ["cache", "layerwise"]
-    assert (tree(image) / "code" / "module.py").read_text() == "x = 1\n"
-    assert "no_scm = true" in (tree(image) / ".dvc" / "config.local").read_text()
-    assert tree(image).stat().st_mode & 0o777 == 0o755
-
-
-@pytest.mark.parametrize("name", ["HOME", "HF_HOME", "MPLCONFIGDIR", "DVC_SITE_CACHE_DIR"])
-def test_an_empty_variable_is_as_none(image, name):
-    """As `docker run --env HF_HOME=$HF_HOME` gives it, where the host has none: the image's own."""
-    program(image / "programs" / "show", f'#!/bin/sh\necho "${name}"\n')
-    code, said, warned = run(image, "show")
-    assert (code, warned) == (0, "")
-    assert run(image, "show", **{name: ""}) == (code, said, warned)
-    assert Path(said).is_dir()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

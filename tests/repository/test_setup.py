@@ -70,20 +70,6 @@ def test_make_lists_its_targets(root, target, file):
     assert len(listed) > 8
 
 
-@pytest.mark.parametrize("given", [[], ["WORK=", "DOCKER="], ["WORK=/x", "DOCKER=podman"]])
-@pytest.mark.parametrize("by", ["argument", "environment"])
-def test_where_the_container_writes_is_as_none_if_it_is_empty(root, given, by):
-    command = ["make", "-n", "docker-run", *(given if by == "argument" else [])]
-    variables = dict(one.split("=") for one in given) if by == "environment" else {}
-    plain = {name: of for name, of in os.environ.items() if name not in ("WORK", "DOCKER")}
-    done = subprocess.run(
-        command, cwd=root, env=plain | variables, capture_output=True, text=True, check=True
-    )
-    work, docker = ("/x", "podman") if "WORK=/x" in given else (root / "artifact", "docker")
-    assert f'mkdir -p "{work}"\n{docker} run ' in done.stdout
-    assert f'--volume "{work}:/artifact"' in done.stdout
-
-
 def set_up(tree, *layers, **variables):
     """Exit code, the locks that were installed, what was said on stderr."""
     (tree / "calls").unlink(missing_ok=True)

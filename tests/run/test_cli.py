@@ -66,29 +66,6 @@ def test_help_lists_the_verbs_in_order(capsys):
     assert "\x1b" not in out
 
 
-def test_what_stands_for_a_value_is_a_word(capsys):
-    """In capitals, or the values themselves; a flag has none, and no type of Python is shown."""
-    for verb in (None, *VERBS):
-        out = run(capsys, *([verb] if verb else []), "--help")[1]
-        shown = dict(re.findall(r"^│[ *]+--([a-z-]+) +(\S+)?", out, re.M))
-        flags = (
-            "help",
-            "version",
-            "json",
-            "csv",
-            "dry-run",
-            "keep-states",
-            "chat-template",
-            "other-pairs",
-            "verbose",
-        )
-        flags += ("show-completion", "install-completion", "verbose")
-        for option, said in shown.items():
-            if option not in flags:
-                assert re.fullmatch(r"[A-Z][A-Z,.]*|1\|2\|3", said), (verb, option, said)
-        assert not re.search(r"<(str|bool|int|float|path|Any)", out), verb
-
-
 def test_without_a_verb_it_is_the_help(capsys):
     code, out, err = run(capsys)
     assert (code, err) == (2, "")
@@ -126,19 +103,6 @@ def test_reading_imports_neither_numpy_nor_torch(results, form):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-@pytest.mark.parametrize(
-    ("place", "word", "offered"),
-    [(".", "p2.", "p2.a\np2.b"), (".", "p9", ""), ("results", "p2.", "")],
-)
-def test_the_shell_completes_ids_of_claims(capsys, monkeypatch, results, place, word, offered):
-    """As bash asks for them; where nothing was judged, there are none."""
-    monkeypatch.setattr("layerwise.run.cli.here", lambda: results.parent / place)
-    monkeypatch.setenv("_LAYERWISE_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", f"layerwise trace {word}")
-    monkeypatch.setenv("COMP_CWORD", "2")
-    assert run(capsys) == (0, f"{offered}\n", "")
 
 
 @pytest.mark.parametrize(
@@ -196,12 +160,6 @@ def test_ctrl_c_is_answered_before_anything_is_imported(capsys, monkeypatch, roo
     monkeypatch.setattr(layerwise.run, "cli", Interrupted("layerwise.run.cli"))
     assert begin() == 130
     assert capsys.readouterr().err == "\nlayerwise: interrupted; run it again to go on\n"
-
-
-def test_a_verb_may_have_an_exit_code_of_its_own(capsys, monkeypatch):
-    monkeypatch.setattr("layerwise.run.steps.doctor.run", lambda as_json: (f"json: {as_json}", 2))
-    assert run(capsys, "doctor") == (2, "json: False\n", "")
-    assert run(capsys, "doctor", "--json") == (2, "json: True\n", "")
 
 
 # --- analyze ------------------------------------------------------------------------------------
@@ -359,18 +317,6 @@ def test_bad_inputs_refused(capsys, monkeypatch, tmp_path, analyzed, case):
         assert "Traceback" not in err
     assert kept() == before
     assert not (tmp_path / "results").exists()
-
-
-@pytest.mark.usefixtures("quick")
-def test_an_interrupt_before_the_verb_begins_has_its_word_too(capsys, monkeypatch):
-    """While arguments are read, or between that and the verb's own words."""
-
-    def interrupted(*given):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli.Verb, "parse_args", interrupted)
-    assert cli.main(["models"]) == 130
-    assert capsys.readouterr().err == "\nlayerwise: interrupted; run it again to go on\n"
 
 
 def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):

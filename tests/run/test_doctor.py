@@ -5,8 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
+from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.home import REPOSITORY
-from layerwise.models import hub
 from layerwise.models.provenance import smi
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching import upstream
@@ -219,12 +216,8 @@ def test_outcome(check, there, found, fix, blocks, root, offline, monkeypatch):
     "error",
     [
         ModuleNotFoundError("No module named 'torch'", name="torch"),
-        ModuleNotFoundError("no name"),
-        ImportError("no libgomp"),
         LayerwiseError("a file: a rule, what came; the fix"),
-        PermissionError(13, "Permission denied", "a file"),
         RuntimeError("two\nlines"),
-        ValueError(),
     ],
     ids=lambda error: f"{type(error).__name__}-{error}",
 )
@@ -287,50 +280,6 @@ def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offlin
     assert max(map(len, text.splitlines())) <= 130
 
 
-def test_a_model_without_an_answer_is_asked_again_and_stops_no_other(root, offline, monkeypatch):
-    """After a while; if the hub itself is down, or out of reach, at once nobody waits."""
-    put(closed("none") | device(80) | {DATA: lambda folder: "texts"}, monkeypatch)
-    answer = hub.look_up
-    asked: list[str] = []
-    waited: list[float] = []
-    here, sleep = threading.get_ident(), time.sleep
-
-    def wait(seconds: float) -> None:  # other threads of the session sleep as well
-        (waited.append if threading.get_ident() == here else sleep)(seconds)
-
-    monkeypatch.setattr("layerwise.run.doctor.measuring.time.sleep", wait)
-
-    def failing(times: int, error: type[Exception], *slugs: str) -> Any:
-        def look_up(model: Any, texts: Any) -> dict[str, int]:
-            asked.append(model.slug)
-            if (model.slug in slugs or not slugs) and asked.count(model.slug) <= times:
-                raise error(f"{model.slug}: HTTP 500")
-            return answer(model, texts)
-
-        asked.clear()
-        waited.clear()
-        monkeypatch.setattr(hub, "look_up", look_up)
-        found = measuring.models(root)
-        return found, {row["slug"]: (row["runs"], row["why not"]) for row in found.rows}
-
-    found, rows = failing(2, TryAgainError, "pythia-1b", "gpt2")
-    assert (rows["pythia-1b"], rows["gpt2"], found.fix) == (("yes", ""), ("yes", ""), "")
-    assert (len(asked), waited) == (35 + 2 + 2, [0, 2, 10])
-    found, rows = failing(9, TryAgainError, "pythia-1b")
-    assert rows["pythia-1b"] == ("no", "could not be asked: pythia-1b: HTTP 500")
-    assert found.found.startswith("34 of 37 can be measured")
-    assert (found.blocks, waited) == ((), [0, 2, 10, 30])
-    found, rows = failing(9, TryAgainError)
-    assert (found.blocks, len(asked), waited) == ((FULL,), 35, [0])
-    kept = {"gpt2", "opt-125m"}
-    monkeypatch.setattr(hub, "whole", lambda name, commit: name.split("/")[1] in kept or None)
-    found, rows = failing(9, UnreachedError, "pythia-70m", "pythia-160m")
-    assert asked == ["pythia-70m", *sorted(kept, reverse=True)]
-    assert {slug for slug, (runs, _) in rows.items() if runs == "yes"} == kept
-    assert rows["pythia-160m"][1] == "could not be asked: the hub cannot be reached"
-    assert waited == [0]
-
-
 def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
     """Memory is the machine's, and the rate that of its cores."""
     for name in ("models.yaml", "params.yaml"):
@@ -373,32 +322,6 @@ def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
         "numpy==1.0 ; python_full_version < '3.11' \\\n    --hash=sha256:ef\n"
     )
     assert here.locked(tmp_path) == {"one.lock": {"PyYAML": "6.0.3", "numpy": "2.4.6"}}
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        b"\xff",
-        b"numpy==1 ; nonsense\n",
-        b"numpy==1 ; python_version == nonsense\n",
-        b"numpy==1 ; nonsense == '1'\n",
-        b"numpy==1 ; python_version ~= '3'\n",
-        b"numpy==1 ; " + b"(" * 10**5 + b"\n",
-    ],
-)
-def test_a_lock_that_is_none_is_named(tmp_path, odd):
-    (tmp_path / "odd.lock").write_bytes(odd)
-    with pytest.raises(LayerwiseError, match=r"odd\.lock: .*, .*; .*"):
-        here.locked(tmp_path)
-
-
-def test_without_the_lock_of_what_is_installed_it_says_so(root, tmp_path, monkeypatch):
-    put({ONLY: ("json",)} | pins(torch=None), monkeypatch)
-    monkeypatch.setattr(here, "locked", lambda folder: {})
-    found = examine({"packages": here.CHECKS["packages"]}, tmp_path)["packages"]
-    assert found.found == "could not be looked at (there is no requirements/pipeline.lock)"
-    assert found.fix.startswith("take the committed one: ")
-    assert found.blocks == TARGETS
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from layerwise.run.steps import places, run
 from processes import program, running_in
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = ROOT / "code"
 # DVC's own use of pygtrie
 pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
 

@@ -22,11 +22,8 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.paper2.rules import phases
 from layerwise.papers.paper3.rules import crowding, lab_heritage
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
-from layerwise.present.claim_list import OF_CSV, Listing, found, list_claims
+from layerwise.present.claim_list import Listing, found, list_claims
 from layerwise.present.records import answer
-from layerwise.present.search import place_rank
-from layerwise.present.tables import SHOWN
-from layerwise.present.terminal import PROSE
 from layerwise.present.trace import STORED, methods_of, recompute
 from layerwise.reader.compare import compare
 from layerwise.run.cli import main
@@ -274,38 +271,6 @@ def test_claims_fit_the_terminal_and_no_id_is_cut(results):
     assert drawn(Listing([], 0), 80) == ["no claim matches"]
 
 
-def test_piped_claims_are_a_line_each_without_colour(capsys, monkeypatch, results):
-    monkeypatch.delenv("COLUMNS", raising=False)
-    differs = list_claims("published", results, "differs")
-    ask = ["claims", "--verdict", "differs", "--results", str(results)]
-    assert main(ask) == 0
-    head, _, *lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [record["id"] for record in differs]
-    assert {line.split()[-1] for line in lines} == {"differs"}
-    assert main([*ask, "--limit", "3"]) == 0
-    few = capsys.readouterr().out
-    assert [line.split()[0] for line in few.splitlines()[2:]] == [one["id"] for one in differs[:3]]
-    assert "\x1b" not in few
-    assert head.startswith("id ")
-    assert main([*ask, "--limit", "2", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == differs[:2]
-    assert main([*ask, "--limit", "2", "--csv"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1 + 2
-
-
-@pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
-def test_colour_is_for_who_wants_it(capsys, monkeypatch, results, variable, coloured):
-    """And goes through the pager that the reader named."""
-    monkeypatch.setenv("PAGER", "cat")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv(variable, "1")
-    assert main(["headlines", "--paper", "3", "--results", str(results)]) == 0
-    said = capsys.readouterr().out
-    assert ("\x1b[31mdoes not hold\x1b[0m" in said) == coloured
-    assert "does not hold" in said
-
-
 def test_headlines_begin_with_how_they_fare(capsys, results):
     read = json.loads((results / "published" / "claims.json").read_text())["headlines"]
     for paper in (None, 1, 2, 3):
@@ -323,52 +288,6 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         assert papers == sorted({str(one["paper"]) for one in graded})
         assert main([*ask, "--json"]) == 0
         assert json.loads(capsys.readouterr().out) == graded
-
-
-def test_claims_in_python_are_shown_as_they_are_printed(results):
-    """-0.87 is not -0.8700; the records keep the numbers."""
-    table = claims("published", results, search="-0.87")
-    places = {name: list(table.columns).index(name) for name in ("id", "published")}
-    shown = {row[places["id"]]: row[places["published"]] for row in table.texts}
-    by_id = {record["id"]: record for record in list_claims("published", results)}
-    two = [name for name in shown if by_id[name]["decimals"] == 2]
-    assert len(two) >= 2
-    for name in two:
-        assert shown[name] == f"{by_id[name]['published']:.2f}"
-    assert [row["published"] for row in table.records] == [
-        by_id[str(row["id"])]["published"] for row in table.records
-    ]
-    assert all(name in str(table) for name in list(shown)[:5])  # no id is cut
-    assert claims("published", results, search="-0.87", limit=3).rows == table.rows[:3]
-
-
-def test_people_read_names_of_models_and_programs_keys(capsys, results):
-    """`layerwise claims` in a table, in Python and as CSV, and `layerwise trace`."""
-    claim, ask = "p3.fig2.gain.opt-2.7b", ["--results", str(results)]
-    table = claims("published", results, search=claim)
-    at = list(table.columns).index("model")
-    assert (table.texts[0][at], table.records[0]["model"]) == ("OPT-2.7B", "opt-2p7b")
-    assert main(["trace", claim, *ask]) == 0
-    assert "  model       OPT-2.7B\n" in capsys.readouterr().out
-    assert main(["trace", claim, "--json", *ask]) == 0
-    assert json.loads(capsys.readouterr().out)["model"] == "opt-2p7b"
-    found = list_claims("published", results, search="GPT-Neo-125M")  # a key has no such capitals
-    assert {one["model"] for one in found} >= {"gpt-neo-125M"}
-    moved = claim_records.record("p2.a", quantity="UA of opt-2.7b")
-    assert "UA of OPT-2.7B" in "\n".join(drawn(Listing([moved], 1), 120))
-
-
-def test_claims_in_python_fit_a_terminal_and_no_word_is_broken(results, monkeypatch):
-    """As wide as it is, up to what is easily read; COLUMNS says so where there is none."""
-    table = claims("published", results, verdict="differs")
-    quantities = [row["quantity"] for row in table.records[:SHOWN]]
-    for width, most in ((60, 60), (80, 80), (300, PROSE)):
-        monkeypatch.setenv("COLUMNS", str(width))
-        lines = str(table).splitlines()
-        assert max(map(len, lines)) <= most
-        text = " ".join(" ".join(lines).split())
-        assert [one for one in quantities if one not in text] == []
-    assert [*table.records[0]] == [*OF_CSV]
 
 
 def test_claims_as_csv_have_every_digit(results):
@@ -394,23 +313,6 @@ def test_claims_as_csv_have_every_digit(results):
 def test_a_search_finds_what_is_printed(results, query, claim):
     hits = [record["id"] for record in list_claims("published", results, search=query)]
     assert claim in hits[:12]
-
-
-def test_a_search_begins_with_the_abstract(results):
-    """Then text and tables, figures, notebooks, files; the print first that is the very number."""
-    hits = list_claims("published", results, search="-0.17")
-    assert hits[0]["id"] == "p2.abstract.late_range_weak"
-    exact = [place_rank(one) for one in hits if str(one["published"]) == "-0.17"]
-    assert exact == sorted(exact)
-    made = claim_records.record
-    ranked = [
-        made("p1.a", where="abstract; figure 1"),
-        made("p1.b", where="table 2; figure 1"),
-        made("p1.c", where="figure 3, caption"),
-        made("p1.d", where="abstract", document="notebook"),
-        made("p1.e", where="figure 1", document="supplement"),
-    ]
-    assert [place_rank(record) for record in ranked] == [0, 1, 2, 3, 4]
 
 
 def test_a_search_keeps_numbers_apart():

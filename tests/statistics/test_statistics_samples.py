@@ -181,7 +181,6 @@ def test_a_binning_counts_if_and_only_if_three_of_its_bins_have_a_value(n_bins, 
 # --- what has no value --------------------------------------------------------------------------
 
 X, Y = series()
-BINS = np.random.default_rng(0).normal(size=(3, 5))
 ENOUGH = np.concatenate([np.linspace(-1, 1, 100), [np.nan, np.nan]])
 
 

@@ -18,7 +18,7 @@ from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.present.records import analysis_of, answer, readable, view
-from layerwise.present.search import found
+from layerwise.present.search import search_claims
 from layerwise.present.strip import MARKS, strip_lines
 from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import require_shape
@@ -83,7 +83,7 @@ def list_claims(
     if search is None:
         return chosen
     by_id = {record["id"]: record for record in chosen}
-    return [by_id[hit["id"]] for hit in found(readable(chosen, names_here()), search)]
+    return [by_id[hit["id"]] for hit in search_claims(readable(chosen, names_here()), search)]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         paper: one paper alone; None: all.
         reasons: below each line its grade, its reason, and what the paper itself says.
     """
-    headlines = of_paper(judged["headlines"], paper)
+    headlines = headlines_of_paper(judged["headlines"], paper)
     names = names_here()
     told = {headline["id"]: headline for headline in readable(headlines, names)}
     lines: list[RenderableType] = [said(answer(headlines), "bold")] if headlines else []
@@ -167,7 +167,7 @@ def _reasons(headline: Record) -> list[str]:
     return [f"Claimed: {headline['says']}", grade, *filter(None, [headline["power"]]), *caveats]
 
 
-def of_paper(graded: Sequence[Record], paper: int | None) -> list[Record]:
+def headlines_of_paper(graded: Sequence[Record], paper: int | None) -> list[Record]:
     """The headlines of one paper, or all.
 
     Raises:

@@ -22,7 +22,7 @@ from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance
 from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
-from layerwise.present.choices import claimed_under
+from layerwise.present.choices import say_choices
 from layerwise.present.html import data_address, fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.pictures import Figures, Picture
 from layerwise.present.records import context, readable, view
@@ -86,8 +86,8 @@ def page(
     source, records = document["source"], document["claims"]
     told = context(document, names, random=figures.random_weights)
     told |= {"again": "random number"} if figures.random_weights else {}
-    views = [reveal_all(shown(record, source)) for record in readable(records, names)]
-    by_id = {record["id"]: one for record, one in zip(records, views, strict=True)}
+    views = [reveal_all(view_of_page(record, source)) for record in readable(records, names)]
+    by_id = {record["id"]: seen for record, seen in zip(records, views, strict=True)}
     lines = strip_lines(document["strip"], names)
     short = {line.id: line.claim for line in lines}
     for headline in told["headlines"]:
@@ -105,9 +105,9 @@ def page(
         "runs": {run: ", ".join(_flat(how)) for run, how in document.get("runs", {}).items()},
         "search": {"plain": PLAIN, "first": FIRST, "all": [*FIRST, *REST, CENTRAL]},
         "signs": SIGNS,
-        "methods": numbered_methods(records, views, methods),
+        "methods": number_methods(records, views, methods),
         "claims": views,
-        "cells": numbered_cells(records, views, published if source == "published" else None),
+        "cells": number_cells(records, views, published if source == "published" else None),
     }
     filled = {
         **reveal_all(told),
@@ -128,10 +128,13 @@ def page(
         "n_claims": len(records),
         "small": small,
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
-        "environment": {**environment} | reveal_all(machine(document.get("runs", {}))),
+        "environment": {**environment} | reveal_all(describe_machine(document.get("runs", {}))),
         "measured": reveal_all(
-            {title: by_model(document.get(kind, {}), names) for kind, title in ABSENT.items()}
-            | {"What was measured": models(document.get("runs", {}), names)}
+            {
+                title: describe_absences(document.get(kind, {}), names)
+                for kind, title in ABSENT.items()
+            }
+            | {"What was measured": describe_runs(document.get("runs", {}), names)}
         ),
         "hashes": {**document["statistics"], **data["files"], **hashes},
         "style": Markup(style),
@@ -145,7 +148,7 @@ def page(
 # --- claims, and what rests on them ---------------------------------------------------------------
 
 
-def shown(record: Record, source: str) -> View:
+def view_of_page(record: Record, source: str) -> View:
     """A record as the page shows it."""
     compared = {"compared": tolerance_used(record, source)}
     return view(record) | compared | {"rank": place_rank(record)}
@@ -189,7 +192,7 @@ def cards(
                 for finding in told["findings"]
                 if finding["headline"] == line.id and finding["weight"] == DECIDES
             ],
-            "under": claimed_under(headline["choices"], paper),
+            "under": say_choices(headline["choices"], paper),
             "random_too": headline["as_random"],
             "as_random": len(random_ids.intersection(claims)),
         }
@@ -236,19 +239,19 @@ def findings_csv(findings: Sequence[Mapping[str, Any]], names: Names) -> str:
     return written.getvalue()
 
 
-def numbered_methods(
+def number_methods(
     records: Sequence[Record],
     views: Sequence[View],
     methods: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> list[list[str]]:
     """Every function of a method once, as name, words and place; claims name them by position."""
     places: dict[tuple[str, ...], int] = {}
-    for record, one in zip(records, views, strict=True):
+    for record, seen in zip(records, views, strict=True):
         method = methods.get(record["provenance"]["statistic"] or "", ())
-        functions = [(of["name"], of["says"], of["at"]) for of in method]
-        if functions:
-            one["method"] = [places.setdefault(of, len(places)) for of in functions]
-    return [list(of) for of in places]
+        rules = [(rule["name"], rule["says"], rule["at"]) for rule in method]
+        if rules:
+            seen["method"] = [places.setdefault(rule, len(places)) for rule in rules]
+    return [list(rule) for rule in places]
 
 
 def files_of(document: Mapping[str, Any], pins: Mapping[str, str]) -> dict[str, str]:
@@ -258,7 +261,7 @@ def files_of(document: Mapping[str, Any], pins: Mapping[str, str]) -> dict[str, 
     return dict(sorted((pinned | document["inputs"]).items()))
 
 
-def numbered_cells(
+def number_cells(
     records: Sequence[Mapping[str, Any]],
     views: Sequence[dict[str, Any]],
     published: Published | None,
@@ -266,7 +269,7 @@ def numbered_cells(
     """The cells under all claims, each once; claims name them by position."""
     places: dict[str, int] = {}
     cells: list[dict[str, str]] = []
-    for record, one in zip(records, views, strict=True):
+    for record, seen in zip(records, views, strict=True):
         provenance = record["provenance"]
         for cell in provenance["inputs"]:
             if cell not in places:
@@ -278,39 +281,41 @@ def numbered_cells(
                     raise LayerwiseError(f"claim {record['id']}: {error}") from None
                 cells.append({"file": file, "key": key, "value": value_text(value)})
         if provenance["inputs"]:
-            one["inputs"] = [places[cell] for cell in provenance["inputs"]]
+            seen["inputs"] = [places[cell] for cell in provenance["inputs"]]
         if provenance.get("runs"):
-            one["runs"] = provenance["runs"]
+            seen["runs"] = provenance["runs"]
     return cells
 
 
-def machine(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def describe_machine(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """What measured: every device, driver and version that a run names."""
-    found = {name: {str(run[name]) for run in runs.values() if run.get(name)} for name in MACHINE}
-    return {name: " and ".join(sorted(of)) for name, of in found.items() if of}
+    named = {name: {str(run[name]) for run in runs.values() if run.get(name)} for name in MACHINE}
+    return {name: " and ".join(sorted(values)) for name, values in named.items() if values}
 
 
-def models(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, list[str]]:
+def describe_runs(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, list[str]]:
     """By model: commit and dtype, and what was measured so."""
-    found: dict[str, dict[str, list[str]]] = {}
+    experiments: dict[str, dict[str, list[str]]] = {}
     for name, run in runs.items():
-        slug, _, of = name.partition("/")
+        slug, _, experiment = name.partition("/")
         how = " ".join(str(run[key]) for key in ("model", "revision", "dtype") if key in run)
         how += " (random weights)" if run.get(RANDOM) else ""
-        found.setdefault(slug, {}).setdefault(how, []).append(of)
+        experiments.setdefault(slug, {}).setdefault(how, []).append(experiment)
     return {
-        label_model(slug, names): [f"{how}: {studies(measured)}" for how, measured in of.items()]
-        for slug, of in found.items()
+        label_model(slug, names): [f"{how}: {studies(which)}" for how, which in by_how.items()]
+        for slug, by_how in experiments.items()
     }
 
 
-def by_model(absent: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, list[str]]:
+def describe_absences(
+    absent: Mapping[str, Mapping[str, Any]], names: Names
+) -> dict[str, list[str]]:
     """By model, how many claims wait, and every reason."""
     return {
-        f"{label_model(slug, names)}, {one['claims']} claims": [
-            f"{studies(failed)}: {why}" for why, failed in group_by_reason(one["reasons"]).items()
+        f"{label_model(slug, names)}, {model['claims']} claims": [
+            f"{studies(failed)}: {why}" for why, failed in group_by_reason(model["reasons"]).items()
         ]
-        for slug, one in absent.items()
+        for slug, model in absent.items()
     }
 
 

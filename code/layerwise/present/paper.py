@@ -35,7 +35,7 @@ class Cited(Loose):
     repository_code: NotRequired[str]
 
 
-def cited(citation: Path) -> dict[str, Any]:
+def read_citation(citation: Path) -> dict[str, Any]:
     """Authors, version, and the address of the repository where one is given."""
     found = read_yaml(citation)
     found = {key.replace("-", "_"): value for key, value in found.items()}
@@ -52,22 +52,22 @@ def _author(person: Mapping[str, Any]) -> str:
     return " ".join(filter(None, names))
 
 
-def _beyond(title: str, caption: str) -> str:
+def _caption_beyond_title(title: str, caption: str) -> str:
     """A caption without the sentence that it begins with, where the title begins with it too."""
     first, _, rest = caption.partition(". ")
     return rest if rest and title.startswith(f"{first}. ") else caption
 
 
-def smaller(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
+def smaller_findings(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
     """The others by paper, slips that change nothing last."""
     rest = sorted(
-        (one for one in findings if one["weight"] != WEIGHTY),
-        key=lambda one: (one["paper"], one["weight"] == "none"),
+        (finding for finding in findings if finding["weight"] != WEIGHTY),
+        key=lambda finding: (finding["paper"], finding["weight"] == "none"),
     )
-    return {paper: list(some) for paper, some in groupby(rest, key=lambda one: one["paper"])}
+    return {paper: [*group] for paper, group in groupby(rest, key=lambda finding: finding["paper"])}
 
 
-def told_claims(
+def tell_claims(
     told: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], names: Names
 ) -> list[dict[str, Any]]:
     """The central claims as the report tells them: the row of the strip, and its first reasons.
@@ -124,30 +124,34 @@ def write_source(
     places = {
         picture.name: {
             "file": f"figures/{picture.name}.pdf",
-            "says": [picture.title, _beyond(picture.title, picture.caption), picture.note],
+            "says": [
+                picture.title,
+                _caption_beyond_title(picture.title, picture.caption),
+                picture.note,
+            ],
         }
         for picture in drawn.pictures
     }
     told = context(document, names, random=drawn.random_weights)
     claims = readable(document["claims"], names)
     told |= {
-        **cited(citation),
+        **read_citation(citation),
         "claims": claims,
         # of measured numbers what touches no central claim is in the supplement
         "findings": [
-            one
-            for one in told["findings"]
-            if told["source"] == "published" or one["headline"] is not None
+            finding
+            for finding in told["findings"]
+            if told["source"] == "published" or finding["headline"] is not None
         ],
         "small": small,
         "most_places": MOST_PLACES,
         "figures": places,
-        "lines": told_claims(told, document["strip"], names),
+        "lines": tell_claims(told, document["strip"], names),
         "upstream": upstream,
         "left_out": {name: in_words(why, names) for name, why in drawn.left_out.items()},
         "params": params,
     }
-    told |= {"smaller": smaller(told["findings"])}
+    told |= {"smaller": smaller_findings(told["findings"])}
     with together(out.parent) as part:
         (part / out.name / "figures").mkdir(parents=True)
         for place in places.values():

@@ -12,7 +12,6 @@ from layerwise.engine.words import Names, in_words, label_model
 from layerwise.present.strip import FAILS, HOLDS, IN_PART, MARKS, OPEN
 from layerwise.present.values import short_text, value_text
 
-FEWEST_LISTED = 5  # entries of a list that is shown entry by entry
 AGAIN = {"published": "recomputed", "measured": "measured"}
 # Fields that are prose, of a central claim, a finding, a paragraph or a claim.
 PROSE = ("where", "says", "short", "reason", "power", "caveats", "title", "gives", "follows",
@@ -162,19 +161,3 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
     rounded = [f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3)]
     one["rounded"] = " ".join(dict.fromkeys(rounded)) or None  # as somebody may search it
     return {name: value for name, value in one.items() if value is not None}
-
-
-def entries(published: Any, recomputed: Any) -> list[tuple[str, str]]:
-    """Two lists of equal length entry by entry, as text; nothing of what is no list."""
-    if not (isinstance(published, list) and isinstance(recomputed, list)):
-        return []
-    if len(published) != len(recomputed) or len(published) < FEWEST_LISTED:
-        return []
-    return [(_entry(one), _entry(again)) for one, again in zip(published, recomputed, strict=True)]
-
-
-def _entry(value: Any) -> str:
-    """An entry of a list in four digits; of intervals, from one end to the other."""
-    if isinstance(value, list):
-        return " to ".join(map(_entry, value))
-    return f"{value:.4g}" if isinstance(value, float) else value_text(value)

@@ -30,7 +30,7 @@ FIRST = ("place", "published")
 REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "cause", "file")
 
 
-def found(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
+def search_claims(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
     """The records that a query finds: first those whose place or print it is, by `place_rank`."""
     words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
     hits = [

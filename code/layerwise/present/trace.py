@@ -25,7 +25,7 @@ from layerwise.engine.words import Names, in_words, names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, sha256_of
 from layerwise.present.records import analysis_of, control, noise, place, readable, readings
-from layerwise.present.search import found as searched
+from layerwise.present.search import search_claims
 from layerwise.present.values import short_text
 
 Rules = Mapping[str, Table]  # by analysis
@@ -61,7 +61,9 @@ def _near(claim_id: str, records: Mapping[str, Record]) -> str:
         near += [other for other in known if other.startswith(f"{start}.")]
     if near:
         return f"did you mean {', '.join(list(dict.fromkeys(near))[:NEAR])}?"
-    saying = [one["id"] for one in searched(readable(records.values(), names_here()), claim_id)]
+    saying = [
+        one["id"] for one in search_claims(readable(records.values(), names_here()), claim_id)
+    ]
     if saying:
         saying.sort(key=lambda other: claim_id.lower() not in other)  # first where the id says it
         asked = f"layerwise claims --search {shlex.quote(claim_id)}"

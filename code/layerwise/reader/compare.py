@@ -147,8 +147,9 @@ def _names(analysed: Sequence[Analysed]) -> list[str]:
             name = f"{name} ({model.folder.name})"
         if name in names:
             raise LayerwiseError(
-                f"{model.folder or name}: two of the models are named {name!r}; name each model "
-                "once"
+                f"{model.folder or name}: two of the models are named {name!r}; save each result "
+                "into a folder and compare the folders, or set `model.name_or_path` of one before "
+                "it is analyzed"
             )
         names.append(name)
         folders |= {model.folder} if model.folder else set()

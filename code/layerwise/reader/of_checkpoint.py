@@ -12,6 +12,7 @@ from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.reader.page.cautions import (
+    WEIGHTS_AS_EXACT,
     limited,
     prediction_cautions,
     template_cautions,
@@ -77,6 +78,8 @@ def analyze_checkpoint(
     if not checkpoint.has_random_weights:  # of which the page warns already
         n_embeddings = checkpoint.declaration.n_embeddings
         warned += prediction_cautions(float(measured.values.nll.mean()), n_embeddings)
+    if checkpoint.in_memory and prepared.replicates:
+        warned.append(WEIGHTS_AS_EXACT)
     page = page_of(
         measured,
         documents,

@@ -138,7 +138,7 @@ def with_minus(text: str) -> str:
     return _HYPHEN.sub(MINUS, text)
 
 
-def note_of(figure: Figure) -> str:
+def figure_note(figure: Figure) -> str:
     """What the footer says besides the source, of a figure of full width."""
     return " ".join(figure.get_supxlabel().replace(r"\$", "$").split("\n")[:-1])
 

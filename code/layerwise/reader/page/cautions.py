@@ -17,6 +17,12 @@ Around = tuple[Sequence[str], Sequence[str]]
 MOST_UNKNOWN = 0.01  # share of unknown tokens that is worth a word
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 SKIPPED = 0.01  # share of resamples without an r that is worth a word
+# Of a loaded model in 16 bits: no file says whether loading rounded its weights.
+WEIGHTS_AS_EXACT = (
+    "The replicates take the weights of the loaded model as exact. If they were rounded to 16 bits "
+    "when it was loaded, an answer moves by more than is said here; the model's folder, analyzed "
+    "in their place, shows by how much."
+)
 
 
 def cautions(

@@ -13,7 +13,7 @@ from layerwise.papers.paper3.figures import anisotropy, gains, weights
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.printed import Printed
-from layerwise.present.figures.style import as_files, as_narrow_svg, house_style, note_of
+from layerwise.present.figures.style import as_files, as_narrow_svg, figure_note, house_style
 from layerwise.present.figures.svg import as_svg
 
 CLAIMS = "claims"  # read by figures that are about no analysis
@@ -82,7 +82,7 @@ def draw(name: str, numbers: Numbers) -> Drawn:
     except NothingToDraw as reason:
         return Drawn(*about, None, reason=str(reason))
     title = " ".join(figure.get_suptitle().replace(r"\$", "$").split())
-    return Drawn(*about, figure, title, note_of(figure))
+    return Drawn(*about, figure, title, figure_note(figure))
 
 
 def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn]:
