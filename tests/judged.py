@@ -7,10 +7,11 @@ from unittest import mock
 import yaml
 
 from layerwise.engine import verdicts
+from layerwise.engine.analysing import derive_all
 from layerwise.engine.claims import read_ledger
 from layerwise.engine.derivation import evidence_of
 from layerwise.engine.verdicts import Statistics, judge
-from layerwise.papers.across.analyses import TABLES, analyse, analyse_all
+from layerwise.papers.across.analyses import TABLES, analyse
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)
@@ -30,7 +31,7 @@ def analysed(name, numbers, **draws):
 
 def everything(numbers):
     """All analyses of these numbers."""
-    return analyse_all(evidence_of(numbers, DRAWS, TABLES))
+    return derive_all(TABLES, evidence_of(numbers, DRAWS, TABLES))
 
 
 def judged(root, numbers, works):

@@ -88,7 +88,7 @@
     }
     const files = [...new Set(claims.map((claim) => claim.file).filter(Boolean))].sort(collator.compare);
     fields.origin.append(make("optgroup", { label: "file" }, ...files.map((file) => make("option", { value: `file:${file}` }, file))));
-    fields.order.append(make("option", { value: "" }, "what differs and is central first"));
+    fields.order.append(make("option", { value: "" }, "differing, central first"));
     fields.order.append(make("option", { value: "papers" }, "the papers' order"));
     for (const head of heads) {
       for (const [suffix, arrow] of [["", "↑"], [" down", "↓"]]) {

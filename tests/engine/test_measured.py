@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import Derivation, evidence_of
 from layerwise.engine.evidence import Missing
 from layerwise.engine.measured import (
@@ -21,7 +22,7 @@ from layerwise.engine.measured import (
 )
 from layerwise.engine.published import NotMeasured, Published, pointer, split_pointer
 from layerwise.errors import LayerwiseError
-from layerwise.papers.across.analyses import TABLES, analyse_all
+from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.paper3.rules.lab_heritage import OURS, gpt2_gain
 from layerwise.papers.shared.names.result_files import CONSTANTS, HUNT, SWEEP
 from layerwise.statistics.bootstrap import Draws
@@ -32,7 +33,7 @@ DERIVED = [analysis for analysis in TABLES if analysis != "sensitivity"]
 
 
 def analysed(numbers: Published) -> dict[str, Derivation]:
-    return analyse_all(evidence_of(numbers, Draws(**DRAWS), TABLES))
+    return derive_all(TABLES, evidence_of(numbers, Draws(**DRAWS), TABLES))
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.experiment import Fragments
@@ -17,7 +18,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.models.registry import read_models
 from layerwise.models.store import BEFORE_NORM, HiddenStates
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.across.analyses import TABLES, analyse_all
+from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.shared.experiments.fill import fragments, tables, text_fragments
@@ -109,8 +110,8 @@ def of_measured(everything: Fragments, published: Published) -> Evidence:
 def test_what_follows_from_print_follows_from_measurements(
     of_measured: Evidence, published: Published
 ) -> None:
-    found = analyse_all(of_measured)
-    for analysis, in_print in analyse_all(evidence(published)).items():
+    found = derive_all(TABLES, of_measured)
+    for analysis, in_print in derive_all(TABLES, evidence(published)).items():
         if analysis in ANALYSES:
             absent = set(in_print.derived) - set(found[analysis].derived)
             known = NOT_MEASURED.get(analysis, ())
@@ -135,7 +136,7 @@ def test_filled_and_derived_are_disjoint(everything: Fragments, of_measured: Evi
 def test_one_extraction_alone_leaves_the_others_open(
     key: str, parts: dict[str, Fragments], published: Published
 ) -> None:
-    alone = analyse_all(evidence(measured(published, parts[key])))
+    alone = derive_all(TABLES, evidence(measured(published, parts[key])))
     slug = MODELS[key].slug
     own = {slug, f"{slug}-template", slug.partition("-")[0]}
     for analysis in ("calibration", "consolidated", "neutral_control"):

@@ -8,7 +8,6 @@ it stands is known for whole parts of a document, by the key they begin at.
 
 from typing import Any
 
-from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import Derivation, Document, Table, derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
@@ -96,11 +95,6 @@ READER: dict[str, Document] = {
 def analyse(name: str, evidence: Evidence) -> Derivation:
     """Return the documents of one analysis; what in them was derived or given, from which cells."""
     return derive(TABLES[name], evidence)
-
-
-def analyse_all(evidence: Evidence) -> dict[str, Derivation]:
-    """Return the documents of every analysis."""
-    return derive_all(TABLES, evidence)
 
 
 def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
