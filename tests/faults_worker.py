@@ -110,7 +110,7 @@ def half_done_over_an_older_one(work, texts):
 
         processes = module._Processes(1, 2, wait)
         processes.__class__.first_decides = lambda self, decide: decide()
-        module._Processes.of = lambda _: processes
+        module._Processes.join = lambda _: processes
         run(out, texts)
 
     assert ended(forked(second_process)) == 0

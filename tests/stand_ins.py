@@ -48,7 +48,7 @@ def subject(slug: str, dtype: str = "float32") -> Subject:
     """What an experiment looks at."""
     loaded = checkpoint(slug, dtype)
     trace = partial(tracing.trace, loaded)
-    return Subject(MODELS[slug], trace, Weights.of(loaded), PROMPTS, PUBLISHED)
+    return Subject(MODELS[slug], trace, Weights.from_checkpoint(loaded), PROMPTS, PUBLISHED)
 
 
 @cache

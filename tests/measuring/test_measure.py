@@ -257,13 +257,13 @@ def test_the_matrices_of_a_model_are_looked_up_once_per_dtype(
 ) -> None:
     """Not for every experiment: each reads the headers of all files."""
     looked_up: list[str] = []
-    weights_of = Weights.of
+    weights_of = Weights.from_checkpoint
 
-    def of(checkpoint: Any) -> Any:
+    def look_up(checkpoint: Any) -> Any:
         looked_up.append(checkpoint.dtype)
         return weights_of(checkpoint)
 
-    monkeypatch.setattr(Weights, "of", of)
+    monkeypatch.setattr(Weights, "from_checkpoint", look_up)
     measured_with({})
     assert looked_up == ["float16", "float32"]
 
@@ -331,21 +331,21 @@ def test_what_the_hub_refuses_is_asked_for_once(step: Any, monkeypatch: Any) -> 
     assert set(found["absent"]) == {SLUG, *MODELS[SLUG].experiments}
 
 
-@pytest.mark.parametrize("weights", ["stored", 0])
+@pytest.mark.parametrize("draw", [None, 0])
 @pytest.mark.parametrize("fails", ["", "in its runs", "once it is loaded"])
 def test_there_are_never_two_models_at_once(
-    weights: str | int, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
+    draw: int | None, fails: str, measured_with: Any, twin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where free memory is asked for, before a dtype is loaded, the last one's model is gone."""
     there: list[StorageWeakRef] = []
-    ask, weights_of = load.free_bytes, Weights.of
+    ask, weights_of = load.free_bytes, Weights.from_checkpoint
 
     def free_bytes(device: str) -> int:
         free = ask(device)
         assert [one for one in there if not one.expired()] == []
         return free
 
-    def of(checkpoint: Any) -> Any:
+    def look_up(checkpoint: Any) -> Any:
         there.extend(StorageWeakRef(one.untyped_storage()) for one in checkpoint.model.parameters())
         if fails == "once it is loaded":
             raise LayerwiseError("its files changed")
@@ -358,8 +358,8 @@ def test_there_are_never_two_models_at_once(
         return {"file": {f"/{name}": 1.5}}
 
     monkeypatch.setattr(load, "free_bytes", free_bytes)
-    monkeypatch.setattr(Weights, "of", of)
-    loading = partial(load.load_folder, twin, SLUG, "", device="cpu", weights=weights)
+    monkeypatch.setattr(Weights, "from_checkpoint", look_up)
+    loading = partial(load.load_folder, twin, SLUG, "", device="cpu", draw=draw)
     found = measured_with({}, loading, fragments)
     assert len(there) > 20
     assert {*found["runs"], *found["absent"]} == {"sweep", "scaling", "bench", "clean", "hunt"}

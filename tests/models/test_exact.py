@@ -15,9 +15,9 @@ from layerwise.models.kernels import (
     FORCED,
     LATE,
     WORKSPACE,
-    drawn_from,
     one_attention,
     require_exact,
+    seeded,
     settings,
 )
 
@@ -95,7 +95,7 @@ def test_drawing_from_a_seed_leaves_the_generators_of_the_caller(
     monkeypatch.setattr(torch.cuda, "manual_seed", None)
     monkeypatch.setattr(torch.cuda, "manual_seed_all", None)
     state = torch.random.get_rng_state()
-    with drawn_from(3, torch.device("cpu")):
+    with seeded(3, torch.device("cpu")):
         first = torch.rand(4)
     assert torch.equal(torch.random.get_rng_state(), state)
     assert torch.equal(first, torch.rand(4, generator=torch.Generator().manual_seed(3)))

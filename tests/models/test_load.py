@@ -323,12 +323,14 @@ def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
         load_registered(model, "float16", device=device, draw=draw)
         for device, draw in (("cpu", None), ("cpu", 0), ("auto", 0), ("cpu", 1))
     )
-    matrices = [Weights.of(one).matrix(1, "W_O", "correct") for one in (trained, *controls)]
+    matrices = [
+        Weights.from_checkpoint(one).matrix(1, "W_O", "correct") for one in (trained, *controls)
+    ]
     assert matrices[0].shape == matrices[1].shape
     assert not np.isclose(matrices[0], matrices[1]).any(axis=1).all()
     assert np.array_equal(matrices[1], matrices[2])
     assert not np.isclose(matrices[1], matrices[3]).any(axis=1).all()
-    assert Weights.of(controls[0]).unembedding().shape == trained.head.weight.shape
+    assert Weights.from_checkpoint(controls[0]).unembedding().shape == trained.head.weight.shape
     for control in controls:
         assert (control.display, control.has_random_weights) == ("Small", True)
         assert control.model.dtype == torch.float16

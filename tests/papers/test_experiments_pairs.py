@@ -21,7 +21,7 @@ from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.rules.pair_curves import CURVES
-from layerwise.papers.shared.experiments.fill import fragments, of_texts, tables
+from layerwise.papers.shared.experiments.fill import fragments, tables, text_fragments
 from layerwise.papers.shared.names.result_files import (
     CHOICES_FILE,
     CLASSES,
@@ -99,7 +99,7 @@ def evidence(numbers: Published) -> Evidence:
 def everything(
     parts: dict[str, Fragments], pairs: StatementPairs, published: Published
 ) -> dict[str, dict[str, Any]]:
-    return merge([of_texts(pairs, ["a prompt"]), *parts.values()])
+    return merge([text_fragments(pairs, ["a prompt"]), *parts.values()])
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def test_bins_are_compared_with_what_the_notebook_would_have_typed(
 
 def test_pairs_of_the_dataset_against_published(mirror: Path, published: Published) -> None:
     prompts = read_prompts(mirror / "prompts.json")
-    found = of_texts(read_pairs(mirror / "dataset.json"), prompts)
+    found = text_fragments(read_pairs(mirror / "dataset.json"), prompts)
     for file in (DATASET, WORDS):
         assert found[file] == {pointer(k): v for k, v in published.document(file).items()}
 

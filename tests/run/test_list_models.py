@@ -8,7 +8,7 @@ import pytest
 from layerwise.engine.words import studies, words_here
 from layerwise.errors import LayerwiseError
 from layerwise.models import needs
-from layerwise.models.hub import cached
+from layerwise.models.hub import cache_state
 from layerwise.models.registry import Extraction, Model, Shape, read_models
 from layerwise.present.terminal import as_text
 from layerwise.run.doctor.model_list import WIDE
@@ -111,7 +111,7 @@ def test_json_says_the_same(root: Path):
 
 
 def test_cached_looks_for_every_weight(cache: Path):
-    assert cached("org/some", COMMIT) == "no"
+    assert cache_state("org/some", COMMIT) == "no"
     folder = cache / "models--org--some" / "snapshots" / COMMIT
     folder.mkdir(parents=True)
     weights = {"a": "model-1.safetensors", "b": "model-2.safetensors"}
@@ -119,10 +119,10 @@ def test_cached_looks_for_every_weight(cache: Path):
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weights}))
     for name, known in zip(weights.values(), ("part", "yes"), strict=True):
         (folder / name).write_text("{}")
-        assert cached("org/some", COMMIT) == known
-    assert cached("org/some", "f" * 40) == "no"
-    assert cached("org/some", None) == "no"  # no branch points at the snapshot
+        assert cache_state("org/some", COMMIT) == known
+    assert cache_state("org/some", "f" * 40) == "no"
+    assert cache_state("org/some", None) == "no"  # no branch points at the snapshot
     refs = cache / "models--org--some" / "refs"
     refs.mkdir()
     (refs / "main").write_text(COMMIT)
-    assert cached("org/some", None) == "yes"
+    assert cache_state("org/some", None) == "yes"

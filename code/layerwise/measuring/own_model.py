@@ -88,7 +88,7 @@ class Measurement:
         )
         spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
         with workers.dropped(spectra.values()):
-            with about(f"{self.pairs_name} with {checkpoint.name}"):
+            with prefix_errors(f"{self.pairs_name} with {checkpoint.name}"):
                 values = measure(states, self.pairs, layers=sampled, seed=self.draws.seed)
                 drawn = reader.numbers(values, self.draws, self.published)
             of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
@@ -98,7 +98,7 @@ class Measurement:
 
 
 @contextlib.contextmanager
-def about(place: str) -> Iterator[None]:
+def prefix_errors(place: str) -> Iterator[None]:
     """Inside the block, an error names the place that it is about."""
     try:
         yield

@@ -248,7 +248,7 @@ class _Measuring:
         """Add the runs, or why they failed."""
         dtype, slug = checkpoint.dtype, self.model.slug
         # its headers are read once, when the first experiment asks for a matrix
-        weights = cache(partial(Weights.of, checkpoint))
+        weights = cache(partial(Weights.from_checkpoint, checkpoint))
         for name in wanted:
             advance(0, f"{name} in {dtype}")
             try:

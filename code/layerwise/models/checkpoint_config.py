@@ -52,7 +52,7 @@ def check_config(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def in_words(place: object, problem: str, fix: str) -> Iterator[None]:
+def reword_errors(place: object, problem: str, fix: str) -> Iterator[None]:
     """Inside the block, whatever libraries raise of a checkpoint becomes a sentence."""
     try:
         yield
@@ -82,7 +82,7 @@ def declared(path: Path) -> Any:
     """Return what config.json says, as transformers takes it."""
     import transformers  # and torch, which the rest of this module does without
 
-    with in_words(path / "config.json", "transformers does not take it", "correct it"):
+    with reword_errors(path / "config.json", "transformers does not take it", "correct it"):
         return transformers.AutoConfig.from_pretrained(
             path, trust_remote_code=False, local_files_only=True
         )

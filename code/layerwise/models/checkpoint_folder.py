@@ -10,7 +10,7 @@ import safetensors
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, is_folder, read_json
-from layerwise.models.checkpoint_config import QUANTISED, check_config, in_words
+from layerwise.models.checkpoint_config import QUANTISED, check_config, reword_errors
 from layerwise.models.checkpoint_tokenizer import check_tokenizer
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
@@ -58,7 +58,7 @@ def refuse_revision(name: object, revision: str | None) -> None:
 
 def check_adapters(place: object, names: Iterable[str]) -> None:
     """Refuse an adapter, alone or beside weights: these are another model than both together."""
-    if adapters := sorted(name for name in names if is_one(name, ["adapter_*"])):
+    if adapters := sorted(name for name in names if matches(name, ["adapter_*"])):
         raise LayerwiseError(
             f"{place}: a model is measured whole, found an adapter ({', '.join(adapters):.80}); "
             "merge it into its base model first (`merge_and_unload` of peft) and save the result "
@@ -80,7 +80,7 @@ def weight_files(path: Path) -> list[Path]:
     return files
 
 
-def is_one(name: str, patterns: Iterable[str]) -> bool:
+def matches(name: str, patterns: Iterable[str]) -> bool:
     """Return whether a file of the folder itself is one of those meant; `*` stands for no slash."""
     return "/" not in name and any(fnmatch(name, pattern) for pattern in patterns)
 
@@ -95,7 +95,7 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
 
 def _weight_map(file: Path) -> dict[str, str]:
     """Return the file of every tensor, by an index."""
-    with in_words(file, "no index of weights", "save the model again with safetensors"):
+    with reword_errors(file, "no index of weights", "save the model again with safetensors"):
         return dict(read_json(file)["weight_map"])
 
 
@@ -110,7 +110,7 @@ def stored_tensors(path: Path) -> list[Stored]:
     for file in weight_files(path):
         file.open("rb").close()  # safetensors calls missing what this user may not read
         with (
-            in_words(file, "not a safetensors file", fix),
+            reword_errors(file, "not a safetensors file", fix),
             safetensors.safe_open(file, framework="np") as handle,
         ):
             for key in handle.keys():  # noqa: SIM118, it is no dictionary

@@ -20,7 +20,7 @@ from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file
-from layerwise.models.checkpoint_config import in_words
+from layerwise.models.checkpoint_config import reword_errors
 
 if TYPE_CHECKING:
     import tokenizers
@@ -104,7 +104,9 @@ def load_tokenizer(path: Path) -> Any:
 
     has_file = is_file(path / TOKENIZER_FILE)
     kind = transformers.TokenizersBackend if has_file else transformers.AutoTokenizer
-    with in_words(path, "the tokenizer cannot be loaded", "save it again into the same folder"):
+    with reword_errors(
+        path, "the tokenizer cannot be loaded", "save it again into the same folder"
+    ):
         return kind.from_pretrained(path, trust_remote_code=False, local_files_only=True)
 
 
@@ -120,7 +122,7 @@ def require_ids_of_file(tokenizer: Any, texts: Sequence[str]) -> None:
     file = _origin(tokenizer)
     if file is None:
         return
-    with in_words(file, "the tokenizers library cannot read it", _ITS_OWN):
+    with reword_errors(file, "the tokenizers library cannot read it", _ITS_OWN):
         reference = _read_tokenizer(file, file.stat().st_mtime_ns)
         expected = reference.encode_batch_fast(list(texts), add_special_tokens=False)
         given = tokenizer(list(texts), add_special_tokens=False).input_ids

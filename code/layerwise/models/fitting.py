@@ -12,7 +12,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.models.batches import Batch
 from layerwise.models.devices import free_bytes
 from layerwise.models.load import Checkpoint
-from layerwise.models.needs import spelled
+from layerwise.models.needs import spell_bytes
 from layerwise.progress import say
 
 T = TypeVar("T")
@@ -58,8 +58,8 @@ def run_in_parts(
         if size == 1:
             raise LayerwiseError(
                 f"out of memory: one of the {batch.kind} of {batch.length} tokens needs at least "
-                f"{spelled(bytes_of_one(checkpoint, batch.length))} besides the weights, "
-                f"{spelled(free_bytes(device))} are free on {device}; use a "
+                f"{spell_bytes(bytes_of_one(checkpoint, batch.length))} besides the weights, "
+                f"{spell_bytes(free_bytes(device))} are free on {device}; use a "
                 "16-bit dtype, device 'auto', a shorter text, or a larger machine"
             )
         fewer = (size + 1) // 2

@@ -33,7 +33,7 @@ def forward(
     handles = [on_input(first, partial(see, 0))]
     for block, layer in zip(blocks, layers, strict=True):
         handles.append(on_output(block, partial(see, layer)))
-    with taken_off(handles):
+    with removing(handles):
         hidden = checkpoint.last_hidden(tokens)
     see(checkpoint.n_layers, hidden)
     return hidden
@@ -54,7 +54,7 @@ def on_output(module: torch.nn.Module, see: Callable[[torch.Tensor], None]) -> A
 
 
 @contextlib.contextmanager
-def taken_off(handles: Iterable[Any]) -> Iterator[None]:
+def removing(handles: Iterable[Any]) -> Iterator[None]:
     """After the block, whatever happens in it, these hooks are gone."""
     try:
         yield

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
 from layerwise.models.batches import Batch, plan_batches
-from layerwise.models.checkpoint_config import in_words
+from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
@@ -95,7 +95,7 @@ def extract(
         **({} if checkpoint.rounding is None else {"noise_seed": checkpoint.rounding.seed}),
     }
     partial = _partial(checkpoint, ids, folder, index)
-    processes = _Processes.of(checkpoint)
+    processes = _Processes.join(checkpoint)
     with contextlib.ExitStack() as stack:
         # the first process keeps the lock
         done = processes.first_decides(lambda: partial.begin(stack))
@@ -121,11 +121,11 @@ class _Processes:
     wait: Callable[[], None]
 
     @classmethod
-    def of(cls, checkpoint: Checkpoint) -> _Processes:
+    def join(cls, checkpoint: Checkpoint) -> _Processes:
         if n_processes() == 1:
             return cls(0, 1, lambda: None)
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        with in_words(
+        with reword_errors(
             where, "the processes do not find each other", "start them with one launcher"
         ):
             state = accelerate.PartialState(cpu=checkpoint.model.device.type == "cpu")
@@ -149,7 +149,7 @@ class _Processes:
 
 def wait_for_all(checkpoint: Checkpoint) -> None:
     """Wait until every process of a launcher has come here; one alone goes on at once."""
-    _Processes.of(checkpoint).wait()
+    _Processes.join(checkpoint).wait()
 
 
 def _partial(

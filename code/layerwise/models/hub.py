@@ -27,7 +27,7 @@ from layerwise.models.checkpoint_folder import (
     PICKLED,
     WEIGHTS,
     check_adapters,
-    is_one,
+    matches,
     shards,
 )
 from layerwise.models.checkpoint_tokenizer import (
@@ -37,7 +37,7 @@ from layerwise.models.checkpoint_tokenizer import (
     check_tokenizer,
     load_tokenizer,
 )
-from layerwise.models.hub_answers import explained, require_reach
+from layerwise.models.hub_answers import require_reach, reword_hub_errors
 from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model, find_model, read_models
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
@@ -102,7 +102,7 @@ def _download(hub_id: str, commit: _Commit) -> None:
     patterns = [*_BESIDE, _PICKLES if is_pickled(commit.weights) else _SAFE]
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
-    with explained(hub_id, commit.name):
+    with reword_hub_errors(hub_id, commit.name):
         huggingface_hub.snapshot_download(hub_id, revision=commit.name, allow_patterns=patterns)
     for name in track(commit.weights, "comparing bytes", "files", len(commit.weights)):
         link = commit.folder / name
@@ -147,12 +147,12 @@ def look_ahead(hub_id: str, revision: str) -> tuple[Path, dict[str, int], bool]:
 
 
 def _look_up(hub_id: str, revision: str, model: Model | None) -> _Commit:
-    with explained(hub_id, revision):
+    with reword_hub_errors(hub_id, revision):
         snapshot = Path(_config(hub_id, revision)).parent  # a branch moves
-        folder = whole(hub_id, snapshot.name) or snapshot
+        folder = cached_folder(hub_id, snapshot.name) or snapshot
         # whoever loaded the model with transformers may have the weights alone
         has_tokenizer = any((folder / name).is_file() for name in TOKENIZERS)
-        is_whole = has_tokenizer and whole(hub_id, snapshot.name) is not None
+        is_whole = has_tokenizer and cached_folder(hub_id, snapshot.name) is not None
         sizes = _sizes_of_files(folder) if is_whole else _ask(hub_id, snapshot.name)
     check_config(snapshot)
     if model is not None:
@@ -180,7 +180,7 @@ def _sizes_of_files(folder: Path) -> dict[str, int]:
 def _weights_among(sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the files of weights, safetensors if there are some, else pickles, and their bytes."""
     for pattern in (_SAFE, _PICKLES):
-        if weights := {name: size for name, size in sizes.items() if is_one(name, [pattern])}:
+        if weights := {name: size for name, size in sizes.items() if matches(name, [pattern])}:
             return weights
     return {}
 
@@ -203,7 +203,7 @@ def _get_tokenizer(commit: _Commit, hub_id: str) -> None:
     """Fetch the tokenizer, a few megabytes; an adapter beside the weights is refused before."""
     check_adapters(hub_id, commit.sizes)
     if not commit.is_whole:
-        with explained(hub_id, commit.name):
+        with reword_hub_errors(hub_id, commit.name):
             for name in commit.sizes:
                 if name in FILES:
                     huggingface_hub.hf_hub_download(hub_id, name, revision=commit.name)
@@ -248,12 +248,14 @@ def disk_bytes(weights: Mapping[str, int]) -> int:
     return sum(weights.values()) * (2 if is_pickled(weights) else 1)
 
 
-def cached(hub_id: str, revision: str | None) -> str:
+def cache_state(hub_id: str, revision: str | None) -> str:
     """Return `yes`, `no`, or `part` where only weights are missing; the hub is not asked."""
-    return "yes" if whole(hub_id, revision) else "part" if _snapshot(hub_id, revision) else "no"
+    if cached_folder(hub_id, revision):
+        return "yes"
+    return "part" if _snapshot(hub_id, revision) else "no"
 
 
-def whole(hub_id: str, revision: str | None) -> Path | None:
+def cached_folder(hub_id: str, revision: str | None) -> Path | None:
     """Return the cache's folder with all weights; None: there is none. The hub is not asked."""
     if (snapshot := _snapshot(hub_id, revision)) is None:
         return None

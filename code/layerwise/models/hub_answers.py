@@ -42,7 +42,7 @@ def require_reach(address: str) -> None:
 
 
 @contextlib.contextmanager
-def explained(hub_id: str, revision: str) -> Iterator[None]:
+def reword_hub_errors(hub_id: str, revision: str) -> Iterator[None]:
     """Inside the block, what the hub answers, or the way to it, becomes one sentence."""
     try:
         yield

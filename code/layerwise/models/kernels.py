@@ -73,7 +73,7 @@ def _float32_parts() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def drawn_from(seed: int, device: torch.device) -> Iterator[None]:
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
     """Inside the block torch draws from a seed, on the CPU and one device.
 
     Afterwards the caller's generators are as they were; those of other GPUs are not touched.

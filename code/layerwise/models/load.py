@@ -17,7 +17,13 @@ import transformers
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_there, require_name, sha256_of
-from layerwise.models.checkpoint_config import ONE_MODEL, check_declared, declared, in_words, quiet
+from layerwise.models.checkpoint_config import (
+    ONE_MODEL,
+    check_declared,
+    declared,
+    quiet,
+    reword_errors,
+)
 from layerwise.models.checkpoint_folder import (
     Stored,
     check_folder,
@@ -29,8 +35,8 @@ from layerwise.models.checkpoint_weights import check_tensors
 from layerwise.models.devices import choose_device, free_bytes
 from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
 from layerwise.models.hub import fetch
-from layerwise.models.kernels import drawn_from, one_attention, own_arithmetic, require_exact
-from layerwise.models.needs import spelled
+from layerwise.models.kernels import one_attention, own_arithmetic, require_exact, seeded
+from layerwise.models.needs import spell_bytes
 from layerwise.models.outline import Outline, Sizes
 from layerwise.models.registry import DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
@@ -387,14 +393,17 @@ def load_folder(
         n_bytes = _check_weights(path, config, tensors, dtype)
         if n_bytes > (available := free_bytes(device)):
             raise LayerwiseError(
-                f"{name} in {dtype} needs {spelled(n_bytes)} on {device}, {spelled(available)} are "
-                "there; use a 16-bit dtype, device 'auto', or a larger machine"
+                f"{name} in {dtype} needs {spell_bytes(n_bytes)} on {device}, "
+                f"{spell_bytes(available)} are there; use a 16-bit dtype, device 'auto', "
+                "or a larger machine"
             )
         if draw is None:
             model = _load_weights(path, config, dtype, device)
         else:
             model = _draw_weights(name, draw, config, dtype, device)
-        with in_words(path / "config.json", "the model that it declares cannot run", ONE_MODEL):
+        with reword_errors(
+            path / "config.json", "the model that it declares cannot run", ONE_MODEL
+        ):
             _try_out(model.eval())
     display, folder = name.rpartition("/")[2], path if draw is None else None
     return Checkpoint(
@@ -411,7 +420,7 @@ def _try_out(model: Any) -> None:
 def _check_weights(path: Path, config: Any, tensors: Sequence[Stored], dtype: str) -> int:
     """Compare the headers of the weights with the declared model; return its bytes in memory."""
     file = path / "config.json"
-    with in_words(file, "no model can be built of it", ONE_MODEL), torch.device("meta"):
+    with reword_errors(file, "no model can be built of it", ONE_MODEL), torch.device("meta"):
         model = _from_config(config, dtype)
     check_tensors(path, model, tensors)
     return sum(weight.nbytes for weight in (*model.parameters(), *model.buffers()))
@@ -425,7 +434,7 @@ def _from_config(config: Any, dtype: str) -> Any:
 
 def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
     """Return the model, with which the headers of its weights were compared."""
-    with in_words(path, "the checkpoint cannot be loaded", ONE_MODEL):
+    with reword_errors(path, "the checkpoint cannot be loaded", ONE_MODEL):
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
             config=config,
@@ -453,7 +462,7 @@ def _draw_weights(name: str, draw: int, config: Any, dtype: str, device: str) ->
     """
     setattr(config, RANDOM, True)
     place = "cpu" if device == "auto" else device
-    with drawn_from(zlib.crc32(f"control {draw} {name}".encode()), torch.device(place)):
+    with seeded(zlib.crc32(f"control {draw} {name}".encode()), torch.device(place)):
         model = _from_config(config, dtype)
     if device == "auto":
         whole = list(model._no_split_modules)  # a block stays on one device

@@ -114,8 +114,9 @@ def require_address_space() -> None:
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most != resource.RLIM_INFINITY and most < ADDRESSES:
         raise LayerwiseError(
-            f"a model needs {spelled(ADDRESSES)} of addresses or more, this shell allows "
-            f"{spelled(most)} (`ulimit -v`, or the scheduler's limit of virtual memory); raise it"
+            f"a model needs {spell_bytes(ADDRESSES)} of addresses or more, this shell allows "
+            f"{spell_bytes(most)} (`ulimit -v`, or the scheduler's limit of virtual memory); "
+            "raise it"
         )
 
 
@@ -140,7 +141,7 @@ def kept_bytes(
     return rows * hidden_size * (n_layers + 2) * width
 
 
-def spelled(n_bytes: int) -> str:
+def spell_bytes(n_bytes: int) -> str:
     """An amount of memory or disk as a reader wants it."""
     gib = n_bytes / 2**30
     return f"{gib:.2f} GiB" if gib >= 0.01 else f"{n_bytes / 2**20:.3f} MiB"

@@ -32,7 +32,7 @@ from layerwise.files import (
 )
 from layerwise.folders import partial_of
 from layerwise.models.batches import Batch
-from layerwise.models.needs import spelled
+from layerwise.models.needs import spell_bytes
 from layerwise.models.store import is_whole
 
 
@@ -41,8 +41,8 @@ def require_room(place: Path, n_bytes: int) -> None:
     present = next(path for path in (place, *place.absolute().parents) if path.exists())
     if n_bytes > (free := shutil.disk_usage(present).free):
         raise LayerwiseError(
-            f"{place}: the hidden states need {spelled(n_bytes)} more on this disk, "
-            f"{spelled(free)} are free; make room, or name a folder on another disk"
+            f"{place}: the hidden states need {spell_bytes(n_bytes)} more on this disk, "
+            f"{spell_bytes(free)} are free; make room, or name a folder on another disk"
         )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from layerwise.files import together
-from layerwise.models.checkpoint_config import in_words
-from layerwise.models.checkpoint_folder import PICKLED, is_one, shards
+from layerwise.models.checkpoint_config import reword_errors
+from layerwise.models.checkpoint_folder import PICKLED, matches, shards
 
 TIED = ("lm_head.weight",)  # left out where it is another tensor once more: loading ties it again
 
@@ -27,13 +27,15 @@ def convert(snapshot: Path, beside: Sequence[str]) -> Path:
     """
     place = place_of(snapshot)
     with (
-        in_words(snapshot, "its pickles are not tensors alone", "take a revision with safetensors"),
+        reword_errors(
+            snapshot, "its pickles are not tensors alone", "take a revision with safetensors"
+        ),
         together(place.parent) as part,
     ):
         folder = part / place.name
         folder.mkdir()
         for file in snapshot.iterdir():
-            if is_one(file.name, beside):
+            if matches(file.name, beside):
                 shutil.copyfile(file, folder / file.name)
         write_safetensors(folder, shards(snapshot, PICKLED))
     return place

@@ -52,7 +52,7 @@ class Weights:
     tensors: Mapping[str, Stored | torch.Tensor]  # by name without base prefix
 
     @classmethod
-    def of(cls, checkpoint: Checkpoint) -> Weights:
+    def from_checkpoint(cls, checkpoint: Checkpoint) -> Weights:
         """Return those of a loaded model: of its files, or from memory where no file holds them."""
         if checkpoint.folder is not None:
             return cls.open(checkpoint.folder, checkpoint.dtype)
@@ -61,7 +61,7 @@ class Weights:
         # GPT-NeoX's output embeddings have another name in files than in the model
         head = FAMILIES[checkpoint.family].head
         tensors[f"{head}.weight"] = checkpoint.head.weight.detach()
-        return cls._of(checkpoint.name, checkpoint.dtype, model.config, tensors)
+        return cls._from_tensors(checkpoint.name, checkpoint.dtype, model.config, tensors)
 
     @classmethod
     def open(cls, folder: Path, dtype: str = "float32") -> Weights:
@@ -69,10 +69,12 @@ class Weights:
         check_config(folder)
         config = declared(folder)
         stored = {_without_base(tensor.key): tensor for tensor in stored_tensors(folder)}
-        return cls._of(str(folder), dtype, config, stored)
+        return cls._from_tensors(str(folder), dtype, config, stored)
 
     @classmethod
-    def _of(cls, name: str, dtype: str, config: Any, tensors: Mapping[str, Any]) -> Weights:
+    def _from_tensors(
+        cls, name: str, dtype: str, config: Any, tensors: Mapping[str, Any]
+    ) -> Weights:
         return cls(
             name=name,
             dtype=dtype,

@@ -11,7 +11,7 @@ import safetensors
 import torch
 
 from layerwise.models.checkpoint_folder import weight_files
-from layerwise.models.forward import taken_off
+from layerwise.models.forward import removing
 from layerwise.models.load import Checkpoint
 from layerwise.models.rounding import Rounding, moved, rounds
 
@@ -45,7 +45,7 @@ class Replicates:
         for module in _rounding_modules(self.checkpoint):
             handles.append(module.register_forward_hook(noise.after))
         with contextlib.ExitStack() as stack:
-            stack.enter_context(taken_off(handles))
+            stack.enter_context(removing(handles))
             if self._originals:
                 stack.callback(self._restore)
                 self._move_weights(seed)

@@ -237,11 +237,11 @@ def _pairs_of_document(name: str, given: Any) -> Found:
                 f'{place} must be an object with a list "pairs", found '
                 f"{keys or type(entry).__name__:.200}; {SHAPE}"
             )
-        by_category[str(category)] = list(_of_list(place, pairs))
+        by_category[str(category)] = list(_read_list(place, pairs))
     return by_category
 
 
-def _of_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
+def _read_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
     for number, pair in enumerate(pairs):
         place_of_pair = f"{place}, pair {number}"
         if not isinstance(pair, list | tuple) or len(pair) != 2:
@@ -306,7 +306,7 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
         for number, row in enumerate(rows):
             yield f"row {number}", row
     elif (ending := given.suffix.lower()) in SEPARATORS:
-        yield from _of_csv(given, columns, SEPARATORS[ending])
+        yield from _read_csv(given, columns, SEPARATORS[ending])
     else:
         for number, line in enumerate(read_text(given).split("\n"), start=1):
             if line.strip():
@@ -316,7 +316,7 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
                 yield place, row
 
 
-def _of_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
+def _read_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
     """The rows of a table; blanks between a separator and the text behind it are dropped."""
     csv.field_size_limit(LARGEST)  # a statement may be long
     text = io.StringIO(read_text(path))

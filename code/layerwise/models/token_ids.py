@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Int32
 
 from layerwise.errors import LayerwiseError, TextError
-from layerwise.models.checkpoint_config import in_words
+from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.checkpoint_tokenizer import Declaration, require_ids_of_file
 from layerwise.models.registry import Template
 
@@ -61,7 +61,7 @@ def check_texts(
     ids = {}
     for kind, given in texts.items():
         inside = template if kind == "statements" else "none"
-        with in_words(declaration.place, "its chat template cannot be used", "correct it"):
+        with reword_errors(declaration.place, "its chat template cannot be used", "correct it"):
             rendered = [render(declaration.tokenizer, text, inside) for text in given]
         ids[kind] = tokenize(declaration, kind, rendered)
     if len(prompts := ids.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
@@ -104,7 +104,7 @@ def _check_ids(
 
 def _ids(declaration: Declaration, texts: Sequence[str]) -> list[list[int]]:
     place, fix = declaration.place, "use the tokenizer that the model was trained with"
-    with in_words(place, "its tokenizer cannot take the texts", fix):
+    with reword_errors(place, "its tokenizer cannot take the texts", fix):
         ids = declaration.tokenizer(list(texts)).input_ids
     require_ids_of_file(declaration.tokenizer, texts)
     return ids

@@ -15,7 +15,7 @@ import torch
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import ModuleStates, Trace
 from layerwise.models.families import FAMILIES
-from layerwise.models.forward import forward, on_input, on_output, require_sound, taken_off
+from layerwise.models.forward import forward, on_input, on_output, removing, require_sound
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.store import BEFORE_NORM, Layer
 from layerwise.models.token_ids import tokenize
@@ -69,7 +69,7 @@ def trace(
             stack.enter_context(torch.autocast(device, dtype=torch.bfloat16))
         watched = _watch_maps(checkpoint, maps) if attention else []
         watched += _watch_parts(checkpoint, keep) if modules else []
-        stack.enter_context(taken_off(watched))
+        stack.enter_context(removing(watched))
         hidden = forward(checkpoint, tokens, see)
         # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
         logits = _array(checkpoint.logits(hidden)[0, -1])

@@ -18,7 +18,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.home import here
 from layerwise.models.checkpoint_config import quiet
 from layerwise.models.families import LLAMA3_ROPE, VOCABULARY, Config, twin_config, twin_of
-from layerwise.models.kernels import drawn_from
+from layerwise.models.kernels import seeded
 from layerwise.models.registry import RANDOM, Model, find_model, read_models
 from layerwise.models.texts import read_pairs, read_prompts
 
@@ -69,7 +69,7 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
     config = transformers.AutoConfig.for_model(twin.family, **declared)
     # twins of one shape must differ, or statistics over models see ties
     seed_of_twin = zlib.crc32(f"{seed} {model.slug}".encode())
-    with drawn_from(seed_of_twin, torch.device("cpu")), quiet():
+    with seeded(seed_of_twin, torch.device("cpu")), quiet():
         network = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
         _perturb(network)
     network.save_pretrained(folder)

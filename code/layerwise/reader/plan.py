@@ -165,10 +165,10 @@ def describe(prepared: Prepared) -> dict[str, str]:
         + (" in the model's chat template" if choices["chat_template"] else ""),
         "prompts": f"{len(request.prompts)}, {tokens['prompts']:,} tokens",
         "layers": ", ".join(map(str, prepared.sampled)),
-        "memory": f"{needs.spelled(memory)}, free here "
-        f"{needs.spelled(psutil.virtual_memory().available)}",
-        "disk": f"{needs.spelled(prepared.written)} at most in {choices['out']}, "
-        f"{needs.spelled(prepared.times * prepared.states)} of them hidden states",
+        "memory": f"{needs.spell_bytes(memory)}, free here "
+        f"{needs.spell_bytes(psutil.virtual_memory().available)}",
+        "disk": f"{needs.spell_bytes(prepared.written)} at most in {choices['out']}, "
+        f"{needs.spell_bytes(prepared.times * prepared.states)} of them hidden states",
         "time": str(estimate_seconds(prepared)),
     }
     if prepared.times > 1:
@@ -177,5 +177,5 @@ def describe(prepared: Prepared) -> dict[str, str]:
             "random weights, in disk and time"
         )
     if outline.download:
-        lines["fetch"] = f"{needs.spelled(outline.download)} of weights from the hub"
+        lines["fetch"] = f"{needs.spell_bytes(outline.download)} of weights from the hub"
     return lines

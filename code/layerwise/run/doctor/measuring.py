@@ -179,7 +179,7 @@ def _look_up(
     from layerwise.models import hub
 
     unreached = next((one for one in found.values() if isinstance(one, UnreachedError)), None)
-    if unreached and hub.whole(model.hub, model.revision) is None:
+    if unreached and hub.cached_folder(model.hub, model.revision) is None:
         return unreached  # it would wait for the network once more
     try:
         return hub.look_up(model, texts)
@@ -210,7 +210,7 @@ def _row(
     why, answer, download = _why_not(model, there), asked.get(model.slug), 0
     if isinstance(answer, dict):
         notes += ["pickles, converted once"] if hub.is_pickled(answer) else []
-        if hub.whole(model.hub, model.revision) is None:
+        if hub.cached_folder(model.hub, model.revision) is None:
             download = hub.disk_bytes(answer)
     elif isinstance(answer, UnreachedError):  # which is said once, above
         why = "could not be asked: the hub cannot be reached"

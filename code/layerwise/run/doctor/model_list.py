@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 
 from layerwise.engine.words import studies
 from layerwise.models import needs
-from layerwise.models.hub import cached
+from layerwise.models.hub import cache_state
 from layerwise.models.registry import Model
 from layerwise.present.terminal import grid, prose, said
 
@@ -77,7 +77,7 @@ def _entry(model: Model, tflops: float) -> dict[str, Any]:
         "gated": model.gated,
         "revision": model.revision,
         "skipped": model.skipped,
-        "cached": cached(model.hub, model.revision),
+        "cached": cache_state(model.hub, model.revision),
         "estimated_seconds": round(needs.seconds(model, tflops), 1),
         "experiments": of_pairs | dict(model.experiments),
     }

@@ -8,7 +8,7 @@ from layerwise.files import write_json
 from layerwise.models.provenance import describe_environment
 from layerwise.papers.fetching import upstream
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.experiments.fill import of_texts
+from layerwise.papers.shared.experiments.fill import text_fragments
 from layerwise.present.terminal import as_text as plain
 from layerwise.progress import say
 from layerwise.run.doctor import FULL, as_text, examine, measuring, obstacles
@@ -33,7 +33,7 @@ def run(environment: Place, texts: Place, root: Place = Path()) -> str:
     write_json(environment, describe_environment())
     data = root / "data"
     prompts = read_prompts(data / upstream.PROMPTS)
-    fragments = of_texts(read_pairs(data / upstream.DATASET), prompts)
+    fragments = text_fragments(read_pairs(data / upstream.DATASET), prompts)
     runs = {"pairs": {"file": upstream.DATASET, "fragments": fragments}}
     write_fragments(texts / NAME, {"model": None, "runs": runs, "absent": {}})
     return "all that can be measured here is above"

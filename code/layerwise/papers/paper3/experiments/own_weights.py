@@ -67,7 +67,7 @@ def begin_spectra(checkpoint: Checkpoint) -> Spectra:
 
     Of the slices that the model computes with; the papers' notebooks cut some at other rows.
     """
-    opened = functools.cache(lambda: Weights.of(checkpoint))
+    opened = functools.cache(lambda: Weights.from_checkpoint(checkpoint))
 
     def matrix(name: str, block: int) -> tuple[np.ndarray]:
         return (opened().matrix(block, name, "correct"),)

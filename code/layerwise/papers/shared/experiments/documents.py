@@ -26,7 +26,7 @@ OF_BINS = ("the asymmetry of the bins", "the preference of the bins")
 OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefer_a")
 
 
-def of_categories(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
+def category_numbers(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
     """Columns of each category: cosines, preferences (nats) and token NLL at the last layer."""
     uniformity = values.uniformity[values.readings.index("mean_pooled")]
     by_category = {}
@@ -175,7 +175,7 @@ class Filled:
     by_bins: Intervals
 
 
-def of_layers(values: Values, draws: Draws) -> Filled:
+def layer_documents(values: Values, draws: Draws) -> Filled:
     """The documents on one model's layers, by the result that they are for.
 
     `intervals` are those over the categories that bins are compared with. Every interval is drawn

@@ -78,7 +78,7 @@ def _parts(
         parts.append(outputs(values, slug.partition("-")[0], published))
     if "p1_pythia_ua" in extraction.experiments and slug in files.UA_FILES:  # two sizes were saved
         columns = documents.OF_LAST_LAYER
-        parts.append({files.UA_FILES[slug]: documents.of_categories(values, columns)})
+        parts.append({files.UA_FILES[slug]: documents.category_numbers(values, columns)})
     if "p2_scaling" in extraction.experiments:
         parts.append(pythia_scaling(values, slug, published))
     if "p2_layers" in extraction.experiments:
@@ -91,7 +91,7 @@ def _parts(
 
 def paper_1(values: Values, model: str) -> Documents:
     """A model's main result file (`Results/results_<model>_*.json`)."""
-    by_category = documents.of_categories(values, ("uniformity_a", "uniformity_b"))
+    by_category = documents.category_numbers(values, ("uniformity_a", "uniformity_b"))
     last = values.layers.index(values.n_layers)
     similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
     for number, entry in enumerate(by_category.values()):
@@ -107,13 +107,13 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
     by_file: Documents = {
         file: {
             str(row): by_category[entry["category"]]
-            for by_category in [documents.of_categories(values, columns)]
+            for by_category in [documents.category_numbers(values, columns)]
             for row, entry in enumerate(published.document(file))
             if entry["model"] == model
         }
         for file, columns in COLUMNS.items()
     }
-    facts = documents.of_categories(values, ("ua", "preference"))[FACTS]
+    facts = documents.category_numbers(values, ("ua", "preference"))[FACTS]
     listed = published.document(TYPED_MODELS)["reference_models"]
     (name,) = (name for name in listed if name.lower().startswith(model))
     typed = {"ua": round(facts["ua"], 3), "pref": round(facts["preference"], 3)}
@@ -144,7 +144,7 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
     The last layer over the categories follows from the file on UA. The bins are compared, as in
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
     """
-    drawn, last = documents.of_layers(values, draws), values.n_layers
+    drawn, last = documents.layer_documents(values, draws), values.n_layers
     by_file: Documents = {OF_FIRST_MODEL[name]: document for name, document in drawn.files.items()}
     for name in ("mean_pooled", f"layer_{last}"):
         del by_file[files.LAYERS]["strategies"][name]["correlation"]
@@ -172,7 +172,7 @@ def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
     from Paper 1's cosines.
     """
     place = CURVES[slug]
-    by_file = of_curve(values, place, draws)
+    by_file = curve_documents(values, place, draws)
     by_file[place.file] |= {
         "n_layers": values.n_layers,
         "layers_tested": list(values.layers),
@@ -190,13 +190,15 @@ def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
 def template(values: Values, draws: Draws, *, with_template: bool) -> Documents:
     """One condition of the template notebook, whose one stream drew all of WITH, then WITHOUT."""
     place = CURVES["llama-3p1-8b-instruct" + "-template" * with_template]
-    by_file = of_curve(values, place, draws, 0 if with_template else len(values.layers))
+    by_file = curve_documents(values, place, draws, 0 if with_template else len(values.layers))
     if with_template:
         by_file[place.file]["n_pairs"] = values.n_pairs
     return by_file
 
 
-def of_curve(values: Values, place: CurvePlace, draws: Draws, tests_before: int = 0) -> Documents:
+def curve_documents(
+    values: Values, place: CurvePlace, draws: Draws, tests_before: int = 0
+) -> Documents:
     """A curve in its file, and in Paper 2's tables."""
     metrics = LLAMA_METRICS if place.metric else (METRIC,)
     by_layer = documents.over_pairs(values, draws, metrics, tests_before=tests_before)
@@ -241,7 +243,7 @@ def rounded(value: float) -> float:
 # --- the texts themselves -----------------------------------------------------------------------
 
 
-def of_texts(pairs: StatementPairs, prompts: Sequence[str]) -> Fragments:
+def text_fragments(pairs: StatementPairs, prompts: Sequence[str]) -> Fragments:
     """Sizes of the categories, the words of the neutral statements, the number of prompts."""
     sizes: dict[str, Any] = {}
     words: dict[str, Any] = {}

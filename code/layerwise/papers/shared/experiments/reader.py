@@ -56,7 +56,7 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
     Raises:
         LayerwiseError: if a correlation does not exist.
     """
-    drawn = documents.of_layers(values, draws)
+    drawn = documents.layer_documents(values, draws)
     name = {"model": values.model, "model_display": values.display}
     counts = np.bincount(values.category_of_pair).tolist()
     sizes = zip(values.categories, counts, strict=True)
@@ -64,7 +64,7 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
     files: dict[str, dict[str, Any]] = {
         DATASET: {category: {"n_pairs": count} for category, count in sizes},
         PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
-        own_file("validation"): _of_categories(values, draws, name, published),
+        own_file("validation"): _category_document(values, draws, name, published),
         own_file("depth"): {"n_layers": values.n_layers},
         TYPED_LAYER: published.document(TYPED_LAYER),
         CHOICES_FILE: {READER: {**name, **under_choices}},
@@ -89,13 +89,13 @@ def tables(files: Mapping[str, Any]) -> Published:
     return tables_of_reader(files, roles_of_reader(files, to_the_end=to_the_end))
 
 
-def _of_categories(
+def _category_document(
     values: Values, draws: Draws, name: dict[str, str], published: Published
 ) -> dict[str, Any]:
     """The file on UA, with what a notebook typed of other models."""
     typed = published.document(TYPED_MODELS)["reference_models"]
     return {
-        **documents.of_categories(values, documents.OF_LAST_LAYER),
+        **documents.category_numbers(values, documents.OF_LAST_LAYER),
         "_metadata": {
             **name,
             "n_bootstrap": draws.n_resamples,
