@@ -22,8 +22,9 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.paper2.rules import phases
 from layerwise.papers.paper3.rules import crowding, lab_heritage
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
-from layerwise.present.claim_list import Listing, found, list_claims
+from layerwise.present.claim_list import Listing, list_claims
 from layerwise.present.records import answer
+from layerwise.present.search import search_claims
 from layerwise.present.trace import STORED, methods_of, recompute
 from layerwise.reader.compare import compare
 from layerwise.run.cli import main
@@ -319,8 +320,8 @@ def test_a_search_keeps_numbers_apart():
     made = claim_records.record
     records = [made("p1.a", published=0.25, decimals=2), made("p1.b", published=25)]
     records += [made("p1.c", where="table 30"), made("p1.d", where="table 3")]
-    asked = {query: [hit["id"] for hit in found(records, query)] for query in ("0.25", "table 3")}
-    assert asked == {"0.25": ["p1.a"], "table 3": ["p1.d"]}
+    hits = {q: [hit["id"] for hit in search_claims(records, q)] for q in ("0.25", "table 3")}
+    assert hits == {"0.25": ["p1.a"], "table 3": ["p1.d"]}
 
 
 @pytest.mark.parametrize(
