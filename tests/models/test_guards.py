@@ -74,7 +74,10 @@ def test_real_configurations_pass(tmp_path: Path, about: dict[str, Any]) -> None
         return
     config, sizes = heads_in(folder), read_sizes(folder)
     assert (sizes.n_layers, sizes.hidden_size) == (config.num_hidden_layers, config.hidden_size)
-    assert (sizes.n_heads, sizes.vocab_size) == (config.num_attention_heads, config.vocab_size)
+    assert (sizes.key_size, sizes.vocab_size) == (
+        heads_of(config).heights["W_K"],
+        config.vocab_size,
+    )
     assert sizes.n_positions == getattr(config, "max_position_embeddings", None)
     if "slug" in about:
         check_declared(MODELS[about["slug"]], config)

@@ -114,13 +114,6 @@ def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Publishe
 
 
 def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
-    """Two sizes over the bound and one under it: named without the five that are not there."""
-    gains = {f"/models/{n}/residual_gain_all": [one] * 3 for n, one in enumerate((2.0, 1.0, 3.0))}
-    layers = {f"/models/{n}/all_layer_gains": [1.0] * 12 for n in range(3)}
-    found = analysed("depth_gain", measured(published, {files.SWEEP: gains | layers}))
-    names = [row["model"] for row in published.document(files.SWEEP)["models"]]
-    assert found.documents["family"]["drawn"]["above_bound"] == [names[0], names[2]]
-    assert "above" not in found.documents["family"].get("bound", {})  # a claim is about all eight
     two = {file: {"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5,
                   "/ground_truth_numeric/uniformity_a": 0.4,
                   "/ground_truth_numeric/uniformity_b": 0.6}

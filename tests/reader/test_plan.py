@@ -15,7 +15,7 @@ from layerwise.reader.prepared import Prepared
 
 def seconds(
     *,
-    kv_heads: int = 8,
+    key_size: int | None = None,
     tokens: int = 4000,
     size: int = 512,
     n_pairs: int = 1000,
@@ -25,7 +25,7 @@ def seconds(
     **choices: Any,
 ) -> Seconds:
     """The estimate for a model of 1e8 parameters in 12 blocks, measured at two layers."""
-    sizes = Sizes("llama", 12, size, 8, kv_heads, 512, 256, "float32")
+    sizes = Sizes("llama", 12, size, key_size or size, 512, 256, "float32")
     declaration: Any = None  # which no estimate asks
     outline = Outline(declaration, dtype, "cpu", sizes, 1e8)
     request = SimpleNamespace(
@@ -46,7 +46,7 @@ def test_passes_are_two_operations_per_parameter_and_token_at_part_of_the_rate()
 
 def test_singular_values_are_those_of_the_smaller_side() -> None:
     """Keys and values of grouped heads are narrower; left out, they take nothing."""
-    grouped = seconds(kv_heads=2).weights
+    grouped = seconds(key_size=128).weights
     assert grouped / seconds().weights == pytest.approx((2 + 2 / 4**3) / 4)
     assert seconds(without=["spectral"]).weights == 0
 

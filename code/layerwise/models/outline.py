@@ -33,6 +33,7 @@ class Sizes:
     """The sizes that config.json names.
 
     Attributes:
+        key_size: the columns of W_K, fewer than those of W_Q where heads share keys.
         n_positions: the longest text, in tokens; None: there is no limit.
         dtype: that of the files, as config.json calls it.
     """
@@ -40,8 +41,7 @@ class Sizes:
     family: str
     n_layers: int
     hidden_size: int
-    n_heads: int
-    kv_heads: int
+    key_size: int
     vocab_size: int
     n_positions: int | None
     dtype: str
@@ -126,13 +126,14 @@ def read_sizes(path: Path) -> Sizes:
         return given if type(given) is int else getattr(config(), names[0], None)
 
     n_heads = size("num_attention_heads", "n_head", "num_heads")
-    kv_heads = document.get("num_key_value_heads") or document.get("num_kv_heads") or n_heads
+    kv_heads = 1 if document["model_type"] == "falcon" else document.get("num_key_value_heads")
+    hidden_size = size("hidden_size", "n_embd", "n_embed")
+    head_size = document.get("head_dim") or hidden_size // n_heads
     return Sizes(
         family=document["model_type"],
         n_layers=size("num_hidden_layers", "n_layer", "num_layers"),
-        hidden_size=size("hidden_size", "n_embd", "n_embed"),
-        n_heads=n_heads,
-        kv_heads=kv_heads,
+        hidden_size=hidden_size,
+        key_size=(kv_heads or n_heads) * head_size,
         vocab_size=size("vocab_size"),
         n_positions=size("max_position_embeddings", "n_positions"),
         dtype=str(document.get("dtype") or document.get("torch_dtype")),

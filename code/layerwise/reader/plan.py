@@ -90,8 +90,7 @@ def estimate_seconds(prepared: Prepared, rate: float | None = None) -> Seconds:
     eigenvalues = 0.0
     if "spectral" not in request.choices["without"]:
         # of W_Q and W_O, and of W_K and W_V, which are narrower where heads share them
-        keys = sizes.hidden_size * sizes.kv_heads // sizes.n_heads
-        cubes = 2 * sizes.hidden_size**3 + 2 * keys**3
+        cubes = 2 * sizes.hidden_size**3 + 2 * sizes.key_size**3
         eigenvalues = sizes.n_layers * EIGENVALUES * cubes
     once, for_each = PAIRS
     compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * sizes.hidden_size

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, any_of, count, for_each_group
-from layerwise.engine.evidence import Entry, floats, measured_among
+from layerwise.engine.evidence import Entry, floats
 from layerwise.papers.paper3.rules.gain_files import (
     damps,
     density,
@@ -111,12 +111,6 @@ def is_above_bound(model: Entry) -> bool:
     return gain(model) > depth_bound(len(model.all_layer_gains))
 
 
-def measured_above_bound(results: Entry) -> list[str]:
-    """Return the measured models whose mean gain exceeds the bound of their depth."""
-    measured = measured_among(models_by_name(results), is_above_bound)
-    return [name for name, model in measured.items() if is_above_bound(model)]
-
-
 def models_above_bound(results: Entry) -> list[str]:
     """Return the models of a file whose mean gain exceeds the bound of their depth."""
     return [name for name, model in models_by_name(results).items() if is_above_bound(model)]
@@ -194,7 +188,6 @@ FAMILY_RULES: Rules = {
     ),
     "bound/word_inner_blocks": bound_word_of_inner_blocks,
     "bound/above": models_above_bound,
-    "drawn/above_bound": measured_above_bound,
     "drawn/interval": for_each_group(models_by_name, gain_interval),
     "bound/n_interior_expanding": n_interior_expanding,
     "bound/largest_interior_product": largest_interior_product,
