@@ -73,7 +73,7 @@ def test_choices_refused(tmp_path, text, message):
     ("text", "folders", "message"),
     [
         ("{}", 1, "at least two models, found 1; name the --out"),
-        (None, 2, r"layers\.json: no such file"),
+        (None, 2, r"there is no layers\.json; name the --out folder"),
         ('{"model": ', 2, r"layers\.json: not valid JSON"),
         ('{"model": "x"}', 2, r"layers\.json: .* record of its run .*; run `layerwise analyze`"),
     ],

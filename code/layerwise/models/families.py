@@ -100,16 +100,27 @@ class Heads:
 
 
 def heads_of(config: Any) -> Heads:
-    """The heads of a transformers configuration; Falcon's newer decoders are not known."""
+    """Return the heads of a configuration whose projections are known.
+
+    Raises:
+        LayerwiseError: for Falcon's newer decoders.
+    """
+    if config.model_type == "falcon" and (
+        config.new_decoder_architecture or not config.multi_query
+    ):
+        raise LayerwiseError(
+            "falcon is known with one head of keys and values shared by all (multi_query, not "
+            "new_decoder_architecture); this one stores its projections in another order"
+        )
+    return declared_heads(config)
+
+
+def declared_heads(config: Any) -> Heads:
+    """Return the heads of any transformers configuration, by the names of their numbers."""
     n_heads = config.num_attention_heads
     kv_heads = getattr(config, "num_key_value_heads", None) or n_heads
     if config.model_type == "falcon":
-        if config.new_decoder_architecture or not config.multi_query:
-            raise LayerwiseError(
-                "falcon is known with one head of keys and values shared by all (multi_query, not "
-                "new_decoder_architecture); this one stores its projections in another order"
-            )
-        kv_heads = 1
+        kv_heads = 1 if config.multi_query else config.num_kv_heads
     head_size = getattr(config, "head_dim", None) or config.hidden_size // n_heads
     return Heads(n_heads, kv_heads, head_size, config.hidden_size)
 

@@ -33,7 +33,7 @@ from layerwise.models.checkpoint_folder import (
 from layerwise.models.checkpoint_tokenizer import Declaration, load_tokenizer
 from layerwise.models.checkpoint_weights import check_tensors
 from layerwise.models.devices import choose_device, free_bytes
-from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
+from layerwise.models.families import ANY_OTHER, FAMILIES, declared_heads
 from layerwise.models.hub import fetch
 from layerwise.models.kernels import one_attention, own_arithmetic, require_exact, seeded
 from layerwise.models.needs import spell_bytes
@@ -118,12 +118,12 @@ class Checkpoint:
     @property
     def outline(self) -> Outline:
         """The outline that would be known before it was loaded."""
-        declaration, heads = self.declaration, heads_of(self.model.config)
+        declaration, heads = self.declaration, declared_heads(self.model.config)
         sizes = Sizes(
             family=self.family,
             n_layers=self.n_layers,
             hidden_size=self.hidden_size,
-            key_size=heads.kv_heads * heads.head_size,
+            key_size=heads.heights["W_K"],
             vocab_size=declaration.n_embeddings,
             n_positions=declaration.n_positions,
             dtype=self.dtype,

@@ -126,14 +126,16 @@ def read_sizes(path: Path) -> Sizes:
         return given if type(given) is int else getattr(config(), names[0], None)
 
     n_heads = size("num_attention_heads", "n_head", "num_heads")
-    kv_heads = 1 if document["model_type"] == "falcon" else document.get("num_key_value_heads")
+    kv_heads = document.get("num_key_value_heads") or document.get("num_kv_heads") or n_heads
+    if document.get("multi_query"):  # Falcon's
+        kv_heads = 1
     hidden_size = size("hidden_size", "n_embd", "n_embed")
     head_size = document.get("head_dim") or hidden_size // n_heads
     return Sizes(
         family=document["model_type"],
         n_layers=size("num_hidden_layers", "n_layer", "num_layers"),
         hidden_size=hidden_size,
-        key_size=(kv_heads or n_heads) * head_size,
+        key_size=kv_heads * head_size,
         vocab_size=size("vocab_size"),
         n_positions=size("max_position_embeddings", "n_positions"),
         dtype=str(document.get("dtype") or document.get("torch_dtype")),
