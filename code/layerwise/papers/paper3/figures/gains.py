@@ -101,15 +101,20 @@ def _survey(numbers: Numbers) -> dict[str, Gain]:
     """The gains of the survey's models; none where they were not measured."""
     try:
         document = numbers.document("lab_heritage", "hunt", "tested_results", "drawn/models")
+        blocks = {
+            row["model"].split("/")[-1]: row["n_layers"] for row in document["tested_results"]
+        }
+        drawn = document["drawn"]["models"]
+        rows = {name: row | {"depth": blocks[name]} for name, row in drawn.items()}
+        rows = numbers.having("lab_heritage", rows, "gain", "depth")
     except NothingToDraw:
         numbers.missing.append("the survey")
         return {}
-    depths = {row["model"].split("/")[-1]: row["n_layers"] for row in document["tested_results"]}
     return {
         numbers.shown(name): Gain(
-            depths[name], row["gain"], row.get("interval"), _exceeds(numbers, name)
+            row["depth"], row["gain"], row.get("interval"), _exceeds(numbers, name)
         )
-        for name, row in document["drawn"]["models"].items()
+        for name, row in rows.items()
     }
 
 
