@@ -30,18 +30,19 @@ class Words(Strict):
     experiments: dict[str, str]
 
 
+def words_here() -> Words:
+    """Return the words of the claims that belong to what is read here; read once for a folder."""
+    return _words_around(Path.cwd())
+
+
 @functools.cache
-def read_words(path: Path) -> Words:
-    """Read the words of a ledger; one that has no such file has no keys to put in words."""
-    if not is_there(path):
+def _words_around(folder: Path) -> Words:
+    """Return the words for the working folder, around which `here` looks."""
+    path = here() / "claims" / WORDS
+    if not is_there(path):  # a ledger without keys to put in words
         return {"keys": {}, "experiments": {}}
     words: Words = require_shape(path, Words, read_yaml(path))
     return words
-
-
-def words_here() -> Words:
-    """Return the words of the claims that belong to what is read here."""
-    return read_words(here() / "claims" / WORDS)
 
 
 def display_names(models: Mapping[str, Model]) -> dict[str, str]:
