@@ -8,6 +8,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
 export DVC_NO_ANALYTICS := 1
 export PYTHONHASHSEED := 0
+# Bytecode is kept whatever the environment says: without it every stage compiles all it imports.
+export PYTHONDONTWRITEBYTECODE :=
 # The date in the PDF: the release of the third paper, not the day of the run.
 export SOURCE_DATE_EPOCH := 1767744000
 export FORCE_SOURCE_DATE := 1
@@ -30,8 +32,6 @@ doctor: setup  ## what can run here, and what to do about what cannot
 reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute
 	@python -m layerwise.run.steps.run published
 
-# Bytecode is kept whatever the environment says: without it every run rewrites all assertions.
-test test-models test-docs test-all: export PYTHONDONTWRITEBYTECODE :=
 test test-models: export OMP_NUM_THREADS := 1
 
 setup-test:

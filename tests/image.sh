@@ -126,7 +126,7 @@ if [[ $steps == *" run "* ]]; then
         { cat "$folder/analyze.log" >&2; fail "analyze failed"; }
     [ -s "$work/own/layers.json" ] || fail "analyze wrote nothing"
     [ -s "$work/own/index.html" ] || fail "analyze made no page"
-    expect 0 "reproduced" container "$work" -- claims
+    expect 0 "agrees" container "$work" -- claims
 fi
 if [[ $steps == *" test "* ]]; then
     say "tests"
