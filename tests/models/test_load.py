@@ -3,7 +3,6 @@
 import json
 import pickle
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from hostile import as_nobody, is_unseen
+from hostile import is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.models import load as module
 from layerwise.models.checkpoint_config import check_declared
@@ -132,7 +131,7 @@ SPOILT: list[tuple[Spoil, str]] = [
         changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
         "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
     ),
-    (says(model_type="mamba"), "no known layout for the architecture 'mamba'; known are apertus"),
+    (says(model_type="mamba"), "no known layout for the architecture 'mamba', .* known are apert"),
     (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
     (says(num_hidden_layers=4), r"it declares .*layers\.3\..* hold no weight for it .*; save"),
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
@@ -165,20 +164,10 @@ def test_a_spoilt_folder_is_refused(
     assert not any(map(is_unseen, str(raised.value)))
 
 
-def test_weights_that_this_user_may_not_read_are_not_called_cut_off(tiny: Path) -> None:
-    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are shut to others
-        folder = Path(shutil.copytree(tiny, Path(place, "copy")))
-        Path(place).chmod(0o755)
-        (folder / WEIGHTS).chmod(0)
-        with as_nobody(), pytest.raises(PermissionError, match=WEIGHTS):
-            check_folder(folder)
-
-
 def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
-    with pytest.raises(LayerwiseError, match="a checkpoint is a folder, none is there"):
-        check_folder(tmp_path / "none")
-    with pytest.raises(LayerwiseError, match="a checkpoint is a folder, this is a file; name its"):
-        check_folder(tiny / "config.json")
+    for place in (tmp_path / "none", tiny / "config.json"):
+        with pytest.raises(LayerwiseError, match="a checkpoint is a folder, this is none; check"):
+            check_folder(place)
     (tmp_path / "adapter_config.json").touch()  # all that peft saves, but for its weights
     with pytest.raises(LayerwiseError, match=r"found an adapter \(adapter_config.json\); merge it"):
         check_folder(tmp_path)
@@ -205,7 +194,7 @@ def test_code_of_the_checkpoint_is_never_run(copy: Path) -> None:
     says(auto_map={"AutoConfig": "theirs.A", "AutoModelForCausalLM": "theirs.B"})(copy)
     assert load_model(copy, device="cpu").family == "gpt_neox"
     says(model_type="theirs")(copy)
-    with pytest.raises(LayerwiseError, match=r"code of its own .*theirs\.B.*, which is never run;"):
+    with pytest.raises(LayerwiseError, match=r"code of its own .*theirs\.B.* is ever run; known"):
         load_model(copy, device="cpu")
     assert not (copy / "ran").exists()
 

@@ -10,8 +10,9 @@ import torch
 import transformers
 
 from layerwise.models import provenance
+from layerwise.models.checkpoint_tokenizer import digest_of_tokenizer
 from layerwise.models.hidden_states import extract
-from layerwise.models.load import digest_of_tokenizer, load_model
+from layerwise.models.load import load_model
 from layerwise.models.provenance import describe, describe_environment
 from layerwise.models.registry import RANDOM
 from tiny_checkpoints import TEXTS, built, twin_checkpoint, twin_folder

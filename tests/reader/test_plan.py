@@ -1,19 +1,23 @@
 """The estimate of the time: its parts follow from what they are made of."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from layerwise.models.needs import assumed_rate
 from layerwise.models.outline import Outline, Sizes
-from layerwise.reader import plan
-from layerwise.reader.plan import Seconds, estimate_seconds, matrix_rate
+from layerwise.reader.plan import estimate_seconds, seconds_of_passes
 from layerwise.reader.prepared import Prepared
 
 
-def seconds(
+@pytest.fixture(autouse=True)
+def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psutil.cpu_count", lambda logical: 2)
+
+
+def prepared(
     *,
     key_size: int | None = None,
     tokens: int = 4000,
@@ -21,57 +25,57 @@ def seconds(
     n_pairs: int = 1000,
     dtype: str = "float32",
     without: Sequence[str] = (),
-    rate: float = 1e11,
     **choices: Any,
-) -> Seconds:
-    """The estimate for a model of 1e8 parameters in 12 blocks, measured at two layers."""
+) -> Prepared:
+    """A request on a model of 1e8 parameters in 12 blocks, measured at two layers."""
     sizes = Sizes("llama", 12, size, key_size or size, 512, 256, "float32")
     declaration: Any = None  # which no estimate asks
     outline = Outline(declaration, dtype, "cpu", sizes, 1e8)
-    request = SimpleNamespace(
+    request: Any = SimpleNamespace(
         pairs=range(n_pairs),
         choices={"without": without, "replicates": 5, "control": 0, **choices},
     )
-    given: Any = (request, outline, {"statements": [range(tokens)]}, [0, 12], 0)
-    return estimate_seconds(Prepared(*given), rate)
+    ids: Any = {"statements": [range(tokens)]}
+    return Prepared(request, outline, ids, [0, 12], 0)
 
 
-def test_passes_are_two_operations_per_parameter_and_token_at_part_of_the_rate() -> None:
-    assert seconds().passes == pytest.approx(2 * 1e8 * 4000 / 1e11 / plan.PASSES)
-    assert seconds(dtype="bfloat16").passes == pytest.approx(plan.HALF * seconds().passes)
-    half = seconds(rate=5e10)
-    for part in ("passes", "weights", "statistics"):
-        assert getattr(half, part) == pytest.approx(2 * getattr(seconds(), part))
+def test_passes_are_two_operations_per_parameter_and_token() -> None:
+    assert seconds_of_passes(prepared()) == pytest.approx(2 * 1e8 * 4000 / 0.1e12)
+    assert seconds_of_passes(prepared(dtype="float16")) == pytest.approx(8 / 0.3)
 
 
 def test_singular_values_are_those_of_the_smaller_side() -> None:
     """Keys and values of grouped heads are narrower; left out, they take nothing."""
-    grouped = seconds(key_size=128).weights
-    assert grouped / seconds().weights == pytest.approx((2 + 2 / 4**3) / 4)
-    assert seconds(without=["spectral"]).weights == 0
+    none = estimate_seconds(prepared(without=["spectral"]))
+    whole = estimate_seconds(prepared()) - none
+    assert whole > 0
+    grouped = estimate_seconds(prepared(key_size=128)) - none
+    assert grouped / whole == pytest.approx((2 + 2 / 4**3) / 4)
+    again = prepared(control=2), prepared(control=2, without=["spectral"])
+    assert estimate_seconds(again[0]) - estimate_seconds(again[1]) == pytest.approx(3 * whole)
 
 
 def test_the_density_of_pairs_grows_as_their_square() -> None:
     """All else of the statistics does not know the hidden size."""
 
     def compared(n: int) -> float:
-        narrow = seconds(n_pairs=n, size=512)
-        return seconds(n_pairs=n, size=1024).statistics - narrow.statistics
+        narrow, wide = (
+            prepared(n_pairs=n, size=size, without=["spectral"]) for size in (512, 1024)
+        )
+        return estimate_seconds(wide) - estimate_seconds(narrow)
 
-    assert compared(1000) * 1e11 * plan.NEIGHBOURS == pytest.approx(5 * 4 * 1e6 * 512)
+    assert compared(1000) * assumed_rate("cpu") == pytest.approx(5 * 4 * 1e6 * 512)
     assert compared(100_000) == pytest.approx(1e4 * compared(1000))
 
 
 def test_what_is_measured_again_is_counted_again() -> None:
-    """Replicates have the weights of the model; draws of random weights have their own."""
-    once = Seconds(passes=10.0, weights=3.0, statistics=2.0, rest=5.0)
-    assert once.whole == 10 + 3 + 2 + 5
-    assert replace(once, again=4, controls=2).whole == 4 * (10 + 2) + 2 * 3 + 5
-    assert str(once) == "about 20 s, 10 s of them passes"
-    assert (seconds(control=2).again, seconds(control=2).controls) == (3, 3)
-    noisy = seconds(dtype="float16", control=2)
-    assert (noisy.again, noisy.controls) == (8, 3)
+    """Passes of the model, of its replicates in 16 bits, and of random weights."""
 
+    def of_passes(**choices: Any) -> float:
+        more, fewer = (prepared(tokens=tokens, **choices) for tokens in (4000, 2000))
+        each = seconds_of_passes(more) - seconds_of_passes(fewer)
+        return (estimate_seconds(more) - estimate_seconds(fewer)) / each
 
-def test_the_rate_is_measured() -> None:
-    assert 1e8 < matrix_rate() < 1e15
+    assert of_passes() == pytest.approx(1)
+    assert of_passes(control=2) == pytest.approx(3)
+    assert of_passes(dtype="float16", control=2) == pytest.approx(8)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from layerwise.engine.words import studies, words_here
-from layerwise.errors import LayerwiseError
 from layerwise.models import needs
 from layerwise.models.hub import cache_state
 from layerwise.models.registry import Extraction, Model, Shape, read_models
@@ -35,19 +34,18 @@ def some_model(**changes) -> Model:
     return model.model_copy(update=changes)
 
 
-def test_seconds_by_hand():
-    """float16: 4 GB, 460 * 12 and 25 * 16 tokens; float32: 8 GB, 25 * 16 tokens; at 1 TFLOP/s."""
-    expected = 4 + 4e9 * (5520 + 400) / 1e12 + 8 + 4e9 * 400 / 1e12
-    assert needs.seconds(some_model(), 1.0) == pytest.approx(expected)
+def test_seconds_by_hand(monkeypatch: pytest.MonkeyPatch):
+    """float16: 4 GB, 460 * 12 and 25 * 16 tokens; float32: 8 GB, 25 * 16 tokens."""
+    expected = 4 + 4e9 * (5520 + 400) / 50e12 + 8 + 4e9 * 400 / 50e12
+    assert needs.seconds(some_model(), "cuda") == pytest.approx(expected)
+    assert needs.seconds(some_model(), "cuda", control=2) == pytest.approx(3 * expected)
     packed = some_model(extractions={}, experiments={"h4ext": "nf4/float16", "sweep": "float16"})
     assert packed.dtypes == {"float16": ["h4ext", "sweep"]}
-    assert needs.seconds(packed, 1.0) == pytest.approx(4 + 4e9 * 800 / 1e12)
-    # float16 alone has the other rate, and replicates are of 16 bits alone
-    half = 4 + 4e9 * 5920 / 0.25e12 + 2 * 4e9 * 5920 / 0.25e12 + 8 + 4e9 * 400 / 1e12
-    assert needs.seconds(some_model(), 1.0, replicates=2, float16=0.25) == pytest.approx(half)
-    for rate in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(LayerwiseError, match="must be a positive, finite number of TFLOP/s, f"):
-            needs.seconds(some_model(), rate)
+    assert needs.seconds(packed, "cuda") == pytest.approx(4 + 4e9 * 800 / 50e12)
+    # on a CPU float16 has a rate of its own, and replicates are of 16 bits alone
+    monkeypatch.setattr("psutil.cpu_count", lambda logical: 20)
+    half = 4 + 3 * 4e9 * 5920 / 0.3e12 + 8 + 4e9 * 400 / 1e12
+    assert needs.seconds(some_model(), "cpu", replicates=2) == pytest.approx(half)
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -84,24 +82,23 @@ def test_table_of_one_model(tmp_path: Path):
         "shape: {n_layers: 2, hidden_size: 1000, n_heads: 10, adds_bos: false}, "
         "experiments: {sweep: float16, clean: float32, hunt: float16, gptj: bfloat16}}}"
     )
-    lines = as_text(list_models.run(registry, as_json=False, tflops=0.1), 200).splitlines()
+    lines = as_text(list_models.run(registry, as_json=False), 200).splitlines()
     cells = lines[2].split(maxsplit=8)
     assert cells[:6] == ["One", "4.4", "8.5", "yes", "unresolved", "no"]
     # the line below the table states the formula that the numbers come from
     assert f"2048 * {needs.NUMBERS_PER_TOKEN} * hidden size" in " ".join(" ".join(lines).split())
     # of float16 4e9, (2048 * 28 + 256 * 4 * 4) * 1000 numbers more, and 256 * 256,000 of 4 bytes:
-    # 4.4 GB; 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 1e11 a second
-    assert cells[6:8] == ["80", "s"]
+    # 4.4 GB; 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 5e13 a second
+    assert cells[6:8] == ["16", "s"]
     assert cells[8] == (
         "float16: Pythia sizes, survey; float32: survey in float32; bfloat16: parallel blocks"
     )
     assert "One: no commit is recorded" in "\n".join(lines)
-    assert "at 0.1 TFLOP/s" in "\n".join(lines)
+    assert "at 50 TFLOP/s" in "\n".join(lines)
 
 
 def test_json_says_the_same(root: Path):
-    found = json.loads(list_models.run(root / "models.yaml", as_json=True, tflops=2.0))
-    assert found["tflops"] == 2.0
+    found = json.loads(list_models.run(root / "models.yaml", as_json=True))
     by_slug = {entry["slug"]: entry for entry in found["models"]}
     pythia = by_slug["pythia-6p9b"]
     assert pythia["experiments"]["h4ext"] == "nf4/float16"

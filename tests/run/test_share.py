@@ -44,7 +44,7 @@ def test_no_limit_is_exceeded_and_the_cheapest_are_taken_first(models, limit, re
     limits = AMPLE | limit
     left = share.left_out(models, **limits, **ONCE)
     chosen = [model for slug, model in models.items() if slug not in left]
-    assert sum(needs.seconds_on("cpu", model, **ONCE) for model in chosen) <= limits["seconds"]
+    assert sum(needs.seconds(model, "cpu", **ONCE) for model in chosen) <= limits["seconds"]
     assert sum(m.parameters * 1e9 * BYTES[m.dtype] for m in chosen) <= limits["download"]
     for model in chosen:
         assert max(needs.memory(model, dtype) for dtype in model.dtypes) <= limits["memory"]

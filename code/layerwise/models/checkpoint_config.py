@@ -40,14 +40,11 @@ def check_config(path: Path) -> None:
     family = config.get("model_type")
     if isinstance(family, str) and family in FAMILIES:
         return  # its own code, if it brings some, is not needed and not run
-    if "auto_map" in config:
-        raise LayerwiseError(
-            f"{path}: the checkpoint asks for code of its own ({config['auto_map']!r:.200}), "
-            f"which is never run; known architectures are {', '.join(FAMILIES)}; {ANY_OTHER}"
-        )
+    own_code = config.get("auto_map")
+    asks = f", which asks for code of its own ({own_code!r:.200})" if own_code else ""
     raise LayerwiseError(
-        f"{path}: no known layout for the architecture {family!r:.80}; "
-        f"known are {', '.join(FAMILIES)}; {ANY_OTHER}"
+        f"{path}: no known layout for the architecture {family!r:.80}{asks}, and no code of a "
+        f"checkpoint is ever run; known are {', '.join(FAMILIES)}; {ANY_OTHER}"
     )
 
 

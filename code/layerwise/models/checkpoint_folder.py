@@ -38,10 +38,7 @@ def check_folder(path: Path) -> list[Stored]:
             not what can be measured.
     """
     if not is_folder(path):
-        what = (
-            "this is a file; name its folder" if is_file(path) else "none is there; check the path"
-        )
-        raise LayerwiseError(f"{path}: a checkpoint is a folder, {what}")
+        raise LayerwiseError(f"{path}: a checkpoint is a folder, this is none; check the path")
     check_adapters(path, [file.name for file in path.iterdir()])
     check_config(path)
     check_tokenizer(path)
@@ -108,7 +105,6 @@ def stored_tensors(path: Path) -> list[Stored]:
     fix = "it may be cut off, or a pointer to a file that was not downloaded"
     tensors = []
     for file in weight_files(path):
-        file.open("rb").close()  # safetensors calls missing what this user may not read
         with (
             reword_errors(file, "not a safetensors file", fix),
             safetensors.safe_open(file, framework="np") as handle,

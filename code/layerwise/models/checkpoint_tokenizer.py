@@ -9,6 +9,7 @@ tokenizer_config.json can change what the file says, and a reader may bring a lo
 """
 
 import functools
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -19,7 +20,7 @@ import huggingface_hub
 from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file
+from layerwise.files import is_file, sha256_of
 from layerwise.models.checkpoint_config import reword_errors
 
 if TYPE_CHECKING:
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
 
 TOKENIZER_FILE = "tokenizer.json"
 TOKENIZERS = (TOKENIZER_FILE, "tokenizer.model", "vocab.json")  # one of them is there
-# What a tokenizer may consist of, in a folder or a commit of the hub.
-FILES = (
-    *TOKENIZERS,
-    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("merges.txt", "vocab.txt", "chat_template.jinja", "chat_template.json"),
+# The files that a tokenizer may consist of, in a folder or a commit of the hub.
+TOKENIZER_FILES = (
+    *("tokenizer*.json", "*.model", "vocab.*", "merges.txt", "chat_template.*"),
+    *("special_tokens_map.json", "added_tokens.json"),
 )
 _ITS_OWN = "save the tokenizer that the model was trained with into the same folder"
 
@@ -89,6 +89,15 @@ def check_tokenizer(path: Path) -> None:
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(TOKENIZERS)}); save it into the same folder"
         )
+
+
+def digest_of_tokenizer(folder: Path) -> str:
+    """Return the SHA-256 of names and SHA-256 of the files that a tokenizer consists of."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if any(file.match(pattern) for pattern in TOKENIZER_FILES):
+            digest.update(f"{file.name} {sha256_of(file)}\n".encode())
+    return digest.hexdigest()
 
 
 def load_tokenizer(path: Path) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -57,10 +57,9 @@ def run_in_parts(
             torch.cuda.empty_cache()
         if size == 1:
             raise LayerwiseError(
-                f"out of memory: one of the {batch.kind} of {batch.length} tokens needs at least "
-                f"{spell_bytes(bytes_of_one(checkpoint, batch.length))} besides the weights, "
-                f"{spell_bytes(free_bytes(device))} are free on {device}; use a "
-                "16-bit dtype, device 'auto', a shorter text, or a larger machine"
+                f"out of memory: one of the {batch.kind} of {batch.length} tokens does not fit "
+                f"beside the weights, {spell_bytes(free_bytes(device))} are free on {device}; use "
+                "a 16-bit dtype, device 'auto', a shorter text, or a larger machine"
             )
         fewer = (size + 1) // 2
         room.tokens = fewer * batch.length
@@ -84,12 +83,3 @@ def is_out_of_memory(error: Exception) -> bool:
     """True for every way torch says so."""
     known = isinstance(error, torch.OutOfMemoryError | MemoryError)
     return known or any(said in str(error) for said in _SAID_BY_TORCH)
-
-
-def bytes_of_one(checkpoint: Checkpoint, length: int) -> int:
-    """Lower bound of what one text needs: its states, one MLP, one block's attention scores."""
-    config: Any = checkpoint.model.config
-    itemsize = next(checkpoint.model.parameters()).element_size()
-    inner = getattr(config, "intermediate_size", None) or 4 * checkpoint.hidden_size
-    scores = config.num_attention_heads * length * length
-    return itemsize * (length * (2 * checkpoint.hidden_size + int(inner)) + scores)

@@ -2,8 +2,6 @@
 
 Pickled weights are made into safetensors, in the folder that the hub's client keeps of a model:
 `converted/COMMIT`.
-
-python -m layerwise.models.hub [SLUG...]     fills the cache with models of models.yaml
 """
 
 import contextlib
@@ -11,17 +9,12 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import huggingface_hub
-import typer
-from huggingface_hub.errors import LocalEntryNotFoundError
 
-from layerwise.errors import LayerwiseError, TryAgainError
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import sha256_of
-from layerwise.home import here
 from layerwise.models.checkpoint_config import check_config, check_declared, declared
 from layerwise.models.checkpoint_folder import (
     PICKLED,
@@ -31,7 +24,7 @@ from layerwise.models.checkpoint_folder import (
     shards,
 )
 from layerwise.models.checkpoint_tokenizer import (
-    FILES,
+    TOKENIZER_FILES,
     TOKENIZERS,
     Declaration,
     check_tokenizer,
@@ -39,7 +32,7 @@ from layerwise.models.checkpoint_tokenizer import (
 )
 from layerwise.models.hub_answers import require_reach, reword_hub_errors
 from layerwise.models.pickles import convert, place_of
-from layerwise.models.registry import Model, find_model, read_models
+from layerwise.models.registry import Model
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
 from layerwise.progress import track
 
@@ -148,15 +141,14 @@ def look_ahead(hub_id: str, revision: str) -> tuple[Path, dict[str, int], bool]:
 
 def _look_up(hub_id: str, revision: str, model: Model | None) -> _Commit:
     with reword_hub_errors(hub_id, revision):
-        snapshot = Path(_config(hub_id, revision)).parent  # a branch moves
-        folder = cached_folder(hub_id, snapshot.name) or snapshot
+        snapshot = _snapshot_with_config(hub_id, revision)
+        cached = cached_folder(hub_id, snapshot.name)
+        folder = cached or snapshot
         # whoever loaded the model with transformers may have the weights alone
         has_tokenizer = any((folder / name).is_file() for name in TOKENIZERS)
-        is_whole = has_tokenizer and cached_folder(hub_id, snapshot.name) is not None
+        is_whole = cached is not None and has_tokenizer
         sizes = _sizes_of_files(folder) if is_whole else _ask(hub_id, snapshot.name)
     check_config(snapshot)
-    if model is not None:
-        check_declared(model, declared(snapshot))
     weights = _weights_among(sizes)
     if not weights:
         raise LayerwiseError(
@@ -185,18 +177,22 @@ def _weights_among(sizes: Mapping[str, int]) -> dict[str, int]:
     return {}
 
 
-def _config(hub_id: str, revision: str) -> str:
-    """Return the place of config.json: the cache's, else the hub's, if there is a way to it."""
-    get = partial(huggingface_hub.hf_hub_download, hub_id, "config.json", revision=revision)
-    is_cached = _COMMIT.fullmatch(revision) and _snapshot(hub_id, revision)
-    if not (is_cached or huggingface_hub.constants.HF_HUB_OFFLINE):
+def _snapshot_with_config(hub_id: str, revision: str) -> Path:
+    """Return the cache's folder of a commit with its config.json, which is fetched if need be.
+
+    A branch may have moved: the hub is asked, or the cache where there is no way to the hub.
+    """
+    cached = _snapshot(hub_id, revision)
+    if cached and _COMMIT.fullmatch(revision):
+        return cached
+    if not huggingface_hub.constants.HF_HUB_OFFLINE:
         try:
             require_reach(huggingface_hub.constants.ENDPOINT)
-        except Exception:
-            with contextlib.suppress(LocalEntryNotFoundError):
-                return get(local_files_only=True)
-            raise
-    return get()
+        except UnreachedError as error:
+            if cached:
+                return cached
+            raise UnreachedError(f"{hub_id} at {revision}: {error}") from None
+    return Path(huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)).parent
 
 
 def _get_tokenizer(commit: _Commit, hub_id: str) -> None:
@@ -205,7 +201,7 @@ def _get_tokenizer(commit: _Commit, hub_id: str) -> None:
     if not commit.is_whole:
         with reword_hub_errors(hub_id, commit.name):
             for name in commit.sizes:
-                if name in FILES:
+                if matches(name, TOKENIZER_FILES):
                     huggingface_hub.hf_hub_download(hub_id, name, revision=commit.name)
     check_tokenizer(commit.folder)
 
@@ -270,26 +266,3 @@ def cached_folder(hub_id: str, revision: str | None) -> Path | None:
 def _snapshot(hub_id: str, revision: str | None) -> Path | None:
     config = huggingface_hub.try_to_load_from_cache(hub_id, "config.json", revision=revision)
     return Path(config).parent if isinstance(config, str) else None
-
-
-def main(
-    slugs: Annotated[list[str] | None, typer.Argument()] = None,
-    models: Path | None = None,
-) -> None:
-    """Fetch models of the registry into the hub's cache, where the network is.
-
-    SLUGS are all that are not left out, unless some are named.
-    """
-    registry, code = read_models(models or here() / "models.yaml"), 0
-    for slug in slugs or [slug for slug, model in registry.items() if not model.skipped]:
-        model = find_model(registry, slug)
-        try:
-            print(f"{slug}: {fetch(model.hub, str(model.revision), model)}", flush=True)
-        except LayerwiseError as error:
-            print(f"{slug}: {error}", file=sys.stderr)
-            code = 2
-    raise typer.Exit(code)
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -19,8 +19,6 @@ _ANSWERS: dict[type[Exception], str] = {
     "tag or branch from the history at {page}/commits/main",
     hub_errors.HFValidationError: "{hub}: no such folder, and not a model id `organisation/name` "
     "({words}); check the path",
-    hub_errors.RemoteEntryNotFoundError: "{hub} at {revision}: a file that is needed is not there "
-    "({words}); take another revision from the history at {page}/commits/main",
     hub_errors.OfflineModeIsEnabled: "{hub} at {revision} is not in the local cache, and "
     "HF_HUB_OFFLINE forbids to ask the hub; unset it, or fill the cache where there is a network",
 }
@@ -32,18 +30,24 @@ _UNREACHED = ("ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtoc
 def require_reach(address: str) -> None:
     """Ask the hub for a word, whatever it is: its client tries for half a minute, aloud.
 
-    That there is a way is asked once per process. Raises what the client raises.
+    That there is a way is asked once per process.
+
+    Raises:
+        UnreachedError: if there is no way to the hub.
     """
     try:
         huggingface_hub.get_session().head(address, timeout=PROBE, follow_redirects=False)
     except Exception as error:
         if type(error).__name__ in _UNREACHED:
-            raise
+            raise UnreachedError(
+                f"not in the local cache, and the hub cannot be reached ({error}); connect to the "
+                "network, or give a checkpoint folder that exists"
+            ) from None
 
 
 @contextlib.contextmanager
 def reword_hub_errors(hub_id: str, revision: str) -> Iterator[None]:
-    """Inside the block, what the hub answers, or the way to it, becomes one sentence."""
+    """Inside the block, what the hub answers, or a transfer that breaks off, becomes a sentence."""
     try:
         yield
     except LayerwiseError:
@@ -66,16 +70,13 @@ def _in_a_sentence(error: Exception, hub_id: str, revision: str) -> Exception:
     place = f"{hub_id} at {revision}"
     if isinstance(error, hub_errors.HfHubHTTPError):
         status = error.response.status_code
-        if status in (401, 403):
-            return LayerwiseError(
-                f"{place}: the hub refuses this user ({words}); log in again with `hf auth login`, "
-                f"take an HF_TOKEN that may read it, or look at {page} for a licence to accept"
+        if status == 429 or status >= 500:
+            return TryAgainError(
+                f"{place}: the hub answers HTTP {status} ({words}); try again later"
             )
-        return TryAgainError(f"{place}: the hub answers HTTP {status} ({words}); try again later")
-    if type(error).__name__ in _UNREACHED:
-        return UnreachedError(
-            f"{place}: not in the local cache, and the hub cannot be reached ({words}); connect to "
-            "the network, or give a checkpoint folder that exists"
+        return LayerwiseError(
+            f"{place}: the hub refuses this user, or has no such file ({words}); look at {page} "
+            "for a licence to accept and for other revisions, or log in with `hf auth login`"
         )
     is_of_system = isinstance(error, OSError) and error.errno is not None  # a full disk, say
     is_transfer = isinstance(error, OSError | RuntimeError) and not is_of_system

@@ -30,7 +30,11 @@ from layerwise.models.checkpoint_folder import (
     refuse_revision,
     weight_files,
 )
-from layerwise.models.checkpoint_tokenizer import Declaration, load_tokenizer
+from layerwise.models.checkpoint_tokenizer import (
+    Declaration,
+    digest_of_tokenizer,
+    load_tokenizer,
+)
 from layerwise.models.checkpoint_weights import check_tensors
 from layerwise.models.devices import choose_device, free_bytes
 from layerwise.models.families import ANY_OTHER, FAMILIES, declared_heads
@@ -45,11 +49,6 @@ from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
 PROBE_TOKENS = 8  # of the pass that tries a loaded model out
 # Implementations of one function: a model that was loaded with another is not the same with ours.
 _STANDARD_ATTENTION = re.compile("(eager|sdpa|flex_attention|(kernels-community/)?flash.*)$")
-# The files of a tokenizer.
-TOKENIZER = (
-    "tokenizer*.json", "*.model", "vocab.*", "merges.txt", "special_tokens_map.json",
-    "added_tokens.json", "chat_template.*",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -250,11 +249,6 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             f"dtype must be one of {', '.join(DTYPES)}, the same in all parameters, found "
             f"{dtype!r}; convert the model with model.to(torch.float32)"
         )
-    if getattr(model.config, "quantization_config", None) is not None:
-        raise LayerwiseError(
-            "a loaded model must hold its weights as numbers, found a quantization_config; give "
-            "the model before it was quantised"
-        )
     if any(weight.is_meta for weight in model.parameters()):
         raise LayerwiseError(
             "a loaded model must have its weights, found some on the device meta; load it with "
@@ -330,15 +324,6 @@ def _require_its_own_logits(checkpoint: Checkpoint) -> None:
             "it gives others, because a hook or another `forward` sits on the model itself or on "
             "random numbers; put hooks on model.base_model or on its blocks"
         )
-
-
-def digest_of_tokenizer(folder: Path) -> str:
-    """SHA-256 of names and SHA-256 of the files that a tokenizer consists of."""
-    digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if any(file.match(pattern) for pattern in TOKENIZER):
-            digest.update(f"{file.name} {sha256_of(file)}\n".encode())
-    return digest.hexdigest()
 
 
 def load_registered(

@@ -20,7 +20,7 @@ from layerwise.reader.page.cautions import (
 )
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
-from layerwise.reader.plan import estimate_seconds
+from layerwise.reader.plan import seconds_of_passes
 from layerwise.reader.prepared import Prepared
 from layerwise.reader.result import Result
 from layerwise.reader.run_record import run_record, with_record
@@ -53,7 +53,7 @@ def analyze_checkpoint(
         of_papers.numbers,
         choices["without"],
         request.template,
-        estimate_seconds(prepared).passes,
+        seconds_of_passes(prepared),
     )
 
     def ask(measured: Measured) -> list[Answer]:

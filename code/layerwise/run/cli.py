@@ -330,10 +330,6 @@ def trace(
 
 @verb(HERE)
 def models(
-    tflops: Annotated[
-        float | None,
-        Option(metavar="NUMBER", help="Assumed rate in TFLOP/s for the estimate of time."),
-    ] = None,
     registry: Annotated[
         Path | None,
         Option("--models", metavar="FILE", help="The registry; default: that of this checkout."),
@@ -341,8 +337,7 @@ def models(
     as_json: Json = False,
 ) -> Any:
     """List the papers' models: memory, gate, commit, cached or not."""
-    list_models = module("run.steps.list_models").run
-    shown = list_models(registry or here() / "models.yaml", as_json, tflops)
+    shown = module("run.steps.list_models").run(registry or here() / "models.yaml", as_json)
     return shown if as_json else module("present.terminal").Paged(shown)
 
 

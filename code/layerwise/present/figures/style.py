@@ -249,30 +249,29 @@ def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
     """
     figure: Any = axes.get_figure(root=True)
     figure.draw_without_rendering()
+    pixels = figure.dpi / 72  # of a point
     at = {name: axes.transData.transform(point) for name, point in points.items()}
     taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in at.values()]
     lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
     bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)]
     lines += [bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()]
     for name, point in points.items():
-        boxes = []
+        label = axes.annotate(name, point, (0, 0), textcoords="offset points", color=GREY)
+        label.set_in_layout(False)
+        box = label.get_window_extent()
+        places = []
         for dx, dy in itertools.product((6, -6, 0), (3, -10, 7, -14, 12, -19, 20, -27)):
             if dx == 0 and abs(dy + 4) < 8:
                 continue  # on the point itself
-            side = {6: "left", -6: "right", 0: "center"}[dx]
-            label = axes.annotate(name, point, (dx, dy), textcoords="offset points", ha=side,
-                                  color=GREY)  # fmt: skip
-            label.set_in_layout(False)
-            box = label.get_window_extent()
-            inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
-            hidden = sum(box.padded(3).overlaps(other) for other in taken) + 5 * (not inside)
-            hidden += sum(line.intersects_bbox(box, filled=False) for line in lines)
-            boxes.append((hidden, label, box))
-        _, kept, box = min(boxes, key=lambda entry: entry[0])
-        taken.append(box)
-        for _, label, _ in boxes:
-            if label is not kept:
-                label.remove()
+            side, share = {6: ("left", 0), -6: ("right", 1), 0: ("center", 0.5)}[dx]
+            moved = box.translated(dx * pixels - share * box.width, dy * pixels)
+            inside = axes.bbox.x0 < moved.x0 and moved.x1 < axes.bbox.x1
+            hidden = sum(moved.padded(3).overlaps(other) for other in taken) + 5 * (not inside)
+            hidden += sum(line.intersects_bbox(moved, filled=False) for line in lines)
+            places.append((hidden, (dx, dy), side, moved))
+        _, offset, side, moved = min(places, key=lambda place: place[0])
+        label.set(position=offset, horizontalalignment=side)
+        taken.append(moved)
 
 
 def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:

@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ from layerwise.shapes import read_choices
 
 # Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
 DRIVERS = {13: 580, 12: 525}
-WAITS = (2, 10, 30)  # seconds until a model is asked for again, of which another try may answer
-DOWN = 3  # so many models without an answer, and none with one: the hub itself is down
 BUILDS = {13: "`make setup TORCH=cuda`", 12: "`make setup TORCH=cuda12`"}
 
 
@@ -84,7 +81,6 @@ def models(root: Path) -> Finding:
     """
     from huggingface_hub import constants
 
-    from layerwise.models import needs
     from layerwise.models.devices import free_bytes, require_accelerator
     from layerwise.models.registry import read_models
 
@@ -98,11 +94,11 @@ def models(root: Path) -> Finding:
     except LayerwiseError:  # of which another check speaks
         there = math.inf
     texts = _texts(root / "data")
-    asked = _asked((model for model in registry.values() if not _why_not(model, there)), texts)
+    asked = _ask_hub((model for model in registry.values() if not _why_not(model, there)), texts)
     rows = [_row(model, there, asked, chosen) for model in registry.values()]
     run = [row for row in rows if row["runs"] == "yes"]
     minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
-    states = [_passes(chosen) * needs.states_bytes(registry[row[KEY]]) / 1e9 for row in run]
+    states = [_bytes_of_states(registry[row[KEY]], chosen) / 1e9 for row in run]
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
     found = (
@@ -145,46 +141,42 @@ def _strings(node: Any) -> Iterator[str]:
             yield from _strings(one)
 
 
-def _passes(chosen: Mapping[str, Any]) -> int:
-    """How often a model's hidden states are made: as it is, with noise, of random weights."""
-    return 1 + int(chosen["replicates"]) + int(chosen["control"])
+def _bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
+    """Return the bytes of hidden states that wait on disk until all of a model is measured.
+
+    They are made of the model as it is, with noise, and of random weights.
+    """
+    from layerwise.models import needs
+
+    sizes = (model.shape.hidden_size, model.shape.n_layers)
+    once = sum(
+        needs.kept_bytes(needs.STATEMENTS, needs.PROMPT_TOKENS, *sizes, extraction.dtype)
+        for extraction in model.extractions.values()
+    )
+    return once * (1 + int(chosen["replicates"]) + int(chosen["control"]))
 
 
-def _asked(
+def _ask_hub(
     models: Iterable[Model], texts: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, int] | LayerwiseError]:
-    """By slug, the files of a model's weights or why there are none.
+    """Return by slug the files of a model's weights, or why there are none.
 
-    Where another try may have an answer the hub is asked again, after a while; without a way to it,
-    only the cache is.
+    Without a way to the hub only the cache is asked.
     """
-    found: dict[str, dict[str, int] | LayerwiseError] = {}
-    todo = list(models)
-    for wait in (0, *WAITS):
-        time.sleep(wait)
-        for model in todo:
-            found[model.slug] = _look_up(model, texts, found)
-        todo = [model for model in todo if isinstance(found[model.slug], TryAgainError)]
-        is_down = len(todo) == len(found) > DOWN
-        if not todo or is_down or any(isinstance(one, UnreachedError) for one in found.values()):
-            break
-    return found
-
-
-def _look_up(
-    model: Model,
-    texts: Mapping[str, Sequence[str]],
-    found: dict[str, dict[str, int] | LayerwiseError],
-) -> dict[str, int] | LayerwiseError:
     from layerwise.models import hub
 
-    unreached = next((one for one in found.values() if isinstance(one, UnreachedError)), None)
-    if unreached and hub.cached_folder(model.hub, model.revision) is None:
-        return unreached  # it would wait for the network once more
-    try:
-        return hub.look_up(model, texts)
-    except LayerwiseError as error:
-        return error
+    answers: dict[str, dict[str, int] | LayerwiseError] = {}
+    unreached: UnreachedError | None = None
+    for model in models:
+        if unreached and hub.cached_folder(model.hub, model.revision) is None:
+            answers[model.slug] = unreached  # it would wait for the network once more
+            continue
+        try:
+            answers[model.slug] = hub.look_up(model, texts)
+        except LayerwiseError as error:
+            answers[model.slug] = error
+            unreached = error if isinstance(error, UnreachedError) else unreached
+    return answers
 
 
 def _why_not(model: Model, there: float) -> str:

@@ -21,15 +21,15 @@ NOTES = (
     "{inside} * hidden size, after every block the pooled states of {statements} statements, and "
     "256 rows of 256,000 float32 logits; widest: in the widest dtype that an experiment asks for; "
     "what ran in 4 bits is measured in float16.",
-    "time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (--tflops), and weights read "
-    "at 1 GB/s once per dtype; download, singular values of weights, replicates "
-    "and controls come on top (`layerwise doctor` counts the last two).",
+    "time: an estimate. 2 * parameters * tokens at {tflops:g} TFLOP/s (a GPU), and weights read at "
+    "1 GB/s once per dtype; download, singular values of weights, replicates and controls come on "
+    "top (`layerwise doctor` counts the last two, on the device of params.yaml).",
 )
 
 
-def as_document(models: Sequence[Model], tflops: float) -> dict[str, Any]:
-    """Experiments, memory, gate, revision, cached or not, and time, for another program."""
-    return {"tflops": tflops, "models": [_entry(model, tflops) for model in models]}
+def as_document(models: Sequence[Model]) -> dict[str, Any]:
+    """Return experiments, memory, gate, revision, cached or not, and time, for another program."""
+    return {"models": [_entry(model) for model in models]}
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,12 @@ class Listing:
     """The same as a table, and how to read it; of a narrow one the last column is left out."""
 
     models: Sequence[Model]
-    tflops: float
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = len(HEADS) if options.max_width >= WIDE else len(HEADS) - 1
         table = grid(HEADS[:shown], NUMBERS)
         for model in self.models:
-            table.add_row(*map(said, _row(model, _entry(model, self.tflops))[:shown]))
+            table.add_row(*map(said, _row(model, _entry(model))[:shown]))
         yield table
         skipped = [f"  {model.display}: {model.skipped}" for model in self.models if model.skipped]
         counted = f"{len(self.models)} models."
@@ -54,14 +53,18 @@ class Listing:
             "inside": needs.NUMBERS_PER_TOKEN,
             "statements": needs.BATCH_STATEMENTS,
         }
-        notes = [note.format(tflops=self.tflops, **batch) for note in NOTES]
+        notes = [note.format(tflops=needs.GPU_RATE / 1e12, **batch) for note in NOTES]
         if shown < len(HEADS):
             notes.append(f"What each is measured for, a terminal of {WIDE} columns shows too.")
         yield from (prose(said(line)) for line in ["", counted, *skipped, *notes])
 
 
-def _entry(model: Model, tflops: float) -> dict[str, Any]:
-    of_pairs = {name: e.dtype for e in model.extractions.values() for name in e.experiments}
+def _entry(model: Model) -> dict[str, Any]:
+    of_pairs = {
+        name: extraction.dtype
+        for extraction in model.extractions.values()
+        for name in extraction.experiments
+    }
     return {
         "slug": model.slug,
         "hub": model.hub,
@@ -78,13 +81,13 @@ def _entry(model: Model, tflops: float) -> dict[str, Any]:
         "revision": model.revision,
         "skipped": model.skipped,
         "cached": cache_state(model.hub, model.revision),
-        "estimated_seconds": round(needs.seconds(model, tflops), 1),
+        "estimated_seconds": round(needs.seconds(model, "cuda"), 1),
         "experiments": of_pairs | dict(model.experiments),
     }
 
 
 def _row(model: Model, entry: dict[str, Any]) -> tuple[str, ...]:
-    memory, seconds = entry["memory_gb"], entry["estimated_seconds"]
+    memory = entry["memory_gb"]
     return (
         model.display,
         f"{memory[model.dtype]:.1f}",
@@ -92,6 +95,6 @@ def _row(model: Model, entry: dict[str, Any]) -> tuple[str, ...]:
         "yes" if model.gated else "no",
         model.revision[:COMMIT] if model.revision else "unresolved",
         entry["cached"],
-        f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min",
-        "; ".join(f"{dtype}: {studies(of)}" for dtype, of in model.dtypes.items()),
+        needs.spell_seconds(entry["estimated_seconds"]),
+        "; ".join(f"{dtype}: {studies(names)}" for dtype, names in model.dtypes.items()),
     )

@@ -55,7 +55,7 @@ def seconds_of_model(model: Model, choices: Mapping[str, Any]) -> float:
     repeated = {
         name: 0 if model.alone else int(choices[name]) for name in ("replicates", "control")
     }
-    return needs.seconds_on(choices["device"], model, **repeated)
+    return needs.seconds(model, choices["device"], **repeated)
 
 
 def estimated(stages: Iterable[str], root: Path = Path()) -> dict[str, float]:

@@ -8,6 +8,7 @@ each experiment in its own dtype, with replicates and draws of random weights.
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
 import yaml
 
 from layerwise.files import write_text
@@ -34,7 +35,7 @@ def prepare(root: Path, folder: Path, *, hours: float, gigabytes: float) -> dict
     again = read_choices(folder / "params.yaml", "measure")
     left = left_out(
         read_models(registry),
-        memory=needs.free_memory(),
+        memory=float(psutil.virtual_memory().available),
         seconds=hours * 3600,
         download=gigabytes * 1e9,
         replicates=again["replicates"],
@@ -65,7 +66,7 @@ def left_out(
     """
 
     def cost(model: Model) -> float:
-        return needs.seconds_on("cpu", model, replicates=replicates, control=control)
+        return needs.seconds(model, "cpu", replicates=replicates, control=control)
 
     left = {slug: model.skipped for slug, model in models.items() if model.skipped}
     spent = fetched = 0.0

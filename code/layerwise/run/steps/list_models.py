@@ -4,15 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from layerwise.models import needs
 from layerwise.models.registry import read_models
 from layerwise.run.doctor.model_list import Listing, as_document
 
 
-def run(models: Path, as_json: bool, tflops: float | None = None) -> Any:
-    """All models with experiments, memory, gate, revision, cached or not, and time."""
-    rate = needs.TFLOPS if tflops is None else tflops
+def run(models: Path, as_json: bool) -> Any:
+    """Return all models with experiments, memory, gate, revision, cached or not, and time."""
     registry = list(read_models(models).values())
     if as_json:
-        return json.dumps(as_document(registry, rate), indent=1)
-    return Listing(registry, rate)
+        return json.dumps(as_document(registry), indent=1)
+    return Listing(registry)
