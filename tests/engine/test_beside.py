@@ -15,7 +15,6 @@ from layerwise.engine.questions.beside import (
     find_again,
     shared_answers,
 )
-from layerwise.errors import LayerwiseError
 from layerwise.models.load import load_model, with_random_weights
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.statistics.estimates import without_interval
@@ -108,8 +107,3 @@ def test_a_reader_gets_both_beside_the_answers(tmp_path, dtype: str) -> None:
     if rounds:
         bands = {n: one["band"] for n, one in result.documents["replicates"]["answers"].items()}
         assert {name for name, band in bands.items() if not band} <= {"bell"}  # its p is 1
-
-
-def test_times_are_counts_refused() -> None:
-    with pytest.raises(LayerwiseError, match="control: must be greater than or equal to 0"):
-        analyze(twin_folder("gpt_neox", 5), **EXAMPLE, control=-1)

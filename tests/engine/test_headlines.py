@@ -5,7 +5,6 @@ import hashlib
 import math
 import random
 import re
-from dataclasses import replace
 
 import pytest
 import yaml
@@ -30,10 +29,10 @@ from layerwise.engine.headlines import (
     unanswered_sentences,
 )
 from layerwise.engine.judging import read_statistics
-from layerwise.engine.published import Published, split_pointer
+from layerwise.engine.published import Published
 from layerwise.engine.sentences import Said, Value, fill
 from layerwise.engine.story import read_story, story
-from layerwise.engine.verdicts import FALLS, statistic_value
+from layerwise.engine.verdicts import FALLS
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
 
@@ -283,97 +282,6 @@ def test_every_headline_of_print_has_its_reason(root, records, works):
         assert "no value" not in found.says + found.reason, found.id
 
 
-def other(value):
-    """Another value of the same kind, far off, on the other side of every bound."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int | float):
-        return -10 * value - 3 if value > 0 else 3 - 10 * value
-    if isinstance(value, list):
-        return [*value, "another"]
-    return {"yes": "no", "undecided": "yes", "no": "yes", "too few": "yes"}.get(value, "OTHER")
-
-
-def names_in(entry, name):
-    """Whether a sentence of a headline speaks of a claim or value."""
-    spoken = " ".join(f"{one['when']} {one['text']}" for one in entry["reason"])
-    return re.search(rf"\b{name}\b(?!')", spoken) is not None
-
-
-def test_each_input_of_each_headline_moves_its_sentences(root, records, works):
-    """A claim, a statistic or a question's word that changes changes what is said, or unsays it."""
-    documents = {analysis: work.documents for analysis, work in works.items()}
-    still = []
-    for entry in read_headlines(root / "claims"):
-        (before,) = headlines([*records.values()], documents, [entry])
-        for alias, claim in entry["claims"].items():
-            if names_in(entry, alias):
-                one = records[claim]
-                fallen = "agrees" if one["verdict"] == "differs" else "differs"
-                moved = one | {"recomputed": other(one["recomputed"]), "verdict": fallen}
-                (after,) = headlines([*(records | {claim: moved}).values()], documents, [entry])
-                still += [(entry["id"], alias)] if after.reason == before.reason else []
-        for name, statistic in entry.get("values", {}).items():
-            assert names_in(entry, name), (entry["id"], name)
-            moved = with_own(documents, statistic)
-            put(moved, statistic, other(statistic_value(documents, statistic)))
-            (after,) = headlines([*records.values()], moved, [entry])
-            still += [(entry["id"], name)] if after.reason == before.reason else []
-    assert still == []
-
-
-def told(records, documents, entry, graded):
-    """The text of one paragraph; empty where it has nothing to say."""
-    paragraphs = story([*records.values()], documents, graded, [entry])
-    return paragraphs[0].text if paragraphs else ""
-
-
-def test_each_input_of_the_story_moves_its_sentences(root, records, works):
-    """A grade, a claim or a statistic that changes changes what is said, or unsays it."""
-    documents = {analysis: work.documents for analysis, work in works.items()}
-    graded = headlines([*records.values()], documents, read_headlines(root / "claims"))
-    entries, still = read_story(root / "claims"), []
-    assert len(entries) == len({entry["id"] for entry in entries}) >= 4
-    for entry in entries:
-        before = told(records, documents, entry, graded)
-        assert before, entry["id"]
-        assert "no value" not in before
-        for name, headline_id in entry.get("grades", {}).items():
-            moved = [
-                replace(one, grade=UNDECIDED if one.grade == STANDS else STANDS)
-                if one.id == headline_id
-                else one
-                for one in graded
-            ]
-            same = told(records, documents, entry, moved) == before
-            still += [(entry["id"], name)] if same else []
-        for alias, claim in entry["claims"].items():
-            one = records[claim]
-            changed_to = {
-                "recomputed": other(one["recomputed"]),
-                "published": other(one["published"]),
-            }
-            after = told(records | {claim: one | changed_to}, documents, entry, graded)
-            still += [(entry["id"], alias)] if after == before else []
-        for name, statistic in entry.get("values", {}).items():
-            moved = with_own(documents, statistic)
-            put(moved, statistic, other(statistic_value(documents, statistic)))
-            after = told(records, moved, entry, graded)
-            still += [(entry["id"], name)] if after == before else []
-    assert still == []
-
-
-def test_no_sentence_of_the_story_outlives_what_it_says(root, records, works):
-    """Without grades and numbers there is no paragraph at all."""
-    for entry in read_story(root / "claims"):
-        nothing = {name: one | {"recomputed": None} for name, one in records.items()}
-        grades = [headline(id=one, reason=()) for one in entry.get("grades", {}).values()]
-        unknown = [replace(one, grade="none of them") for one in grades]
-        empty = {analysis: {} for analysis in works}
-        sentences = [one for one in entry["sentences"] if "is not 'stands'" not in one["when"]]
-        assert told(nothing, empty, entry | {"sentences": sentences}, unknown) == "", entry["id"]
-
-
 def test_the_choice_that_alone_answers_yes_is_named():
     one = {"published": answer("undecided"), "final_norm": answer("yes")}
     reason = [{"when": "yes_alone_under is 'final_norm'", "text": "By that alone."}]
@@ -416,34 +324,6 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
     assert power_sentence([{"question": "q"}], several).endswith(
         "a shift of 0.019 to 0.077 or more, depending on the model."
     )
-
-
-def test_caveats_of_the_papers_stand_with_their_places(root):
-    entries = {entry["id"]: entry for entry in read_headlines(root / "claims")}
-    for name, entry in entries.items():
-        if name != "p3.bound" and entry["source"] == "paper":  # the paper says none
-            assert entry["caveats"], name
-    for caveat in (one for entry in entries.values() for one in entry.get("caveats", [])):
-        quoted = re.findall(r"'([^']+)'", caveat["says"])
-        assert all(len(quote.split()) <= 12 for quote in quoted)  # a phrase at most
-        assert caveat["says"].endswith(".")
-        assert caveat["where"]
-
-
-def with_own(documents, statistic):
-    """Return the documents with a copy of the analysis that a statistic is of."""
-    analysis = statistic.partition(":")[0]
-    return documents | {analysis: copy.deepcopy(documents[analysis])}
-
-
-def put(documents, statistic, value):
-    """Another value at analysis:document:/pointer."""
-    analysis, document, key = statistic.split(":", 2)
-    *path, last = split_pointer(key)
-    node = documents[analysis][document]
-    for name in path:
-        node = node[int(name)] if isinstance(node, list) else node[name]
-    node[int(last) if isinstance(node, list) else last] = value
 
 
 def test_the_list_is_fixed_before_anything_is_measured(root):

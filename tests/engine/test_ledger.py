@@ -34,10 +34,10 @@ PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})
 HEAD = "paper: 2\ndocument: {kind: paper, title: A paper, file: paper.tex}\n"
 
 
-def ledger(tmp_path, text, head=HEAD):
+def ledger(tmp_path, text):
     path = tmp_path / "paper2" / "claims.yaml"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(head + text)
+    path.write_text(HEAD + text)
     return read_ledger(tmp_path, PUBLISHED)
 
 
@@ -87,13 +87,12 @@ claims:
 - {id: text, printed: DISCREPANCY}
 - {id: number, printed: "+0.060"}
 - {id: count, printed: "21"}
-- {id: length, printed: {file: f.json, key: /list, length: true}}
 - {id: list, printed: {file: f.json, key: /list}}
 - {id: two, printed: {file: f.json, keys: [/8/r, /4/r]}}
 - {id: "table.{x}", for: {x: [a, b]}, printed: {by: [x], cells: {a: "0.1", b: "0-3"}}}
 """,
     )
-    printed = ["DISCREPANCY", 0.06, 21, 2, [1, 2], [-0.5, 0.25], 0.1, "0-3"]
+    printed = ["DISCREPANCY", 0.06, 21, [1, 2], [-0.5, 0.25], 0.1, "0-3"]
     assert [claim.printed for claim in claims] == printed
 
 
@@ -112,16 +111,7 @@ claims:
             f"{{id: a, printed: 1, against: [x], quote: {{line: 1, text: '{'x ' * 26}'}}}}",
             "quote.text: .*a quotation has at most 25 words, found 26",
         ),
-        (
-            "{id: a, printed: 1, against: [x], quote: {text: x, line: one}}",
-            "quote.line: must be a valid integer, found 'one'",
-        ),
         ("{id: a, printed: 1, also: {b: [table 2]}}", "must name claims of its entry, 'b' is none"),
-        ("{quantity: r}", r"claim \(no id\): id: missing; add it"),
-        (
-            "{id: a, printed: 1, kind: guessed}",
-            "kind: must be 'computed', .* or 'cited', found 'guess",
-        ),
         ("{id: 'a.{x}', printed: 1, for: {x: nowhere}}", "no set 'nowhere'"),
         (
             "{id: 'a.{x}', printed: 1, for: {x: {b: {text: r, end}}}}",
@@ -136,12 +126,7 @@ claims:
             "claim a: a statistic is analysis:document:/json",
         ),
         ("{id: a, printed: {file: f.json, key: /nowhere}}", "claim a: published/: no number"),
-        ("{id: a, printed: {file: f.json, key: /4/r, length: true}}", "must be a list to be"),
         ("{id: a, printed: 1}\n- {id: a, printed: 1}", "claim a is listed twice"),
-        ("[", "not valid YAML"),
-        ("{id: a, printed: 1, printed: 2}", "a key must appear once in a mapping, 'printed' app"),
-        ("{id: '', printed: 1}", r"id: must match pattern .*, found ''"),
-        (f"{{id: a, printed: 1{'0' * 400}}}", "numbers must be finite, found 1000.* in line 4"),
         (
             "{id: 'a.{m}', for: {m: [1, 2]}, printed: {by: [m], cells: {1: 2}}}",
             "one for every member of m, found none for m 2; add it",
@@ -159,37 +144,18 @@ def test_malformed_claim_refused(tmp_path, entry, message):
     assert "paper2/claims.yaml" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("head", "message"),
-    [
-        ("paper: 2\n", "document: missing; add it"),
-        ("paper: 2\ndocument: {kind: letter, title: t, file: f}\n", "document.kind: must be 'pap"),
-        ("paper: 2\ndocument: {kind: paper, title: t}\n", "document.file: missing; add it"),
-    ],
-)
-def test_a_file_that_does_not_say_which_document_it_lists_refused(tmp_path, head, message):
-    with pytest.raises(LayerwiseError, match=message):
-        ledger(tmp_path, "claims:\n- {id: a, printed: 1}\n", head)
-
-
 def test_no_ledger_refused(tmp_path):
     with pytest.raises(LayerwiseError, match="no ledger"):
         read_ledger(tmp_path, PUBLISHED)
 
 
 def test_committed_ledger(root, published):
-    """The claims of three papers: every id once, every one with a rule or a reason."""
-    claims = committed_ledger(root, published)
-    assert all(claim.printed is not None for claim in claims)
-    for claim in claims:
+    """The claims of three papers: every one has words, a place, and a rule or a reason."""
+    for claim in committed_ledger(root, published):
         assert claim.quantity, claim.id
         assert claim.where, claim.id
-        if claim.statistic is not None:
-            statistic_parts(claim.statistic)
-        elif claim.cell is None:
+        if claim.statistic is None and claim.cell is None:
             assert claim.why or claim.against, f"{claim.id}: it says why there is no statistic"
-        if claim.printed is None:
-            assert claim.why, f"{claim.id}: a claim without a printed value says why"
 
 
 # --- verdicts follow from values alone ----------------------------------------------------------
@@ -516,23 +482,32 @@ def test_the_noise_of_a_p_value_is_that_of_its_logarithm():
     assert with_noise(0.8, 0.95, 0.6, 0.9, 0.7, 0.85, claim=large)["verdict"] == TOO_NOISY
 
 
+EMPTY = {"derived": {"layers:m:/changes": ["f#/r"]}}
+NO_CHANGE = {"undefined": {"layers:m:/changes/0": "no sign change"}}
+MISSING = {"missing": {"layers:m:/changes/0": "f#/r"}}
+
+
 @pytest.mark.parametrize(
-    ("known", "word", "cause"),
+    ("source", "known", "word", "cause"),
     [
-        ({"derived": {"layers:m:/changes": ["f#/r"]}}, "differs", "/changes has 0 entries"),
-        ({"undefined": {"layers:m:/changes/0": "no sign change"}}, "differs", "no sign change"),
-        ({"missing": {"layers:m:/changes/0": "f#/r"}}, "not measured", None),
-        ({}, "not measured", None),
+        ("published", EMPTY, "differs", "/changes has 0 entries"),
+        ("published", NO_CHANGE, "differs", "no sign change"),
+        ("measured", EMPTY, "differs", "/changes has 0 entries"),
+        ("measured", NO_CHANGE, "differs", "no sign change"),
+        ("measured", MISSING, "not measured", ""),
+        ("measured", {}, "not measured", ""),
     ],
 )
-def test_a_curve_without_what_is_printed_differs(known, word, cause):
-    """It was measured, and does not cross zero: that is no missing measurement."""
+def test_a_curve_without_what_is_printed_differs(source, known, word, cause):
+    """It was computed, and does not cross zero: that is no missing number."""
     claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
-    statistics = Statistics("measured", {"layers": {"m": {"changes": []}}}, **known)
+    statistics = Statistics(source, {"layers": {"m": {"changes": []}}}, **known)
     record = judge(claim, statistics)
     assert (record["verdict"], record["recomputed"]) == (word, None)
-    assert cause is None or cause in record["cause"]
-    assert verdict(replace(claim, unmeasured="another definition"), statistics) == "not measured"
+    assert cause in (record["cause"] or "")
+    if source == "measured":
+        elsewhere = replace(claim, unmeasured="another definition")
+        assert verdict(elsewhere, statistics) == "not measured"
 
 
 @pytest.mark.parametrize(
@@ -556,18 +531,3 @@ def test_a_curve_without_what_is_printed_differs(known, word, cause):
 def test_judge_refused(change, value, message):
     with pytest.raises(LayerwiseError, match=rf"claim p2\.x: .*{message}"):
         judge(replace(CLAIM, **change), published(value))
-
-
-@pytest.mark.parametrize(
-    ("known", "cause"),
-    [
-        ({"derived": {"layers:m:/changes": ["f#/r"]}}, "/changes has 0 entries"),
-        ({"undefined": {"layers:m:/changes/0": "no sign change"}}, "no sign change"),
-    ],
-)
-def test_print_that_the_method_does_not_give_differs_with_the_reason(known, cause):
-    claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
-    statistics = Statistics("published", {"layers": {"m": {"changes": []}}}, **known)
-    record = judge(claim, statistics)
-    assert (record["verdict"], record["recomputed"]) == ("differs", None)
-    assert cause in record["cause"]

@@ -157,20 +157,6 @@ def test_what_becomes_of_a_published_cell(key: str, places: tuple[str, ...], bec
     assert fate(key, places, is_constant=is_constant) == becomes
 
 
-def test_constants_of_the_methods_stay(published: Published, nothing: Published) -> None:
-    kept = {
-        (file, key)
-        for file, key in published.cells
-        if CONSTANTS.has(file, key) and not CONSTANTS.is_name(key)
-    }
-    assert kept
-    assert all(nothing[cell] == published[cell] for cell in kept)
-    rest = nothing.cells.keys() - kept
-    names = {split_pointer(key)[-1].lower() for _, key in rest}
-    known = {split_pointer(key)[-1].lower() for _, key in rest - nothing.unmeasured}
-    assert names >= CONSTANTS.names >= known
-
-
 def test_a_misspelt_key_is_no_missing_measurement(published: Published) -> None:
     """Of GPT-2's gain, which only a run of ours measures."""
 

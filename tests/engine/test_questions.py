@@ -121,10 +121,6 @@ def test_every_question_and_choice_has_its_words() -> None:
     assert set(TEXTS) == {PUBLISHED, "penultimate"} | {
         choice for question in QUESTIONS.values() for choice in question.choices
     }
-    assert (
-        PAPERS.choice_in_words("category_out/tech_philosophy")
-        == "without one category: tech philosophy"
-    )
     with pytest.raises(LayerwiseError, match=r"claims\.json .*, found 'nobody'; analyse and judge"):
         PAPERS.choice_in_words("nobody/tech_philosophy")
 
@@ -150,30 +146,11 @@ def test_every_answer_names_the_cells_that_it_rests_on(work: Derivation) -> None
         assert n == sum(place.startswith(f"{name}:") for place in work.derived)
 
 
-def test_both_passes_are_lost_in_two_of_five_leave_outs(work: Derivation) -> None:
-    found = answered(work, "calibration_effect")
-    lost = {
-        model: {choice.partition("/")[2]: round(of["value"], 2) for (m, choice), of in found.items()
-                if m == model and "/" in choice and not of["in_range"]}
-        for model in ("llama", "mistral")
-    }  # fmt: skip
-    assert lost["llama"] == {"business": -0.49, "scientific_facts": 0.37}
-    assert lost["mistral"] == {"tech_philosophy": 0.87, "lifestyle": 0.46}
-    assert {found[model, PUBLISHED]["in_range"] for model in lost} == {True}
-    assert {found[model, PUBLISHED]["word"] for model in lost} == {NEVER}
-    # with so many categories an effect of zero could be shown to lie within the bound
-    fewest = found["llama", PUBLISHED]["fewest"]
+def test_the_fewest_units_that_could_answer_are_those_of_the_theory(work: Derivation) -> None:
+    """With so many categories an effect of zero could be shown to lie within the bound of 0.3."""
+    fewest = answered(work, "calibration_effect")["llama", PUBLISHED]["fewest"]
     half = [stats.norm.ppf(0.95) / math.sqrt(n - 1) for n in (fewest - 1, fewest)]
     assert half[0] > 0.3 > half[1]
-
-
-def test_seven_gains_cannot_be_told_from_one(work: Derivation) -> None:
-    found = answered(work, "damping")
-    undecided = {m for (m, c), of in found.items() if c == PUBLISHED and of["word"] == UNDECIDED}
-    assert undecided == {
-        *("pythia-1.4b", "pythia-6.9b", "opt-350m", "bloom-3b", "falcon-7b", "bloom-1b1"),
-        "bloom-1b7",
-    }
 
 
 def test_fishers_p_runs_over_every_way_to_count_them(work: Derivation) -> None:
@@ -183,8 +160,6 @@ def test_fishers_p_runs_over_every_way_to_count_them(work: Derivation) -> None:
     assert found["value"] == pytest.approx(p[2])
     assert (found["low"], found["high"]) == pytest.approx((min(p), max(p)))
     assert found["word"] == UNDECIDED
-    everyone = answered(work, "heritage")["all models", "with_gpt2"]
-    assert everyone["value"] == pytest.approx(0.0375, abs=5e-5)
     decided = answered(work, "heritage")["all models", "final_norm"]
     assert decided["low"] == decided["value"] == decided["high"]
 
@@ -214,8 +189,6 @@ def test_norms_are_the_papers_mean_over_mean(work: Derivation, works: Any) -> No
     for name in ("pythia-410m", "pythia-160m", "opt-125m"):
         printed = works["spectral_norms"].documents[name]["W_V_over_W_O"]
         assert found[name, PUBLISHED]["value"] == pytest.approx(printed, rel=1e-6)
-    assert found["pythia-410m", PUBLISHED]["value"] == pytest.approx(6.89, abs=5e-3)
-    assert found["pythia-410m", "geometric"]["value"] == pytest.approx(3.73, abs=5e-3)
 
 
 def test_phase_means_are_those_of_the_phases(work: Derivation, works: Any) -> None:
@@ -413,11 +386,6 @@ def test_a_density_at_the_limit_counts_as_dense(limit: int) -> None:
     assert estimate.low == estimate.value == estimate.high
     assert estimate.value == pytest.approx(p if limit == 0 else 2 - p)
     assert QUESTIONS["crowding"].word(estimate) == (YES if limit == 0 else NO)
-
-
-def test_a_question_is_frozen() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        QUESTIONS["late"].within = Range()  # type: ignore[misc]
 
 
 def test_the_category_that_makes_r_is_named():

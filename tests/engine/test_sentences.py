@@ -97,20 +97,6 @@ def test_what_is_counted_in_the_tree_is_there(numbers):
     assert tree["archive_of_paper_1"] == "1 result files among 11"
 
 
-def test_a_sentence_falls_with_the_numbers_that_it_is_about(root, numbers):
-    """Once every size damps, what is said of the family stands."""
-    said = {one.id: one.printed for one in ledger(root, numbers)}
-    sweep = "paper3/Results/pythia_family_NO_FINAL_LN_20260105_174820.json"
-    halved = {
-        (file, key): value / 2 if file == sweep and "/residual_gain_all/" in key else value
-        for (file, key), value in numbers.cells.items()
-    }
-    for cells, stands in ((numbers.cells, False), (halved, True)):
-        family = analysed("depth_gain", replace(numbers, cells=cells)).documents["family"]
-        assert (family["consistency"] == said["p3.motivation.consistent"]) == stands
-        assert (family["smallest_and_largest"] == said["p3.eli5.alike"]) == stands
-
-
 # --- what is claimed of this work ---------------------------------------------------------------
 
 
@@ -146,21 +132,3 @@ def test_what_gives_a_value_says_among_which_alternatives(lacks):
     del entry[lacks]
     with pytest.raises(LayerwiseError, match="`gives`, `among` and `tried` go together"):
         findings(records, [entry], [])
-
-
-def test_no_row_is_answered_by_a_rule_that_was_fitted_to_it(root, numbers):
-    """The verdicts of table 2 have readings, and no statistic."""
-    claims = ledger(root, numbers)
-    rows = [c for c in claims if c.id.startswith("p2.table_phase.") and c.id.endswith(".verdict")]
-    assert len(rows) == 4
-    for claim in rows:
-        assert claim.statistic is None
-        assert len(claim.readings) == 4
-
-
-def test_models_that_invert_by_every_reading(numbers):
-    """By a negative late r alone all four do; by the printed means three."""
-    paper = analysed("phases", numbers).documents["paper"]
-    assert paper["inverted_models_by_any"] == "4/4"
-    assert paper["inverted_models_by_printed"] == "3/4"
-    assert paper["inverted_models_by_bound"] == "2/4"

@@ -3,6 +3,7 @@
 import math
 import re
 import shutil
+from concurrent.futures import Future
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.files import read_json
 from layerwise.measuring import registered_models
-from layerwise.measuring.registered_models import Texts, measure_model
+from layerwise.measuring.registered_models import Texts, pass_through
 from layerwise.models import load
 from layerwise.models import replicates as replicates_module
 from layerwise.models.load import load_model
@@ -129,6 +130,36 @@ def test_a_killed_run_goes_on_from_its_hidden_states_and_says_what_measured_it(
     assert files <= {file for file, _ in published.cells}
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_pass_does_not_wait_for_the_numbers_of_its_states(
+    fails: bool, texts: Texts, published: Published, twin: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Nor does its replicate; where another process fails, that is the reason."""
+    computed: list[Future[Any]] = []
+
+    def submit(*_: Any) -> Future[Any]:
+        computed.append(Future())
+        return computed[-1]
+
+    monkeypatch.setattr(registered_models.workers, "submit", submit)
+    model = MODELS[SLUG].model_copy(update={"experiments": {}})
+    given = (model, lambda dtype: load_model(twin, dtype, "cpu"), texts, published, tmp_path)
+    passed = pass_through(*given, choices=CHOICES, draws=DRAWS, replicates=1)
+    assert passed.has_runs
+    for number, numbers in enumerate(computed):
+        if fails:
+            numbers.set_exception(LayerwiseError("all preferences are equal"))
+        else:
+            numbers.set_result({"file": {"/r": float(number)}})
+    document = passed.document()
+    for number, found in enumerate([document, *document["noise"]]):
+        if fails:
+            assert (found["runs"], found["absent"]) == ({}, {SLUG: "all preferences are equal"})
+        else:
+            assert found["runs"][SLUG]["fragments"] == {"file": {"/r": float(number)}}
+    assert len(computed) == 2
+
+
 def test_a_model_that_is_left_out_says_why_and_nothing_is_loaded(step: Any) -> None:
     step.run("bloom-1b1")  # nobody recorded a commit
     found = read_measurements(step.folder / "models")["bloom-1b1"]
@@ -215,7 +246,8 @@ def measured_with(
         monkeypatch.setattr(registered_models, "measure_experiment", experiment)
         scratch = tmp_path / str(len([*tmp_path.iterdir()])) if fresh else tmp_path / "0"
         given = (model, loading or load, texts, published, scratch)
-        return measure_model(*given, choices=CHOICES, draws=DRAWS, replicates=replicates)
+        passed = pass_through(*given, choices=CHOICES, draws=DRAWS, replicates=replicates)
+        return passed.document()
 
     return run
 

@@ -14,7 +14,6 @@ from claim_records import folders, headline, hostile_claims, record
 from hostile import WRITTEN
 from layerwise.files import revealed
 from layerwise.papers.shared.names.result_files import LAYERS
-from layerwise.present.figures.style import WIDTH
 from layerwise.present.search import search_claims
 from layerwise.run.steps import page as stage
 
@@ -325,28 +324,12 @@ def test_a_link_opens_one_claim_and_draws_no_row(
     assert page.run(OPEN) == [False, None]
 
 
-def test_link_followed_again_opens_again(page: Browser) -> None:
-    page.click("#headlines .behind summary")
-    for _ in range(2):
-        page.click(f"#headlines a[href='#{CENTRAL}']")
-        page.run_later(SETTLED)
-        assert page.run(OPEN) == [True, "quantity 3 of odd kind"]
-        page.press("Escape")
-        page.run_later(SETTLED)
-        assert page.run(OPEN) == [False, None]
-
-
 def test_a_link_into_a_fold_opens_it(page: Browser) -> None:
     is_open = "return document.querySelector('#headlines .behind').open"
     assert page.run(is_open) is False
     page.run("location.hash = '#headline-p1.folded'")
     page.run_later(SETTLED)
     assert page.run(is_open) is True
-
-
-def test_the_claims_of_central_claims_are_found_by_that(page: Browser) -> None:
-    page.type("[name=words]", "central claim r falls")
-    assert page.run(IDS) == [CENTRAL]
 
 
 def test_link_to_an_odd_or_unknown_claim(page: Browser, pages: dict[str, str]) -> None:
@@ -376,36 +359,10 @@ def test_no_sideways_scroll(window: Browser, pages: dict[str, str], source: str)
     assert fixed == ["fixed"] * (source == "measured")  # random weights are marked
 
 
-@pytest.mark.parametrize("width", [720, 1280])
-def test_no_head_of_the_table_is_broken(page: Browser, width: int) -> None:
-    page.size(width, 800)
-    heads = "[...document.querySelectorAll('.claims thead button')]"
-    lines = f"return {heads}.map(e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight))"
-    assert max(page.run(lines)) < 1.5
-
-
 def test_print_is_short(page: Browser) -> None:
     pdf = base64.b64decode(page.devtools("Page.printToPDF")["data"])
     assert pdf.startswith(b"%PDF")
     assert pdf.count(b"/Type /Page\n") < 10
-
-
-def test_letters_of_printed_figures_have_seven_points(page: Browser) -> None:
-    """Those of 8 points are drawn for the text width of the paper."""
-    page.size(round(190 / 25.4 * 96), 900)  # letter or A4 without its margins
-    page.devtools("Emulation.setEmulatedMedia", media="print")
-    drawn, beside = (
-        page.run(
-            "return [...document.querySelectorAll(`figure ${arguments[0]}`)]"
-            ".map((part) => part.getBoundingClientRect().width)",
-            part,
-        )
-        for part in ("svg", ".drawing ~ figcaption")
-    )
-    page.devtools("Emulation.setEmulatedMedia", media="")
-    assert len(drawn) == len(beside) == len(FIGURES)
-    assert min(drawn) / 96 >= WIDTH * 7 / 8
-    assert min(beside) / 96 >= 1.5  # inches: the captions have room for their words
 
 
 def test_colours_follow_the_reader(page: Browser) -> None:

@@ -1,6 +1,5 @@
 """The strip: that its rows alone answer, and are the estimates of the graded questions."""
 
-import re
 from xml.etree import ElementTree
 
 import pytest
@@ -8,18 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import headline
-from layerwise.engine.headlines import GRADES, Headline
+from layerwise.engine.headlines import GRADES, OPPOSITE, PUBLISHED, Headline
 from layerwise.engine.strip import read_strip, strip_rows
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.present.claim_list import strip_as_text
-from layerwise.present.strip import HOLDS, MARKS, bars, estimate_text, strip_lines
+from layerwise.present.strip import MARKS, WORDS, bars, estimate_text, strip_lines
 from layerwise.present.strip_picture import row_picture, strip_svg
-from layerwise.present.terminal import UNFOLDED, as_text
-
-SAID = re.compile(r"([^,;:()]+) ([−+]?\d\S*)(?: \(([−+]?\S+) to ([−+]?[^)]+)\))?(?=[,;:])")
 
 
 @pytest.fixture(scope="module")
@@ -34,78 +29,33 @@ def answers(results):
     return {name: document.get("models", {}) for name, document in documents.items()}
 
 
-@pytest.fixture(scope="module")
-def told(judged):
-    """What a reader of `layerwise headlines` sees: mark and estimates, by the claim's words."""
-    found = {}
-    for line in as_text(strip_as_text(judged, None, reasons=False), UNFOLDED).splitlines():
-        mark, _, rest = line.partition("  ")
-        if mark in MARKS.values():
-            claim, _, deciding = rest.strip().removesuffix(")").partition(" (")
-            found[claim] = mark, read_estimates(deciding)
-    return found
+def test_a_row_shows_the_answers_to_its_questions(judged, answers, root) -> None:
+    """Each estimate is that of an answer, and its word the answer's, seen from the claim's side."""
+    entries = {entry["id"]: entry for entry in read_strip(root / "claims")}
+    for row in judged["strip"]:
+        asked = []
+        for shown in entries[row["id"]]["shows"]:
+            choice = shown.get("choice", PUBLISHED)
+            of_question = answers[shown["question"]]
+            for model in shown.get("of", of_question):
+                answer = of_question[model].get(choice)
+                if answer is not None:
+                    word = answer["word"]
+                    claimed = shown.get("answer", "yes") == "yes"
+                    asked.append((answer["value"], word if claimed else OPPOSITE.get(word, word)))
+        assert {(point["value"], point["word"]) for point in row["points"]} <= set(asked), row["id"]
+        for point in row["points"]:
+            if point["word"] == "yes" and point["low"] is not None:
+                assert point["above"] is None or point["low"] > point["above"], row["id"]
+                assert point["below"] is None or point["high"] < point["below"], row["id"]
 
 
-def read_estimates(text):
-    """{model: (value, low, high, word)} of "number: A 1 (0 to 2), B 3: yes; C 4: open"."""
-    _, _, groups = text.partition(": ")
-    found = {}
-    for group in groups.split("; "):
-        *_, word = group.rpartition(": ")
-        for model, *numbers in SAID.findall(group):
-            ends = [float(number.replace("−", "-")) for number in numbers if number]
-            found[model.strip()] = (*ends, word)
-    return found
-
-
-def row_of(told, words):
-    """The one row whose claim has these words."""
-    (row,) = [row for claim, row in told.items() if words in claim]
-    return row
-
-
-def test_it_says_which_models_invert_late(told, answers) -> None:
-    _, estimates = row_of(told, "Late layers")
-    late = answers["late"]
-    for name, model in {
-        "Pythia-6.9B": "pythia-6p9b",
-        "Llama-3.1-8B": "llama-3p1-8b",
-        "Apertus-8B": "apertus-8b",
-    }.items():
-        value, low, high, word = estimates[name]
-        asked = late[model]["published"]
-        assert (value, low, high) == pytest.approx(
-            [asked[end] for end in ("value", "low", "high")], abs=0.006
-        )
-        assert (word == "yes") == (asked["high"] < 0), name
-    assert estimates["Pythia-6.9B"][0] > 0 > estimates["Llama-3.1-8B"][2]
-
-
-def test_it_says_which_laws_survive_and_in_which_direction(told, answers) -> None:
-    mark, estimates = row_of(told, "First law")
-    family = next(found for name, found in estimates.items() if "Pythia" in name)
-    survey = next(found for name, found in estimates.items() if "survey" in name)
-    asked = {
-        name: answers[name]["all models"]["published"]["word"]
-        for name in ("depth_gain", "depth_gain_of_survey")
-    }
-    assert family[2] < 0
-    assert (family[-1] == "yes") == (asked["depth_gain"] == "yes") == (mark == HOLDS)
-    assert (survey[-1] == "yes") == (asked["depth_gain_of_survey"] == "yes")
-    assert "Pythia" in next(claim for claim in told if "First law" in claim)
-    for law, question in {"Second law": "heritage", "Third law": "spectral_predicts"}.items():
-        mark, estimates = row_of(told, law)
-        ((*_, word),) = estimates.values()
-        assert (word == "yes") == (answers[question]["all models"]["published"]["word"] == "yes")
-        assert mark != HOLDS or word == "yes"
-
-
-def test_it_says_whether_the_calibration_can_be_trusted(told, answers) -> None:
-    mark, estimates = row_of(told, "near zero")
-    words = [found[-1] for found in estimates.values()]
-    asked = [answers["calibration"][model]["published"]["word"] for model in answers["calibration"]]
-    assert words.count("yes") == asked.count("yes")
-    assert (mark == HOLDS) <= (words.count("yes") > len(words) / 2)
+def test_a_line_says_every_estimate_with_its_word(judged) -> None:
+    for row, line in zip(judged["strip"], strip_lines(judged["strip"], names_here()), strict=True):
+        groups = line.decides.partition(": ")[2].split("; ")
+        for point, bar in zip(row["points"], line.bars, strict=True):
+            said = [group for group in groups if f"{bar.label} {bar.number}".strip() in group]
+            assert any(group.endswith(f": {WORDS[point['word']]}") for group in said), row["id"]
 
 
 def test_every_headline_has_a_row_with_estimates(judged) -> None:

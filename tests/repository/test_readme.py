@@ -19,12 +19,9 @@ import yaml
 
 import layerwise
 import layerwise.engine
-from layerwise.engine.evidence import Evidence
 from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.names.result_files import HUNT
-from layerwise.papers.shared.questions.choices import TEXTS
 from layerwise.present.run_summary import summary
 from layerwise.present.strip_picture import strip_svg
 from layerwise.run.cli import app, main
@@ -81,18 +78,6 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
             assert answers == script["answers"](claims), "run `make docs`"
             drawn = (ROOT / "docs" / "strip.svg").read_text(encoding="utf-8")
             assert drawn == strip_svg(script["front"](claims)), "run `make docs`"
-
-
-def test_the_answers_name_every_choice(results: Path) -> None:
-    """The report sends its readers there for the choices."""
-    document = json.loads((results / "published" / "claims.json").read_text())
-    page = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
-    claims = {row["id"]: row["claim"] for row in document["strip"]}
-    for headline in document["headlines"]:
-        part = page.partition(f"### {claims[headline['id']]}\n")[2].partition("\n### ")[0]
-        named = {TEXTS[choice.partition("/")[0]] for choice in headline["choices"]}
-        assert named
-        assert [choice for choice in named if choice not in part] == [], headline["id"]
 
 
 # --- what it names is there ---------------------------------------------------------------------
@@ -200,18 +185,6 @@ def test_troubleshooting_quotes_what_is_really_said(root):
     assert len(quoted) > 20
     assert "the moon is not a repository" not in printable
     assert {phrase for phrase in quoted - FOREIGN if phrase not in printable} == set()
-
-
-def test_the_glossary_counts_heads_as_the_papers_do(root, published):
-    """32 heads of width 128: the density that the hunt's file has for them."""
-    text = " ".join((root / "docs" / "glossary.md").read_text().split())
-    heads, width, density = re.search(
-        r"(\d+) heads of width (\d+) have a density of ([\d.]+\d)", text
-    ).groups()
-    found = {
-        (m.n_heads, m.d_head): m.rho for m in Evidence(published, draws=None)[HUNT].tested_results
-    }
-    assert found[int(heads), int(width)] == float(density)
 
 
 def test_clusters_names_stages_and_as_many_tasks_as_models(root):

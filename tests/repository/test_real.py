@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import math
 import os
 import random
 import subprocess
@@ -78,25 +77,6 @@ def test_any_number_that_moves_is_named_and_nothing_else(document: str) -> None:
             far = f"{value}, moved"
         (said,) = differences(RECORDED, changed(place, far))
         assert said.startswith(f"{place}: {far!r}, recorded {value!r}, band ")
-
-
-@pytest.mark.parametrize(
-    ("place", "moved"),
-    [
-        ("/validation/ground_truth_numeric/asymmetry", -0.2337),
-        ("/validation/ground_truth_numeric/n_pairs", 31),
-        ("/validation/_verdicts/sf_label", "POSITIVE"),
-        ("/pairs/results/24/centroid_asymmetry/r", -0.36785),
-        ("/pairs/results/24/centroid_asymmetry/p_value", 9.2e-9),
-        ("/anisotropy/eigenvalue_variance/12", 3.7276e12),
-        ("/spectral/W_V_over_W_O", 0.555),
-        ("/gains/residual_gain_all/3", math.nan),
-    ],
-)
-def test_a_change_that_a_reader_would_care_about_is_one(place: str, moved: Leaf) -> None:
-    assert place in dict(leaves(RECORDED))
-    (said,) = differences(RECORDED, changed(place, moved))
-    assert said.startswith(f"{place}: {moved!r}")
 
 
 def test_what_is_gone_or_new_is_named() -> None:

@@ -1,8 +1,11 @@
 """All that is measured on one model: each dtype loaded once, states, traces and matrices; noise.
 
 `measure_registered` is what a stage calls: the model of the registry, and draws of random weights
-in its place. It calls `measure_model` for each.
+in its place. It calls `pass_through` for each. What follows from the states of one pass is computed
+by other processes while the next pass runs, so that a GPU does not wait for it.
 """
+
+from __future__ import annotations
 
 import gc
 import math
@@ -16,13 +19,14 @@ from typing import Any
 
 import torch
 
+from layerwise import workers
 from layerwise.engine.experiment import Subject
 from layerwise.engine.measured import CONTROL, NOISE, Runs
 from layerwise.engine.published import Published, leaves
 from layerwise.errors import LayerwiseError, refused
 from layerwise.files import read_json
+from layerwise.measuring.extractions import numbers_of_states
 from layerwise.measuring.kept import Kept, fingerprint
-from layerwise.measuring.reduction import measure
 from layerwise.models import tracing
 from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.hidden_states import extract
@@ -37,8 +41,7 @@ from layerwise.models.texts import StatementPairs
 from layerwise.papers.fetching import upstream
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper3.experiments.table import measure_experiment
-from layerwise.papers.shared.experiments import fill
-from layerwise.progress import Advance, meter, say
+from layerwise.progress import Advance, meter, say, track
 from layerwise.statistics.bootstrap import Draws
 
 # Of an extraction's index: how its states were made, beside the model and the dtype.
@@ -76,12 +79,12 @@ def measure_registered(
     no runs.
 
     Args:
-        published, scratch, draws: as for `measure_model`.
-        choices: `device`, `replicates`, `control`, and those of `measure_model`.
+        published, scratch, draws: as for `pass_through`.
+        choices: `device`, `replicates`, `control`, and those of `pass_through`.
     """
 
-    def measured(folder: Path, replicates: int = 0, draw: int | None = None) -> Runs:
-        return measure_model(
+    def passed(folder: Path, replicates: int = 0, draw: int | None = None) -> PassedThrough:
+        return pass_through(
             model,
             lambda dtype: load_registered(model, dtype, device=choices["device"], draw=draw),
             texts,
@@ -93,16 +96,17 @@ def measure_registered(
             label="" if draw is None else f"random weights, draw {draw}",
         )
 
-    control: list[Runs] = []
     if reason := model.skipped or _out_of_reach(model):
         absent = dict.fromkeys((*model.extractions, *model.experiments), reason)
         document: Runs = {"runs": {}, "absent": absent, NOISE: []}
+        control: list[Runs] = []
     else:
-        document = measured(scratch, choices["replicates"])
-    if document["runs"]:
-        control = [
-            measured(scratch / f"{CONTROL}-{draw}", draw=draw) for draw in range(choices[CONTROL])
-        ]
+        as_it_is, random = passed(scratch, choices["replicates"]), []
+        if as_it_is.has_runs:
+            places = (scratch / f"{CONTROL}-{draw}" for draw in range(choices[CONTROL]))
+            random = [passed(place, draw=draw) for draw, place in enumerate(places)]
+        document = as_it_is.document()
+        control = [draw.document() for draw in random]
     return {"model": model.slug, "hub": model.hub, **document, CONTROL: control}
 
 
@@ -116,7 +120,7 @@ def _out_of_reach(model: Model) -> str | None:
     return None
 
 
-def measure_model(
+def pass_through(
     model: Model,
     load: Callable[[str], Checkpoint],
     texts: Texts,
@@ -127,15 +131,12 @@ def measure_model(
     draws: Mapping[str, Any],
     replicates: int = 0,
     label: str = "",
-) -> Runs:
-    """Run every extraction and experiment of a model; what fails leaves the others alone.
+) -> PassedThrough:
+    """Put the texts through a model for every extraction and experiment, and for replicates of it.
 
-    A run that is done is kept in `scratch` until the caller removes it: a second call computes what
-    is not there.
-
-    `runs` say dtype, device, revision, kernels, and their `fragments`; `absent` why there are none.
-    `noise` holds as many replicates of what runs in 16 bits and looks at texts: the same with
-    noise of the size of rounding.
+    What fails leaves the others alone. A run that is done is kept in `scratch` until the caller
+    removes it: a second call computes what is not there. What follows from hidden states may still
+    be under way in other processes when this returns.
 
     Args:
         load: gives the model in a dtype; what it raises is why all of that dtype is absent.
@@ -144,6 +145,8 @@ def measure_model(
             there one that was killed goes on.
         choices: of `extract` and `measure`: `tokens_per_batch`, `seed`, `bins`.
         draws: `n_resamples`, `level` and `seed` of the intervals.
+        replicates: how often what runs in 16 bits and looks at texts is run again, with noise of
+            the size of rounding.
         label: what the progress says beside the model: "random weights".
     """
     measuring = _Measuring(model, texts, published, choices, draws)
@@ -181,18 +184,22 @@ def measure_model(
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
     order = [name for dtype in model.dtypes for name in _names_in(model, dtype)]
-    return {**undisturbed.document(order), "noise": [a_pass.document(order) for a_pass in noisy]}
+    return PassedThrough(model, order, undisturbed, noisy)
 
 
 @dataclass
 class _Pass:
-    """The runs of a model as it is (`seed` None), or with one draw of rounding noise."""
+    """The runs of a model as it is (`seed` None), or with one draw of rounding noise.
+
+    `begun` holds runs whose numbers other processes still compute: what waits for them.
+    """
 
     seed: int | None
     scratch: Path
     fingerprint: str
     runs: dict[str, Any] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+    begun: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
 
     @property
     def kept(self) -> Kept:
@@ -220,12 +227,56 @@ class _Pass:
             return nullcontext(replicates.checkpoint)
         return replicates.disturbed(self.seed)
 
-    def document(self, order: Sequence[str]) -> Runs:
-        """The same bytes, whatever of it was kept."""
+    def add(self, slug: str, name: str, run: Callable[[], dict[str, Any]]) -> None:
+        """Add what a run gives, or why it gives nothing; what is added is kept."""
+        try:
+            measured = run()
+            require_finite(f"{name} of {slug} in {measured['dtype']}", measured["fragments"])
+            self.kept.put(name, measured)
+            self.runs[name] = measured
+        except Exception as error:
+            self.fail(slug, name, error)
+
+    def fail(self, slug: str, name: str, error: Exception) -> None:
+        """Note and say why a run gives nothing."""
+        self.absent[name] = reason_of(error)
+        say(f"{slug}: {name} failed: {self.absent[name]}")
+
+    def document(self, slug: str, order: Sequence[str]) -> Runs:
+        """Wait for what was begun; the same bytes, whatever of it was kept."""
+        for name, run in self.begun.items():
+            self.add(slug, name, run)
+        self.begun = {}
         return {
             "runs": {name: self.runs[name] for name in order if name in self.runs},
             "absent": {name: self.absent[name] for name in order if name in self.absent},
         }
+
+
+@dataclass(frozen=True)
+class PassedThrough:
+    """A model whose passes are over; what follows from its states may still be computed."""
+
+    model: Model
+    order: Sequence[str]
+    undisturbed: _Pass
+    noisy: Sequence[_Pass]
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether the model as it is gave anything."""
+        return bool(self.undisturbed.runs or self.undisturbed.begun)
+
+    def document(self) -> Runs:
+        """Return all runs, once the last one's numbers are there.
+
+        `runs` say dtype, device, revision, kernels, and their `fragments`; `absent` why there are
+        none; `noise` holds the same of every replicate.
+        """
+        slug, passes = self.model.slug, [self.undisturbed, *self.noisy]
+        waited_for = track(passes, f"{slug}, statistics", "passes", len(passes))
+        document, *noise = (a_pass.document(slug, self.order) for a_pass in waited_for)
+        return {**document, NOISE: noise}
 
 
 @dataclass(frozen=True)
@@ -246,51 +297,48 @@ class _Measuring:
         advance: Advance,
     ) -> None:
         """Add the runs, or why they failed."""
-        dtype, slug = checkpoint.dtype, self.model.slug
         # its headers are read once, when the first experiment asks for a matrix
         weights = cache(partial(Weights.from_checkpoint, checkpoint))
         for name in wanted:
-            advance(0, f"{name} in {dtype}")
-            try:
-                if name in self.model.extractions:
-                    run = self._measure_pairs(name, checkpoint, into.scratch / name)
-                else:
-                    run = self._measure_prompts(name, checkpoint, weights())
-                require_finite(f"{name} of {slug} in {dtype}", run["fragments"])
-                into.kept.put(name, run)
-                into.runs[name] = run
-            except Exception as error:
-                into.absent[name] = reason_of(error)
-                say(f"{slug}: {name} failed: {into.absent[name]}")
+            advance(0, f"{name} in {checkpoint.dtype}")
+            if name in self.model.extractions:
+                self._extract(name, checkpoint, into)
+            else:
+                run = partial(self._measure_prompts, name, checkpoint, weights)
+                into.add(self.model.slug, name, run)
             advance()
             gc.collect()
 
     def _measure_prompts(
-        self, name: str, checkpoint: Checkpoint, weights: Weights
+        self, name: str, checkpoint: Checkpoint, weights: Callable[[], Weights]
     ) -> dict[str, Any]:
         """Return an experiment of Paper 3 on prompts and matrices, in the published places."""
         trace = partial(tracing.trace, checkpoint)
-        subject = Subject(self.model, trace, weights, self.texts.sets, self.published)
+        subject = Subject(self.model, trace, weights(), self.texts.sets, self.published)
         is_replicate = checkpoint.rounding is not None
         fragments = measure_experiment(name, subject, of_texts_alone=is_replicate)
         return {**_describe(checkpoint), "fragments": fragments}
 
-    def _measure_pairs(self, name: str, checkpoint: Checkpoint, folder: Path) -> dict[str, Any]:
-        """Return the numbers of the statement pairs' hidden states, in the published places."""
-        extraction, choices = self.model.extractions[name], self.choices
-        states = extract(
-            checkpoint,
-            self.texts.pairs.statements,
-            self.texts.prompts,
-            folder,
-            template=extraction.template,
-            tokens_per_batch=choices["tokens_per_batch"],
-        )
-        sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"], **choices["bins"]}
-        values = measure(states, self.texts.pairs, **sampling)
-        fragments = fill.fragments(self.model, name, values, self.published, Draws(**self.draws))
-        of_states = {name_of_choice: states.index[name_of_choice] for name_of_choice in HOW}
-        return {**_describe(checkpoint), **of_states, "fragments": fragments}
+    def _extract(self, name: str, checkpoint: Checkpoint, into: _Pass) -> None:
+        """Run the statement pairs; their numbers, in the published places, come beside."""
+        folder = into.scratch / name
+        try:
+            states = extract(
+                checkpoint,
+                self.texts.pairs.statements,
+                self.texts.prompts,
+                folder,
+                template=self.model.extractions[name].template,
+                tokens_per_batch=self.choices["tokens_per_batch"],
+            )
+        except Exception as error:
+            into.fail(self.model.slug, name, error)
+            return
+        of_states = {choice: states.index[choice] for choice in HOW}
+        about = {**_describe(checkpoint), **of_states}
+        given = (folder, self.texts.pairs, self.model, name, self.published, self.choices)
+        numbers = workers.submit(numbers_of_states, lambda: (*given, Draws(**self.draws)))
+        into.begun[name] = lambda: {**about, "fragments": numbers.result()}
 
 
 def _describe(checkpoint: Checkpoint) -> dict[str, Any]:

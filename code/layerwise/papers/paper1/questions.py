@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -15,8 +14,11 @@ from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Ra
 from layerwise.papers.paper1.rules.calibration import BAND, BOUND, PASS_BELOW
 from layerwise.papers.paper1.rules.output_correlation import rerun_asymmetry as ua_of_rerun
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.questions.choices import measured_choices
-from layerwise.papers.shared.questions.states import STATES
+from layerwise.papers.shared.questions.choices import (
+    STATES,
+    measured_choices,
+    rules_without_each,
+)
 from layerwise.papers.shared.rules.categories import asymmetry, categories, n_categories
 from layerwise.statistics.estimates import (
     ONE_SIDED,
@@ -71,21 +73,12 @@ def effect_size(values: Mapping[str, float], where: str = "") -> Estimate:
     return effect_size_estimate(np.array(list(values.values())), "categories", where=where)
 
 
-CategoriesEstimate = Callable[[Mapping[str, float]], Estimate]
-
-
-def rules_without_each_category(
-    model: Categories, estimate: CategoriesEstimate
-) -> dict[str, Function]:
-    """Return a rule per neutral category: the estimate without it."""
+def effect_size_without_each(model: Categories) -> dict[str, Function]:
+    """Return a rule per neutral category: Cohen's d without it."""
     names = model.neutral_names()
     if len(names) < 3:
         raise NotMeasured(f"{len(names)} categories leave too few when one goes")
-
-    def without(left_out: str) -> Estimate:
-        return estimate(model.asymmetries([name for name in names if name != left_out]))
-
-    return {name: partial(without, name) for name in names}
+    return rules_without_each(names, lambda others: effect_size(model.asymmetries(others)))
 
 
 def neutral_rerun(model: Categories) -> dict[str, float]:
@@ -106,14 +99,8 @@ def mean_under(choice: str) -> Function:
     return rule
 
 
-def mean_near_zero(values: Mapping[str, float]) -> Estimate:
-    """Return the mean UA over categories with the narrow interval of an equivalence test."""
-    return with_narrow_mean(mean_asymmetry(values))
-
-
-def mean_near_zero_under(choice: str) -> Function:
-    """Return the rule for that mean in another reading of the states."""
-    rule = mean_under(choice)
+def narrowed(rule: Callable[[Categories], Estimate]) -> Function:
+    """Return the rule with the narrow interval of an equivalence test."""
     return lambda model: with_narrow_mean(rule(model))
 
 
@@ -124,6 +111,11 @@ def mean_near_zero_under(choice: str) -> Function:
 FEWEST_FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_BELOW) ** 2) + 1
 
 
+MEAN_RULES: dict[str, Callable[[Categories], Estimate]] = {
+    PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
+    "rerun": lambda model: mean_asymmetry(neutral_rerun(model)),
+    **{choice: mean_under(choice) for choice in STATES},
+}
 NEUTRAL = (
     Question(
         name="calibration",
@@ -132,11 +124,7 @@ NEUTRAL = (
         number="mean UA of the neutral categories",
         unit="categories",
         models=paper_1_models,
-        choices={
-            PUBLISHED: lambda model: mean_near_zero(model.neutral()),
-            "rerun": lambda model: mean_near_zero(neutral_rerun(model)),
-            **{choice: mean_near_zero_under(choice) for choice in STATES},
-        },
+        choices={choice: narrowed(rule) for choice, rule in MEAN_RULES.items()},
         within=Range(-BAND, BAND),
         effect=OF_MEAN,
     ),
@@ -147,11 +135,7 @@ NEUTRAL = (
         number="mean UA of the neutral categories",
         unit="categories",
         models=paper_1_models,
-        choices={
-            PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
-            "rerun": lambda model: mean_asymmetry(neutral_rerun(model)),
-            **{choice: mean_under(choice) for choice in STATES},
-        },
+        choices=MEAN_RULES,
         within=Range(above=0.0),
         effect=OF_MEAN,
     ),
@@ -164,7 +148,7 @@ NEUTRAL = (
         models=paper_1_models,
         choices={
             PUBLISHED: lambda model: effect_size(model.neutral()),
-            "category_out": lambda model: rules_without_each_category(model, effect_size),
+            "category_out": effect_size_without_each,
             "rerun": lambda model: effect_size(neutral_rerun(model)),
         },
         within=Range(-PASS_BELOW, PASS_BELOW),

@@ -11,8 +11,12 @@ from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
 from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
 from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
-from layerwise.papers.shared.questions.choices import measured_choices
-from layerwise.papers.shared.questions.states import STATES
+from layerwise.papers.shared.names.models import slug_of
+from layerwise.papers.shared.questions.choices import (
+    STATES,
+    measured_choices,
+    rules_without_each,
+)
 from layerwise.papers.shared.rules.categories import (
     asymmetry,
     categories,
@@ -100,12 +104,9 @@ def rules_without_each_category(model: LastLayer) -> dict[str, Function]:
     names = model.names()
     if len(names) <= MIN_POINTS:
         raise NotMeasured(f"{len(names)} categories leave too few when one goes")
-
-    def without(left_out: str) -> Estimate:
-        x, y = model.series([name for name in names if name != left_out])
-        return pearson_estimate(x, y, "categories")
-
-    return {name: partial(without, name) for name in names}
+    return rules_without_each(
+        names, lambda others: pearson_estimate(*model.series(others), "categories")
+    )
 
 
 def rank_correlation(model: LastLayer) -> Estimate:
@@ -184,7 +185,7 @@ def sizes_in_print(evidence: Evidence) -> dict[str, LastLayer]:
     points, sizes = evidence.role("preferences"), {}
     for models in evidence.role("sizes").values():
         for name, model in models.items():
-            slug = name.lower().replace(".", "p")
+            slug = slug_of(name)
             r = partial(last_r, model)
             sizes[slug] = LastLayer(slug, r, model.layer_results, points.get(slug))
     return sizes

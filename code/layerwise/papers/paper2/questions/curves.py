@@ -138,9 +138,8 @@ def lowest_rule(choice: str, unit: str = "pairs") -> Function:
     return rule
 
 
-def narrow_lowest_rule(choice: str, unit: str = "pairs") -> Function:
-    """Return that rule with the narrow interval of an equivalence test."""
-    rule = lowest_rule(choice, unit)
+def narrowed(rule: Function) -> Function:
+    """Return the rule with the narrow interval of an equivalence test."""
     return lambda curve: with_narrow_r(rule(curve))
 
 
@@ -174,6 +173,17 @@ def phase_question(name: str, says: str, within: Range, end: str) -> Question:
     )
 
 
+# r of the late layers, by choice; a family of tests has no narrow interval.
+LATE_RULES: dict[str, Function] = {
+    PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.phase("late")),
+    "phase_mean": lambda curve: mean_over(curve, curve.pairs.phase("late")),
+    "without_last": lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
+}
+MEASURED_LATE_RULES = {
+    "before_norm": lowest_rule("before_norm"),
+    "all_tokens": lowest_rule("all_tokens"),
+    "clusters": lowest_rule("clusters", "categories"),
+}
 CURVE_QUESTIONS = (
     phase_question(
         "early",
@@ -211,18 +221,14 @@ CURVE_QUESTIONS = (
         unit="pairs",
         models=curves_by_model,
         choices={
-            PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.phase("late")),
-            "phase_mean": lambda curve: mean_over(curve, curve.pairs.phase("late")),
-            "without_last": lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
+            **LATE_RULES,
             "layers_at_once": lambda curve: extreme_at_once(
                 curve, curve.pairs.phase("late"), len(curve.pairs.layers)
             ),
             "tests_at_once": lambda curve: extreme_at_once(
                 curve, curve.pairs.phase("late"), n_tests_of_pairs(curve)
             ),
-            "before_norm": lowest_rule("before_norm"),
-            "all_tokens": lowest_rule("all_tokens"),
-            "clusters": lowest_rule("clusters", "categories"),
+            **MEASURED_LATE_RULES,
         },
         within=Range(below=0.0),
         effect=OF_R,
@@ -236,14 +242,7 @@ CURVE_QUESTIONS = (
         unit="pairs",
         models=curves_by_model,
         choices={
-            PUBLISHED: lambda curve: with_narrow_r(extreme_layer(curve, curve.pairs.phase("late"))),
-            "phase_mean": lambda curve: with_narrow_r(mean_over(curve, curve.pairs.phase("late"))),
-            "without_last": lambda curve: with_narrow_r(
-                extreme_layer(curve, late_layers_but_last(curve))
-            ),
-            "before_norm": narrow_lowest_rule("before_norm"),
-            "all_tokens": narrow_lowest_rule("all_tokens"),
-            "clusters": narrow_lowest_rule("clusters", "categories"),
+            choice: narrowed(rule) for choice, rule in {**LATE_RULES, **MEASURED_LATE_RULES}.items()
         },
         within=Range(-WEAKEST_INVERSION, WEAKEST_INVERSION),
         effect=OF_R,

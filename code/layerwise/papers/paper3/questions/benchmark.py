@@ -19,23 +19,15 @@ from layerwise.papers.paper3.rules.twins import keeps_side
 from layerwise.statistics.estimates import Estimate, family_level, mean_estimate, share_estimate
 
 
-@dataclass(frozen=True)
-class Benchmarked:
-    """The rows of a model in the benchmark, or in the table of tuned models and their bases."""
-
-    name: str
-    rows: Rows
-
-
-def benchmark_rows(evidence: Evidence) -> dict[str, Benchmarked]:
-    """Return the four models by name, and those of the tuned families by family and variant."""
+def rows_by_model(evidence: Evidence) -> dict[str, Rows]:
+    """Return the rows of the four models, and those of the tuned families, by name and variant."""
     rows_by_name: dict[str, Rows] = {}
     for table in evidence.role("benchmark").values():
         rows_by_name |= Rows(table).by("Model")
     for family, twins in tuned_families(evidence).items():
         for variant, rows in twins.by("Variant").items():
             rows_by_name[f"{family} {variant}"] = rows
-    return {name: Benchmarked(name, rows) for name, rows in rows_by_name.items()}
+    return rows_by_name
 
 
 EXPANSION = Question(
@@ -44,13 +36,11 @@ EXPANSION = Question(
     says="The last block, before the final norm, expands the residual stream.",
     number="mean last gain",
     unit="prompts",
-    models=benchmark_rows,
+    models=rows_by_model,
     choices={
-        PUBLISHED: lambda model: mean_estimate(model.rows["Last_Gain"], "prompts"),
-        "models_at_once": lambda model: mean_estimate(
-            model.rows["Last_Gain"],
-            "prompts",
-            family_level(len(benchmark_rows(model.rows.table.evidence))),
+        PUBLISHED: lambda rows: mean_estimate(rows["Last_Gain"], "prompts"),
+        "models_at_once": lambda rows: mean_estimate(
+            rows["Last_Gain"], "prompts", family_level(len(rows_by_model(rows.table.evidence)))
         ),
     },
     within=Range(above=1.0),
@@ -67,13 +57,13 @@ ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
 class Neighbours:
     """Two models of the benchmark; the second is said to have the larger gain."""
 
-    first: Benchmarked
-    second: Benchmarked
+    first: Rows
+    second: Rows
 
 
 def neighbouring_models(evidence: Evidence) -> dict[str, Neighbours]:
     """Return the neighbours in the printed order, by their comparison."""
-    by_name = benchmark_rows(evidence)
+    by_name = rows_by_model(evidence)
     pairs = pairwise(ORDER) if by_name else ()
     return {f"{a} < {b}": Neighbours(by_name[a], by_name[b]) for a, b in pairs}
 
@@ -81,8 +71,7 @@ def neighbouring_models(evidence: Evidence) -> dict[str, Neighbours]:
 def rise_of_gain(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
     """Return the second's mean gain less the first's, paired: both saw the same prompts."""
     first, second = (
-        np.asarray(model.rows["Last_Gain"], dtype=float)
-        for model in (neighbours.first, neighbours.second)
+        np.asarray(rows["Last_Gain"], dtype=float) for rows in (neighbours.first, neighbours.second)
     )
     return mean_estimate(second - first, "prompts", family_level(n_tests))
 

@@ -15,6 +15,7 @@ from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import OVER_MODELS, NotMeasured
 from layerwise.engine.questions.question import PUBLISHED, Question, Range
 from layerwise.papers.paper3.rules.gain_files import models_by_name
+from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import HUNT, SWEEP
 from layerwise.papers.shared.questions.choices import READINGS, experiment_file, measured_entry
 from layerwise.papers.shared.terms import depth_bound
@@ -51,11 +52,6 @@ class Model:
         """Return the number of blocks."""
         return len(self.entry.all_layer_gains)
 
-    @property
-    def slug(self) -> str:
-        """Return the name of the model in our files."""
-        return self.name.lower().replace(".", "p")
-
     def reading(self, name: str) -> Estimate:
         """Return the last gain in one definition, a mean over the prompts."""
         if name == "penultimate" and "residual_gain_all" in self.entry:
@@ -64,7 +60,7 @@ class Model:
             return mean_estimate(self.entry.readings[name].all[:], "prompts")
         try:
             file = experiment_file(self.experiment)
-            gains = measured_entry(self.entry.evidence, file, self.slug, "gains", name)
+            gains = measured_entry(self.entry.evidence, file, slug_of(self.name), "gains", name)
             return mean_estimate(gains[:], "prompts")
         except NotMeasured:
             return self.moments(name)
@@ -91,16 +87,14 @@ NO_SPREAD = "no spread over prompts was published"
 
 def sweep_models(evidence: Evidence) -> dict[str, Model]:
     """Return the eight Pythia sizes of the sweep."""
-    return {
-        name: Model(name, model, "sweep") for name, model in models_by_name(evidence[SWEEP]).items()
-    }
+    models = models_by_name(evidence[SWEEP])
+    return {name: Model(name, model, "sweep") for name, model in models.items()}
 
 
 def hunt_models(evidence: Evidence) -> dict[str, Model]:
     """Return the models of the survey."""
-    return {
-        name: Model(name, model, "hunt") for name, model in models_by_name(evidence[HUNT]).items()
-    }
+    models = models_by_name(evidence[HUNT])
+    return {name: Model(name, model, "hunt") for name, model in models.items()}
 
 
 def pooled_models(evidence: Evidence) -> dict[str, Model]:

@@ -41,6 +41,7 @@ from layerwise.papers.paper3.rules.crowding import LIMIT
 from layerwise.papers.paper3.rules.gain_files import Rows, dampens, density, final_gain, gain
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
 from layerwise.papers.shared.names.result_files import GPT2
+from layerwise.papers.shared.questions.choices import rules_without_each
 from layerwise.statistics.estimates import (
     Estimate,
     correlation_difference_estimate,
@@ -77,21 +78,13 @@ def rules_over_models(
         given = {name: value for name, value in options.items() if name != "models"}
         chosen = options.get("models", models)(evidence)
         if given.pop("leave_out", False):
-            return rules_without_each_model(chosen, partial(estimate, **given))
+            return rules_without_each(
+                list(chosen),
+                lambda names: estimate({name: chosen[name] for name in names}, **given),
+            )
         return estimate(chosen, **given)
 
     return {choice: partial(rule, options) for choice, options in choices.items()}
-
-
-def rules_without_each_model(
-    models: Models, estimate: Callable[[Models], Estimate]
-) -> dict[str, Function]:
-    """Return a rule per model: the estimate without it."""
-
-    def without(left_out: str) -> Estimate:
-        return estimate({name: model for name, model in models.items() if name != left_out})
-
-    return {name: partial(without, name) for name in models}
 
 
 def mean_gain(model: Model) -> float:

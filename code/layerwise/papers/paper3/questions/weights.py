@@ -1,7 +1,7 @@
 """The questions of Paper 3 on profiles, matrices, traces of the sheaf and the critical layer."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,8 +17,13 @@ from layerwise.papers.paper3.rules.gain_files import gain, pooled_by_name, short
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER
 from layerwise.papers.paper3.rules.spectral_norms import value_over_output
 from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
+from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
-from layerwise.papers.shared.questions.choices import experiment_file, measured_entry
+from layerwise.papers.shared.questions.choices import (
+    experiment_file,
+    measured_entry,
+    rules_without_each,
+)
 from layerwise.statistics.estimates import (
     Estimate,
     difference_estimate,
@@ -127,8 +132,8 @@ def ratio_of_correct_slices(model: Norms) -> Estimate:
     """
     if "slices" in model.entry and model.entry.slices == CORRECT:
         return ratio_of_means(model)
-    slug = model.name.lower().replace(".", "p")
-    norms = measured_entry(model.entry.evidence, experiment_file("spectral"), slug, CORRECT)
+    file, slug = experiment_file("spectral"), slug_of(model.name)
+    norms = measured_entry(model.entry.evidence, file, slug, CORRECT)
     n = len(model.entry.W_V_spectral_norm)
     return without_interval(float(norms["W_V"] / norms["W_O"]), n, "blocks")
 
@@ -150,14 +155,20 @@ def log_difference(
     number: Callable[[Entry], float],
     *,
     meta_alone: bool = False,
-    left_out: str = "",
+    names: Collection[str] | None = None,
 ) -> Estimate:
-    """Return the mean logarithm of a number at EleutherAI less that at the other labs."""
+    """Return the mean logarithm of a number at EleutherAI less that at others, of these models."""
     eleuther, others = split_by_lab(evidence)
     if meta_alone:
         others = [model for model in others if model.lab == "Meta"]
     first, second = (
-        np.array([math.log(number(model)) for model in group if model.model != left_out])
+        np.array(
+            [
+                math.log(number(model))
+                for model in group
+                if names is None or short_name(model) in names
+            ]
+        )
         for group in (eleuther, others)
     )
     return difference_estimate(first, second, "models")
@@ -165,12 +176,10 @@ def log_difference(
 
 def log_difference_without_each(evidence: Evidence) -> dict[str, Function]:
     """Return a rule per model: the difference without it."""
-    return {
-        short_name(model): partial(
-            log_difference, evidence, value_over_output, left_out=model.model
-        )
-        for model in evidence[SPECTRAL].results
-    }
+    return rules_without_each(
+        [short_name(model) for model in evidence[SPECTRAL].results],
+        lambda names: log_difference(evidence, value_over_output, names=names),
+    )
 
 
 def models_with_gains(evidence: Evidence) -> list[str]:
@@ -190,20 +199,23 @@ def norms_and_gains(
 
 
 def r_of_gains(
-    evidence: Evidence, number: Callable[[Entry], float], rank: bool = False, left_out: str = ""
+    evidence: Evidence,
+    number: Callable[[Entry], float],
+    names: list[str] | None = None,
+    rank: bool = False,
 ) -> Estimate:
     """Return r of a number of the norms and the gain, or Spearman's with `rank`."""
-    names = [name for name in models_with_gains(evidence) if name != left_out]
-    x, y = norms_and_gains(evidence, number, names)
+    x, y = norms_and_gains(
+        evidence, number, models_with_gains(evidence) if names is None else names
+    )
     return spearman_estimate(x, y, "models") if rank else pearson_estimate(x, y, "models")
 
 
 def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
     """Return a rule per model: r without it."""
-    return {
-        name: partial(r_of_gains, evidence, value_over_output, left_out=name)
-        for name in models_with_gains(evidence)
-    }
+    return rules_without_each(
+        models_with_gains(evidence), partial(r_of_gains, evidence, value_over_output)
+    )
 
 
 # Models of two labs whose arrangements leave 2.5% beyond either end of an interval: 56 of three
@@ -289,11 +301,9 @@ def formula_against_half(models: list[Entry]) -> Estimate:
 def formula_without_each(evidence: Evidence) -> dict[str, Function]:
     """Return a rule per model: that difference without it."""
     models = {short_name(model): model for model in evidence[CROSS].results}
-
-    def without(left_out: str) -> Estimate:
-        return formula_against_half([model for name, model in models.items() if name != left_out])
-
-    return {name: partial(without, name) for name in models}
+    return rules_without_each(
+        list(models), lambda names: formula_against_half([models[name] for name in names])
+    )
 
 
 GUARDED = "_guarded"  # ends the name of a critical layer that was found without NaN

@@ -27,6 +27,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     share,
     short_name,
 )
+from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import GPT2, HUNT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.estimates import (
@@ -210,7 +211,7 @@ def gain_estimate(model: Entry) -> Estimate:
 
     The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
     """
-    slug = short_name(model).lower().replace(".", "p")
+    slug = slug_of(short_name(model))
     if OURS in model.evidence and slug in model.of(OURS):
         return mean_estimate(model.of(OURS)[slug].gains.penultimate[:], "prompts")
     return mean_estimate_from_moments(

@@ -1,12 +1,18 @@
 """The ways to ask a question, and what was measured of a model under those that need its states."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import BEYOND, NotMeasured, pointer
 from layerwise.engine.questions.question import PUBLISHED
 from layerwise.papers.shared.names.models import EXTRACTIONS
 from layerwise.papers.shared.names.result_files import CHOICES_FILE
+from layerwise.statistics.estimates import Estimate
+
+STATES = ("before_norm", "all_tokens", "last_token", "first_token")  # of Papers 1 and 2
 
 READINGS = {
     "penultimate": "second-last block, last token (the papers' gain without the final norm)",
@@ -65,6 +71,17 @@ TEXTS = {
     "inner_blocks": "the mean of the inner blocks",
     **READINGS,
 }
+
+
+def rules_without_each(
+    names: Sequence[str], estimate: Callable[[list[str]], Estimate]
+) -> dict[str, Function]:
+    """Return a rule per name, which is left out: the estimate over the other names."""
+
+    def without(left_out: str) -> Estimate:
+        return estimate([name for name in names if name != left_out])
+
+    return {name: partial(without, name) for name in names}
 
 
 def measured_choices(evidence: Evidence, model: str) -> Entry:

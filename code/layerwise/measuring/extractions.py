@@ -1,0 +1,38 @@
+"""The numbers of an extraction, from its hidden states: without torch, for another process."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from layerwise.engine.experiment import Fragments
+from layerwise.engine.published import Published
+from layerwise.measuring.reduction import measure
+from layerwise.models.registry import Model
+from layerwise.models.store import open_states
+from layerwise.models.texts import StatementPairs
+from layerwise.papers.shared.experiments import fill
+from layerwise.statistics.bootstrap import Draws
+
+
+def numbers_of_states(
+    folder: Path,
+    pairs: StatementPairs,
+    model: Model,
+    name: str,
+    published: Published,
+    choices: Mapping[str, Any],
+    draws: Draws,
+) -> Fragments:
+    """Return what the states in `folder` fill of the published files.
+
+    Args:
+        name: of the extraction, in the registry.
+        published: gives the places of numbers, never a value.
+        choices: `seed` and `bins`, as in params.yaml.
+
+    Raises:
+        LayerwiseError: as for `measure`.
+    """
+    sampling = {"layer_step": model.extractions[name].layer_step, "seed": choices["seed"]}
+    values = measure(open_states(folder), pairs, **sampling, **choices["bins"])
+    return fill.fragments(model, name, values, published, draws)
