@@ -19,33 +19,19 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import safetensors
 from jaxtyping import Float
-from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_json
 from layerwise.measures.traces import Stream
-from layerwise.shapes import Loose, Whole, require_shape
 
 POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
 BEFORE_NORM: Literal["before_norm"] = "before_norm"
 Layer = int | Literal["before_norm"]
-
-
-class Index(Loose):
-    """The part of an index.json that is read."""
-
-    model: str
-    display: str
-    n_layers: Whole
-    hidden_size: Whole
-    n_batches: Whole
-    n_prompts: Annotated[int, Field(ge=0)]
-    statements_sha256: str
 
 
 def digest_of_texts(texts: Sequence[str]) -> str:
@@ -123,7 +109,6 @@ def open_states(folder: Path) -> HiddenStates:
             f"{folder}: no finished extraction here (index.json is missing); extract again"
         )
     index = read_json(folder / "index.json")
-    require_shape(folder / "index.json", Index, index, "remove the folder and extract again")
     states = HiddenStates(folder, index)
     files = sorted(folder.glob("*.safetensors"))
     wrong = [f"{len(files)} batches"] if len(files) != states.index["n_batches"] else []
