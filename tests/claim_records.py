@@ -12,7 +12,7 @@ from layerwise.files import read_json, write_json
 from layerwise.papers.fetching.upstream import DATA_FILES
 from layerwise.papers.shared.names.result_files import LAYERS, TABLES
 from layerwise.present.figures import INDEX
-from layerwise.present.figures.printed import NARROW
+from layerwise.present.figures.picture import NARROW
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 
@@ -141,6 +141,7 @@ def folders(
     for name in ("layers", "pairs", "bins"):
         left_out = "none published" if name == "bins" else None
         about = {"name": name, "analysis": name, "caption": f"About {name}.", "left_out": left_out}
+        about |= {"title": "", "note": ""}
         index.append(about)
         for end in ("", NARROW):
             (made.figures / f"{name}{end}.svg").write_text(SVG)
