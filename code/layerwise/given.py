@@ -1,11 +1,12 @@
 """What callers of the Python interface give, as types: `True` is no number, `"3"` none either."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 from pydantic import Strict as Exact
 
-from layerwise.shapes import Place, Seed
+from layerwise.shapes import Seed
 
 
 def _plain(given: Any) -> Any:
@@ -18,6 +19,6 @@ def _plain(given: Any) -> Any:
 
 
 PLAIN = BeforeValidator(_plain)
-Folder = Annotated[Place, Exact(False)] | None  # of a text too
+Folder = Annotated[Path, Exact(False)] | None  # of a text too
 Layers = Annotated[list[Annotated[int, PLAIN]], PLAIN] | None
 Draw = Annotated[Seed, PLAIN]

@@ -1,6 +1,5 @@
 """Documents as they are read: YAML in words, and any document checked against a declared shape."""
 
-import os
 import re
 import sys
 from collections import Counter
@@ -19,20 +18,6 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_text
 
 
-def _nameable(path: Path) -> Path:
-    """Half a character cannot be encoded; the bytes that Python itself stands in for can."""
-    try:
-        encoded = os.fsencode(path)
-    except UnicodeEncodeError:
-        raise ValueError(
-            f"a path holds no half of a character (U+D800 to U+DFFF), found {str(path)!r:.80}; "
-            "correct it"
-        ) from None
-    if b"\0" in encoded:
-        raise ValueError(f"a path holds no U+0000, found {str(path)!r:.80}; correct it")
-    return path
-
-
 def _device(name: str) -> str:
     """Return the name of a device that can be asked for."""
     if not re.fullmatch(r"cpu|auto|cuda(:[0-9]+)?", name):
@@ -46,7 +31,6 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Flag = Annotated[bool, StrictField()]
 Paper = Literal[1, 2, 3]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
-Place = Annotated[Path, AfterValidator(_nameable)]  # of a file or a folder
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]  # without its ending
 Device = Annotated[str, AfterValidator(_device)]
 

@@ -35,7 +35,7 @@ def causal(n: int, heads: int, seed: int = 0) -> np.ndarray:
 
 def test_entropies_at_their_limits() -> None:
     flat, sure = np.full(64, 2.5, np.float32), np.array([0, 2000, 0, 0], np.float32)
-    for of in (e.half_entropy, e.clipped_entropy, e.shifted_entropy):
+    for of in (e.half_entropy, e.clipped_entropy):
         assert of(flat) == pytest.approx(np.log(64), rel=1e-6)
         assert of(sure) == pytest.approx(0, abs=1e-8)
     assert e.clipped_entropy(sure) == pytest.approx(3e-10 * (1 - math.log(1e-10)), rel=1e-5)
@@ -136,17 +136,6 @@ def test_what_the_scripts_take_of_long_texts_and_wide_weights() -> None:
     assert [len(sheaf.evenly_chosen(n, 6)) for n in (5, 6, 17)] == [5, 6, 6]
     one = sheaf.smallest_products(np.arange(-2.0, 6.0), np.arange(1.0, 8.0))  # of the five smallest
     assert (one.lambda_1, one.lambda_2, one.trace) == (-10, -8, 12 * 28)
-
-
-def test_contraction_where_no_pair_attends() -> None:
-    a = np.full((4, 4), 1e-9, np.float32)
-    a[0, 0] = 5e-9
-    expected = (np.sqrt(5.1e-9) + 9 * np.sqrt(1.1e-9)) / 10  # the ten largest
-    assert sheaf.contraction_ratio(a) == pytest.approx(expected, rel=1e-6)
-    a[:] = np.nan
-    assert np.isnan(sheaf.contraction_ratio(a))
-    a[:2, :2] = causal(2, 1)[0]  # a NaN is left out while another pair attends
-    assert sheaf.contraction_ratio(a) == sheaf.contraction_ratio(a[:2, :2])
 
 
 # --- gains ----------------------------------------------------------------------------------------

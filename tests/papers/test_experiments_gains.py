@@ -75,7 +75,6 @@ def test_a_model_without_a_place_is_measured_for_us_alone(published: Published) 
         ("bench", "gemma-7b", "float16", "Gemma-7B"),
         ("twin", "mistral-7b-instruct", "bfloat16", "Mistral-7B-Instruct"),
         ("gpt2_ln", "gpt2-large", "float32", "GPT2-Large"),
-        ("gptj", "gpt-j-6b", "bfloat16", "GPT-J-6B"),
     ],
 )
 def test_a_row_per_prompt(

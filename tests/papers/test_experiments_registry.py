@@ -76,30 +76,17 @@ def test_a_number_without_a_place_refused(published: Published) -> None:
 # What no experiment measures: the packed bytes, and what rests on extractions of the pairs.
 ELSEWHERE = {
     "critical_layer": "calibration:",
-    "sheaf_trace": (
-        "Mistral",
-        "layers:",
-        "pythia-1.4b-layers:",
-        "gemma-2b",
-        "pythia-1b",
-        "pythia-2.8b",
-        "pythia-6.9b",
-    ),
+    "sheaf_trace": ("Mistral", "gemma-2b", "pythia-1b", "pythia-2.8b", "pythia-6.9b"),
     "spectral_norms": "study:/prediction",
     "anisotropy": "pythia-6p9b:",
-    # of layers that a twin does not have, and a test that no experiment repeats; and of Mistral's
-    # matrices and logits
-    "sequence_gains": ("norms:", "per_head:", "tuning:", "typed:/references"),
-    "unembedding": ("study:/mistral_unembedding", "pages:/mistral-7b/"),
 }
 OF_TRACES = (
     *("anisotropy", "critical_layer", "crowding", "depth_gain", "lab_heritage", "mlp_scaling"),
     *("sequence_gains", "sheaf_trace", "spectral_norms", "thermodynamic_benchmark", "twins"),
-    "unembedding",
 )
 # Of these experiments the files have no conclusions; they hold a copy, as text, of what stands in
 # the rows, or what no weights give; no claim is about the means of W_K and W_Q, or a deviation.
-NUMBERS_ALONE = ("spectral", "h4", "lstar", "opt")
+NUMBERS_ALONE = ("spectral", "h4", "lstar")
 NO_NUMBERS = (
     *("summary", "models_tested", "timestamp"),
     *("W_K_mean_spectral", "W_Q_mean_spectral", "_std_spectral"),

@@ -7,16 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from judged import analysed
 from layerwise.engine.experiment import Subject
-from layerwise.engine.measured import measured
 from layerwise.measures import sheaf
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.traces import Trace
 from layerwise.papers.paper3.experiments import attention_sheaf, matrices, streams
 from layerwise.papers.paper3.experiments.table import measure_experiment
 from layerwise.papers.shared.names.matrices import SLICINGS
-from layerwise.papers.shared.names.result_files import MAPS
 from stand_ins import MODELS, checkpoint, family_of, found, of_texts, passed, subject, w_v
 from tiny_checkpoints import PROMPTS, PUBLISHED
 
@@ -219,50 +216,6 @@ def test_spectral_norms_against_a_decomposition(slug: str) -> None:
     legacy, correct = (row["beyond"][slicing] for slicing in SLICINGS)
     assert (legacy["W_V"] == correct["W_V"]) is (family_of(slug) not in ("gpt_neox", "bloom"))
     assert legacy["W_O"] == correct["W_O"]
-
-
-def test_restriction_maps_against_one_matrix_per_pair() -> None:
-    slug, text = "pythia-1p4b", PROMPTS["restriction_maps"]["prompts"]
-    row = attention_sheaf.restriction_maps(subject(slug, "float16"), text)
-    for block, heads in enumerate(maps(slug, "float16", text)):
-        a, w = heads[0], w_v(slug, "float16", block, "legacy")
-        top = np.linalg.norm(w, ord=2)
-        norms = [
-            np.linalg.norm(np.sqrt(a[i, j] + 1e-10) * w, ord=2)
-            for i, j in np.ndindex(a.shape)
-            if a[i, j] > 1e-8
-        ]
-        ratio, mean, norm, entropy = (row["restriction_maps"][name][block] for name in (
-            "contraction_ratios", "mean_op_norms", "W_V_op_norms", "attention_entropies"
-        ))  # fmt: skip
-        p = (a + 1e-10) / (a + 1e-10).sum(axis=1, keepdims=True)
-        entropies = -np.sum(p * np.log(p), axis=1)
-        near = partial(pytest.approx, rel=1e-6)
-        assert (norm, mean) == (near(top), near(np.mean(norms)))
-        assert (ratio, entropy) == (near(np.mean(norms) / top), near(np.mean(entropies)))
-    assert row["seq_len"] == len(maps(slug, "float16", text)[0][0])
-
-
-def test_restriction_maps_with_nan_layers() -> None:
-    blocks = excess_maps([0.0, 0.0, 0.0, 0.0])
-    for block, weight in enumerate((0.3, 0.2, 0.4)):  # ratios fall, then rise
-        blocks[block][0] = np.eye(3) * weight
-    blocks[3][:] = np.nan
-    row = attention_sheaf.restriction_maps(fake(blocks), "a")
-    ratios = row["restriction_maps"]["contraction_ratios"]
-    assert ratios[:3] == pytest.approx([0.3**0.5, 0.2**0.5, 0.4**0.5], rel=1e-6)
-    assert np.isnan(ratios[3])
-    assert row["sheaf_laplacian"]["lambda_1"][3] == 0
-    assert np.isnan(row["sheaf_laplacian"]["spectral_gaps"][3])
-    fragments = {MAPS: {f"/{part}": row[part] for part in ("restriction_maps", "n_layers")}}
-    maps_of = analysed("sheaf_trace", measured(PUBLISHED, fragments), **DRAWS).documents[
-        "pythia-1.4b"
-    ]
-    assert maps_of["restriction_maps"] == {"L_star_min_contraction": 3, "L_star_inflection": 2}
-    assert maps_of["validation"] == {
-        "contraction_before_Lstar": True,
-        "expansion_after_Lstar": False,  # a mean with a NaN is not larger
-    }
 
 
 @pytest.mark.parametrize("slug", ["pythia-6p9b", "gemma-2b"])

@@ -23,8 +23,6 @@ from jaxtyping import Float, Float32, Float64
 from layerwise.errors import LayerwiseError
 
 TINY = 1e-10  # added to attention before a square root, and the ridge on Laplacians
-LEAST = 1e-8  # pairs of tokens with less attention have no restriction map
-N_LARGEST = 10  # pairs taken where none has more than that
 GRAPH_CORNER = 50  # of W^T W in the second trace script
 N_SMALLEST = 5  # eigenvalues of either factor that it multiplies
 
@@ -135,10 +133,9 @@ def smallest_products(
 def laplacian_spectrum(attention: Map, value: Float32[np.ndarray, "corner corner"]) -> Smallest:
     """Return the smallest eigenvalues of the whole Laplacian M (x) W^T W plus the ridge.
 
-    One dense eigen-solver, as published by the first trace script and the restriction maps: a few
-    tokens and a corner of W_V. The two eigenvalues
-    are the ridge and differ by 1e-14, which is what rounding leaves. With NaN the first
-    is 0 and the second NaN, as the notebook stores it.
+    One dense eigen-solver, as published by the first trace script: a few tokens and a corner
+    of W_V. The two eigenvalues are the ridge and differ by 1e-14, which is what rounding leaves.
+    With NaN the first is 0 and the second NaN, as the notebook stores it.
     """
     tokens, gram = token_laplacian(attention), corner_gram(value, len(value))
     trace = float(np.trace(tokens) * np.trace(gram))
@@ -146,17 +143,3 @@ def laplacian_spectrum(attention: Map, value: Float32[np.ndarray, "corner corner
         return Smallest(0.0, np.nan, trace)
     first, second = ascending(np.kron(tokens, gram))[:2]
     return Smallest(float(first), float(second), trace)
-
-
-def contraction_ratio(attention: Float32[np.ndarray, "token token"]) -> float:
-    """Mean operator norm of a head's restriction maps over that of W, without building one.
-
-    |sqrt(a) W| = sqrt(a) |W|, so it is the mean of sqrt(A_ij + 1e-10) and cannot exceed 1, whatever
-    the weights are. Pairs are those with A_ij > 1e-8, or the 10 largest where there is none; a NaN
-    compares false and then counts as largest.
-    """
-    a = attention.astype(np.float64).ravel()
-    chosen = a[a > LEAST]
-    if not len(chosen):
-        chosen = np.sort(a)[-N_LARGEST:]  # NaN sorts last
-    return float(np.mean(np.sqrt(chosen + TINY)))

@@ -28,7 +28,7 @@ from layerwise.reader.results_folder import (
     check_results_folder,
     remove_older,
 )
-from layerwise.shapes import Place, converted
+from layerwise.shapes import converted
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.papers.across.figures.drawing import Drawn
@@ -207,7 +207,7 @@ class Result:
         """
         from layerwise.papers.across.figures.drawing import print_all
 
-        place: Path = converted("save: folder", Place, folder)
+        place: Path = converted("save: folder", Path, folder)
         part, index = OF_ONE if self._is_one else OF_SEVERAL
         check = check_results_folder if self._is_one else check_comparison_folder
         check(place)

@@ -39,7 +39,6 @@ from layerwise.papers.paper3.rules import (
     spectral_norms,
     thermodynamic_benchmark,
     twins,
-    unembedding,
 )
 from layerwise.statistics.bootstrap import Draws
 
@@ -63,7 +62,6 @@ MODULES = {
         laws,
         sequence_gains,
         thermodynamic_benchmark,
-        unembedding,
         neutral_control,
         sheaf_trace,
         spectral_norms,

@@ -64,8 +64,10 @@ def packages(root: Path) -> Finding:
             importlib.import_module(package)
         except Exception as error:  # a broken binary raises what it likes
             why = f"{type(error).__name__}: {error}".splitlines()[0]
-            needing = [one for one in TARGETS if package not in OF_MODELS or one != REPRODUCE]
-            return Finding(f"no {package} ({why})", ANEW, tuple(needing))
+            needing: tuple[str, ...] = TARGETS
+            if package in OF_MODELS:
+                needing = tuple(target for target in TARGETS if target != REPRODUCE)
+            return Finding(f"no {package} ({why})", ANEW, needing)
     locks = locked(root / "requirements")
     of_torch = {lock: pins["torch"] for lock, pins in locks.items() if "torch" in pins}
     in_use = next((lock for lock, pin in of_torch.items() if pin == torch), None)
@@ -94,28 +96,17 @@ def packages(root: Path) -> Finding:
 
 
 def locked(folder: Path) -> dict[str, dict[str, str]]:
-    """By file name of a lock, the versions that apply to this interpreter."""
+    """Return the versions that apply to this interpreter, by file name of a lock."""
+    from packaging.markers import Marker
+
     return {
         path.name: {
             name: version
             for name, version, marker in _PIN.findall(read_text(path))
-            if _applies(path, name, marker)
+            if not marker or Marker(marker).evaluate()
         }
         for path in sorted(folder.glob("*.lock"))
     }
-
-
-def _applies(path: Path, name: str, marker: str) -> bool:
-    """Return whether a package is for this interpreter, by the marker of its line in a lock."""
-    from packaging.markers import Marker
-
-    try:
-        return not marker or Marker(marker).evaluate()
-    except (ValueError, LookupError, RecursionError):  # packaging's errors are ValueErrors
-        raise LayerwiseError(
-            f"{path}: the marker of {name:.80} must be one of packaging's, as `python_version >= "
-            f"'3.11'`, found {marker!r:.80}; {RESTORE}"
-        ) from None
 
 
 def installed(package: str) -> str | None:

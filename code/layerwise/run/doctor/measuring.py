@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,7 @@ from layerwise.run.doctor import FULL, KEY, Check, Finding, free
 from layerwise.run.doctor.time_left import seconds_of_model
 from layerwise.shapes import read_choices
 
-# Oldest driver for torch's wheels, by the version of CUDA that they bring, and the way to them.
-DRIVERS = {13: 580, 12: 525}
-BUILDS = {13: "`make setup TORCH=cuda`", 12: "`make setup TORCH=cuda12`"}
+DRIVERS = "580 or newer, or 525 with a torch for CUDA 12 (`make setup TORCH=cuda12`)"
 
 
 def gpu(root: Path) -> Finding:
@@ -35,24 +32,18 @@ def gpu(root: Path) -> Finding:
         return Finding(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
     except LayerwiseError as error:
         found = f"{error} ({seen}, torch built for CUDA {cuda})"
-    number = re.match("[0-9]{1,9}", driver)
-    release = int(number[0]) if number else 0
-    newest = next((major for major, least in DRIVERS.items() if release >= least), None)
     if not names:
         fix = (
             "measure where there is a GPU of 40 GB; or on many cores and 40 GB of memory, with "
             "`device: cpu` in params.yaml (then ask again, for the time that it takes)"
         )
-    elif number is None:
-        fix = "look at what `nvidia-smi` says: it names a GPU, and no version of its driver"
-    elif newest is None:
-        fix = f"update the driver to {DRIVERS[13]} or newer ({DRIVERS[12]} for TORCH=cuda12)"
     elif cuda is None:
-        fix = BUILDS[newest]
-    elif release < DRIVERS.get(int(cuda.partition(".")[0]), 0):
-        fix = f"update the driver, or {BUILDS[newest]}"
+        fix = f"`make setup TORCH=cuda`; its driver is {DRIVERS}"
     else:
-        fix = "look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`"
+        fix = (
+            f"have a driver of {DRIVERS}; look at CUDA_VISIBLE_DEVICES, and in a container at "
+            "`--gpus all`"
+        )
     return Finding(found, fix, (FULL,))
 
 

@@ -1,4 +1,4 @@
-"""Traces, gaps and maps of the attention sheaf, over texts (Paper 3, section 5).
+"""Traces and gaps of the attention sheaf, over texts (Paper 3, section 5).
 
 Published were the legacy slices of W_V; what stands under `beyond` are the layers that each trace
 gives with `legacy` and `correct` slices, the first NaN winning and, as `*_guarded`, without NaN.
@@ -13,13 +13,11 @@ from jaxtyping import Float32, Float64
 
 from layerwise.engine.experiment import Subject
 from layerwise.measures import sheaf
-from layerwise.measures.entropy import head_mean, shifted_row_entropies
-from layerwise.measures.spectral import spectral_norm
+from layerwise.measures.entropy import head_mean
 from layerwise.papers.shared.names.matrices import SLICINGS
 from layerwise.statistics import critical_layer
 
 FIRST_TOKENS, FIRST_CORNER = 6, 16  # of the first trace script's Laplacian
-MAP_TOKENS, MAP_CORNER = 8, 32  # of the restriction maps'
 
 Maps = tuple[Float32[np.ndarray, "head _ _"], ...]  # by block; a text has its number of tokens
 ByHead = Float64[np.ndarray, "text block head"]
@@ -63,13 +61,26 @@ def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
 
 def first_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """The dense Laplacian of head 0, at most 6 tokens and a 16 x 16 corner of W_V (H4)."""
-    corners = value_corners(subject, FIRST_CORNER)
-    by_prompt = [laplacians(maps, corners, FIRST_TOKENS) for maps in attention(subject, texts)]
-    names = ("spectral_gaps", "lambda_2", "traces")
+    weights = subject.weights
+    corners = [
+        weights.matrix(block, "W_V", "legacy")[:FIRST_CORNER, :FIRST_CORNER].copy()
+        for block in range(weights.n_layers)
+    ]
+    spectra = [laplacian_spectra(maps, corners) for maps in attention(subject, texts)]
     means = {
-        name: np.mean([prompt[name] for prompt in by_prompt], axis=0).tolist() for name in names
+        name: np.mean([[getattr(block, key) for block in text] for text in spectra], axis=0)
+        for name, key in (("spectral_gaps", "gap"), ("lambda_2", "lambda_2"), ("traces", "trace"))
     }
-    return means | {"n_layers": subject.weights.n_layers}
+    return {name: mean.tolist() for name, mean in means.items()} | {"n_layers": weights.n_layers}
+
+
+def laplacian_spectra(
+    maps: Maps, corners: Sequence[Float32[np.ndarray, "corner corner"]]
+) -> list[sheaf.Smallest]:
+    """Return the smallest eigenvalues of each block's Laplacian, of head 0 and few tokens."""
+    kept = sheaf.evenly_chosen(maps[0].shape[-1], FIRST_TOKENS)
+    few = [block[0][np.ix_(kept, kept)] for block in maps]
+    return list(map(sheaf.laplacian_spectrum, few, corners))
 
 
 def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
@@ -190,55 +201,3 @@ def mean_layers(maps: Sequence[Maps], norms: Norms) -> dict[str, float | None]:
 
 def _shape(subject: Subject) -> dict[str, int]:
     return {"L": subject.weights.n_layers, "H": subject.weights.n_heads}
-
-
-# --- the restriction maps of head 0 over one text (appendix D of the draft) ---
-
-
-def restriction_maps(subject: Subject, text: str) -> dict[str, Any]:
-    """Contraction ratios over the pairs of tokens that attend, and a dense Laplacian.
-
-    A ratio is the mean of sqrt(A_ij): it says nothing about the weights and is at most 1.
-    """
-    weights, (maps,) = subject.weights, attention(subject, [text])
-    heads = [block[0] for block in maps]
-    norms = [
-        spectral_norm(weights.matrix(block, "W_V", "legacy")) for block in range(weights.n_layers)
-    ]
-    ratios = [sheaf.contraction_ratio(head) for head in heads]
-    return {
-        "n_layers": weights.n_layers,
-        "n_heads": weights.n_heads,
-        "hidden_dim": weights.hidden_size,
-        "seq_len": len(heads[0]),
-        "restriction_maps": {
-            "contraction_ratios": ratios,
-            "mean_op_norms": [ratio * norm for ratio, norm in zip(ratios, norms, strict=True)],
-            "W_V_op_norms": norms,
-            "attention_entropies": [float(np.mean(shifted_row_entropies(a))) for a in heads],
-        },
-        "sheaf_laplacian": laplacians(maps, value_corners(subject, MAP_CORNER), MAP_TOKENS),
-    }
-
-
-def value_corners(subject: Subject, size: int) -> list[Float32[np.ndarray, "corner corner"]]:
-    """The upper left corner of every block's W_V."""
-    weights = subject.weights
-    return [
-        weights.matrix(b, "W_V", "legacy")[:size, :size].copy() for b in range(weights.n_layers)
-    ]
-
-
-def laplacians(
-    maps: Maps, corners: list[Float32[np.ndarray, "corner corner"]], most: int
-) -> dict[str, list[float]]:
-    """Return numbers of head 0 over some of the tokens, block by block."""
-    kept = sheaf.evenly_chosen(maps[0].shape[-1], most)
-    few = [block[0][np.ix_(kept, kept)] for block in maps]
-    spectra = list(map(sheaf.laplacian_spectrum, few, corners))
-    return {
-        "spectral_gaps": [spectrum.gap for spectrum in spectra],
-        "lambda_1": [spectrum.lambda_1 for spectrum in spectra],
-        "lambda_2": [spectrum.lambda_2 for spectrum in spectra],
-        "traces": [spectrum.trace for spectrum in spectra],
-    }

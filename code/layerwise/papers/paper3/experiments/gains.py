@@ -95,7 +95,7 @@ def count_parameters(weights: Any) -> int:
     return sum(math.prod(tensor.shape) for name, tensor in stored if name.split(".")[-2] in MODULES)
 
 
-# --- a row per prompt, gain and entropy: the benchmark, the twins, GPT-2 and GPT-J ---
+# --- a row per prompt, gain and entropy: the benchmark, the twins and GPT-2 ---
 
 
 def stored_in_half(trace: Trace) -> float:
@@ -104,7 +104,7 @@ def stored_in_half(trace: Trace) -> float:
 
 
 def clipped(trace: Trace) -> float:
-    """Entropy of a softmax clipped at 1e-10 (twins, GPT-2, GPT-J)."""
+    """Entropy of a softmax clipped at 1e-10 (twins, GPT-2)."""
     return entropy.clipped_entropy(trace.logits)
 
 

@@ -13,14 +13,8 @@ from jaxtyping import Float32
 
 from layerwise.engine.experiment import Subject
 from layerwise.measures.anisotropy import anisotropy
-from layerwise.measures.entropy import half_entropy, shifted_entropy
-from layerwise.measures.residual_gain import (
-    EPSILON,
-    last_token_norm,
-    mean_token_norms,
-    sequence_norms,
-)
-from layerwise.measures.spectral import frobenius_norm, spectral_norm
+from layerwise.measures.entropy import half_entropy
+from layerwise.measures.residual_gain import mean_token_norms, sequence_norms
 from layerwise.papers.paper3.experiments.gains import readings
 
 CAPITAL, PANGRAM = "1_Factual", "5_Original_Test"
@@ -41,29 +35,14 @@ def four_models(subject: Subject, texts: Named) -> dict[str, Any]:
 
 
 def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
-    """Mistral-7B's investigation: token matrices, whole-sequence norms from block 0, entropy."""
+    """Mistral-7B's investigation: whole-sequence norms from block 0."""
     trace = subject.trace(texts[CAPITAL]["text"])
-    out = subject.weights.unembedding()
-    into = out if subject.weights.tied else subject.weights.embedding()
     return {
-        "unembedding_analysis": {
-            MISTRAL: {
-                "unembedding": {"frobenius_norm": frobenius_norm(out)},
-                "embedding": {"frobenius_norm": frobenius_norm(into)},
-            }
-        },
         "residual_stream_analysis": {
             MISTRAL: {"norms": sequence_norms(trace.block_outputs).tolist()}
         },
-        "entropy_analysis": {MISTRAL: {"entropy": shifted_entropy(trace.logits)}},
         "beyond": {"gains": readings([trace])},
     }
-
-
-def unembedding(subject: Subject, texts: None) -> dict[str, Any]:
-    """The LLaMA hypothesis tests: size of the unembedding, cast to float32."""
-    matrix = subject.weights.unembedding()
-    return {"vocab_size": len(matrix), "spectral_norm": spectral_norm(matrix)}
 
 
 def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
@@ -85,20 +64,6 @@ def token_means(subject: Subject, texts: Named) -> dict[str, Any]:
     return {
         "residual": {"norms": mean_token_norms(trace).tolist()},
         "beyond": {"gains": readings([trace])},
-    }
-
-
-def last_block(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The per-head notebook: last token's norm behind the last block over that before it."""
-    traces = [subject.trace(text) for text in texts]
-    before, after = (
-        np.array([last_token_norm(states) for states in side])
-        for side in ([t.states[-2] for t in traces], [t.before_norm for t in traces])
-    )
-    last = traces[0].n_layers - 1
-    return {
-        "layers": {last: {"residual_ratio": float(np.mean(after / (before + EPSILON)))}},
-        "beyond": {"gains": readings(traces)},
     }
 
 

@@ -31,22 +31,16 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
     "bench": [prompt_rows(files.BENCHMARK_ROWS, "benchmark", stored_in_half)],
     # base models and their instruction-tuned twins, 25 prompts (section 5.5)
     "twin": [prompt_rows(files.TWIN_ROWS, "twin", names=TUNED_BASES)],
-    # GPT-2 and GPT-J against a gain of one, 25 prompts (notebooks on norms and parallel blocks)
+    # GPT-2 against a gain of one, 25 prompts (notebook on norms)
     "gpt2_ln": [prompt_rows(files.GPT2, "gpt2_layernorm")],
-    "gptj": [prompt_rows(files.GPTJ, "gptj_parallel")],
     # attention and MLP of two sizes, eight sentences each; of eight sizes, four sentences
     "ffn": [Experiment(files.MODULES, None, gains.of_modules, FFN_TEXTS)],
     "scaling": [Experiment(files.MLP_SCALING, "models", gains.of_size, "mlp_scaling")],
-    # one text, bfloat16 under autocast; Mistral's investigation and the LLaMA tests (float16)
+    # one text, bfloat16 under autocast; Mistral's and LLaMA's streams (float16)
     "fourmodel": [Experiment(files.FOUR, "results", streams.four_models, TEXTS)],
     "mistral": [Experiment({"mistral-7b": files.MISTRAL}, None, streams.mistral, TEXTS)],
-    "llama_anom": [
-        Experiment(files.HYPOTHESES, "hypothesis_1_titanium_projector/results", streams.unembedding)
-    ],
     "llama23": [Experiment(files.LLAMAS, "models", streams.token_means, TEXTS)],
     "inputdep": [Experiment({"llama-3p1-8b": files.INPUTS}, None, streams.input_dependency, TEXTS)],
-    # five stubs (per-head notebook)
-    "perhead": [Experiment(files.HEADS, "models", streams.last_block, "per_head")],
     # singular values of the projections (section 4.3, figures 3, A1 and A5)
     "spectral": [Experiment(files.SPECTRAL, "results", matrices.projections)],
     # four texts (section 5.2.1): the two trace scripts, and the models that were read as packed
@@ -61,15 +55,6 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
     "lstar": [
         Experiment(files.CROSS, "results", sheaf.cross_heritage, "l_star"),
         Experiment(files.SIGNS, "results", sheaf.sign_changes, "l_star"),
-    ],
-    # one text (appendix D of the draft)
-    "rmap": [
-        Experiment({"pythia-1p4b": files.MAPS}, None, sheaf.restriction_maps, "restriction_maps")
-    ],
-    # OPT-125M, GPT-2 and Pythia-160M, two texts in half precision (the OPT anomaly)
-    "opt": [
-        Experiment(files.OPT, "W_V_analysis", matrices.value_sizes),
-        Experiment(files.OPT, "attention_analysis", matrices.attention_shape, "opt_anomaly"),
     ],
     # 16 texts (section 6 and supplement)
     "aniso": [Experiment(files.PROFILES, None, streams.profile, "anisotropy")],

@@ -1,4 +1,4 @@
-"""Gains of whole-sequence norms: four models, Mistral, input dependency, and one stream per head.
+"""Gains of whole-sequence norms: four models, Mistral, and the input dependency.
 
 The norm is that of all tokens together, so the first token rules it (Paper 3, appendices).
 """
@@ -9,27 +9,16 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import pointer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import contracting_percent
-from layerwise.papers.shared.names.result_files import (
-    FOUR,
-    HEADS,
-    HYPOTHESES,
-    INPUTS,
-    LLAMAS,
-    MISTRAL,
-)
+from layerwise.papers.shared.names.result_files import FOUR, INPUTS, LLAMAS, MISTRAL
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 
-PROJECTOR = "/hypothesis_1_titanium_projector/results"
-PROJECTED = ("llama3.1-8b", "mistral-7b", "gemma2-9b")
 MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
 LLAMA = "llama3.1-8b"
 BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-8B": LLAMA}
 OFFSET = 1e-10  # added to a gain before its logarithm, as published
-LAST_LAYERS = {"pythia-6.9b": 31, "gpt-j-6b": 27}
 
 
 def ratios(stream: Entry, part: slice = slice(None)) -> np.ndarray:
@@ -133,31 +122,6 @@ STUDY_RULES: Rules = {
     ),
     "order": models_in_order,
     "other_metric": llama_gain_by_token,
-    "swiglu_comparison/ratio": Rule(
-        lambda evidence: (
-            llama_gain_of_sequence(evidence) / evidence[FOUR].mistral_reference.last_layer_gain
-        ),
-        "LLaMA's last gain over Mistral's",
-    ),
-}
-# Last gains that later notebooks typed, with two decimals; Gemma-7B's stands for Gemma-2-9B.
-TYPED_RULES: Rules = {
-    "mistral_reference/last_layer_gain": Rule(
-        lambda evidence: round(last_gain(mistral_stream(evidence)), 2),
-        "Mistral's last gain, two decimals",
-    ),
-    "mistral-7b/last_gain": Rule(
-        lambda evidence: round(last_gain(mistral_stream(evidence)), 2),
-        "Mistral's last gain, two decimals",
-    ),
-    "llama3.1-8b/last_gain": Rule(
-        lambda evidence: round(llama_gain_of_sequence(evidence), 2),
-        "LLaMA's last gain, two decimals",
-    ),
-    "gemma2-9b/last_gain": Rule(
-        lambda evidence: round(last_gain(evidence[FOUR].results["gemma-7b"]), 2),
-        "Gemma-7B's last gain, two decimals",
-    ),
 }
 DOCUMENTS = {
     **{
@@ -165,34 +129,11 @@ DOCUMENTS = {
         for model in MODELS
     },
     "mistral-7b": Document(mistral_stream, {"": STREAM_RULES}, shows=False),
-    "typed": Document(
-        None,
-        {"": TYPED_RULES},
-        places={
-            "/mistral_reference": (FOUR, "/mistral_reference"),
-            **{pointer(model): (HYPOTHESES, f"{PROJECTOR}/{model}") for model in PROJECTED},
-        },
-        shows=False,
-    ),
     "study": Document(
         None,
         {"": STUDY_RULES},
-        places={
-            "/correlation": (INPUTS, "/correlation"),
-            "/swiglu_comparison": (FOUR, "/swiglu_comparison"),
-        },
+        places={"/correlation": (INPUTS, "/correlation")},
         shows=False,
     ),
     "texts": Document(INPUTS, {}),  # as it stands: a claim names one of its cells
-    "per_head": Document(
-        HEADS,
-        {},
-        places={
-            pointer(model, "last_layer", "residual_ratio"): (
-                HEADS,
-                pointer("models", model, "layers", layer, "residual_ratio"),
-            )
-            for model, layer in LAST_LAYERS.items()
-        },
-    ),
 }

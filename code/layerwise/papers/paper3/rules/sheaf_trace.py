@@ -1,4 +1,4 @@
-"""Traces of the sheaf Laplacian and of the restriction maps (Paper 3, section 5.2)."""
+"""Traces of the sheaf Laplacian (Paper 3, section 5.2)."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from jaxtyping import Float
 from layerwise.engine.derivation import Document, Function, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import entry_reader
-from layerwise.papers.shared.names.result_files import EXTENDED, MAPS, V1, V2
+from layerwise.papers.shared.names.result_files import EXTENDED, V1, V2
 from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
@@ -175,38 +175,6 @@ STUDY_RULES: Rules = {
 }
 
 
-# NaN of half-precision attention takes part where it did: it wins `argmin`, and is no number.
-def contraction_ratios(maps: Entry) -> Float[np.ndarray, " layer"]:
-    """Return the contraction ratios of the restriction maps."""
-    return maps.restriction_maps.contraction_ratios[:]
-
-
-def means_around_smallest(maps: Entry) -> tuple[float, float]:
-    """Return the mean ratio before the layer of the smallest (else NaN), and from it on."""
-    before, after = np.split(contraction_ratios(maps), [np.argmin(contraction_ratios(maps))])
-    return float(np.mean(before)) if len(before) else np.nan, float(np.mean(after))
-
-
-RATIO_RULES: Rules = {
-    "restriction_maps/L_star_min_contraction": Rule(
-        lambda maps: np.argmin(contraction_ratios(maps)),
-        "the layer of the smallest contraction ratio",
-    ),
-    "restriction_maps/L_star_inflection": Rule(
-        lambda maps: sharpest(bend_sizes, contraction_ratios(maps)),
-        "the layer where the ratios bend most",
-    ),
-    "validation/contraction_before_Lstar": Rule(
-        lambda maps: means_around_smallest(maps)[0] < 1,
-        "whether the mean ratio before that layer is under 1",
-    ),
-    "validation/expansion_after_Lstar": Rule(
-        lambda maps: means_around_smallest(maps)[1] > means_around_smallest(maps)[0],
-        "whether the mean ratio rises from that layer on",
-    ),
-}
-
-
 def apply_to_row(model: Entry, row: Callable[[Entry], Entry], rule: Function) -> Any:
     """Return what a rule gives for a row that stands in another file."""
     return rule(row(model))
@@ -243,5 +211,4 @@ DOCUMENTS = {
     **{model: trace_document(model) for model in TRACED},
     **{model: extended_document(model, name) for model, name in PACKED.items()},
     "study": Document(None, {"": STUDY_RULES}),
-    "pythia-1.4b": Document(MAPS, {"": RATIO_RULES}, shows=False),
 }

@@ -1,4 +1,4 @@
-"""Spectral norms of the attention projections (Paper 3, section 4.3), and the OPT investigation."""
+"""Spectral norms of the attention projections (Paper 3, section 4.3)."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,7 +9,6 @@ from jaxtyping import Float64
 
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence, measured_among
-from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import (
     dampens,
     entry_reader,
@@ -18,14 +17,13 @@ from layerwise.papers.paper3.rules.gain_files import (
     short_name,
 )
 from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.names.result_files import OPT, SPECTRAL, own_file
+from layerwise.papers.shared.names.result_files import SPECTRAL, own_file
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
 
 MODELS = (
     "pythia-160m", "pythia-410m", "gpt-neo-125M", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
 )  # fmt: skip
-INVESTIGATED = ("facebook/opt-125m", "gpt2", "EleutherAI/pythia-160m")
 
 
 # --- of a model ---
@@ -52,16 +50,6 @@ def late_square(model: Entry) -> float:
     """Return the mean squared spectral norm of W_V over the last third of the layers."""
     n = len(model.W_V_spectral_norm)
     return float(np.mean(model.W_V_spectral_norm[n - n // 3 :] ** 2))
-
-
-def attention_mean(model: Entry, series: str) -> float:
-    """Return the mean over the layers with a number; half precision left some NaN.
-
-    NaN where no layer has one.
-    """
-    values = model[f"{series}_by_layer"][:]
-    numbers = values[~np.isnan(values)]
-    return float(np.mean(numbers)) if len(numbers) else np.nan
 
 
 # --- over the models ---
@@ -167,14 +155,6 @@ MODEL_RULES: Rules = {
     ),
     "W_V_over_W_O": value_over_output,
 }
-ATTENTION_RULES: Rules = {
-    "mean_entropy": Rule(
-        lambda model: attention_mean(model, "entropy"), "mean entropy of the attention"
-    ),
-    "mean_sparsity": Rule(
-        lambda model: attention_mean(model, "sparsity"), "mean sparsity of the attention"
-    ),
-}
 STUDY_RULES: Rules = {
     "clusters": clusters_word,
     "value_ratio": ratio_of_groups(layer_moment, "eleuther", "meta", "W_V"),
@@ -228,11 +208,5 @@ STUDY_RULES: Rules = {
 READER = Document(own_file("spectral"), {"": {**NORM_RULES, "W_V_over_W_O": value_over_output}})
 DOCUMENTS = {
     **{model: Document(entry_reader(SPECTRAL, model), {"": MODEL_RULES}) for model in MODELS},
-    **{
-        f"{name.rpartition('/')[2]}-attention": Document(
-            f"{OPT}#/attention_analysis{pointer(name)}", {"": ATTENTION_RULES}, shows=False
-        )
-        for name in INVESTIGATED
-    },
     "study": Document(None, {"": STUDY_RULES}),
 }

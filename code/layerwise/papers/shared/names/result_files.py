@@ -34,7 +34,7 @@ GEMMA = "Results/gemma/gemma_cross_validation_20260103_011230.json"
 LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
 TEMPLATE = "Results/llama/llama3_instruct_template_20260103_000840.json"
 
-# Paper 3: anisotropy, one text, heads
+# Paper 3: anisotropy, one text
 R = "paper3/Results/"
 ANISOTROPY = R + "anisotropy_results_pythia.json"
 GEMMA_ANISOTROPY = R + "anisotropy_results_gemma.json"
@@ -42,10 +42,7 @@ PROFILES = {"pythia-6p9b": ANISOTROPY, "gemma-2b": GEMMA_ANISOTROPY}
 FOUR = R + "4model_validation_results.json"
 INPUTS = R + "input_dependency_thermodynamics.json"
 LLAMAS = R + "llama2_vs_llama31_hypothesis_test.json"
-HYPOTHESES = R + "llama_anomaly_hypothesis_tests.json"
 MISTRAL = R + "mistral_paradox_investigation_results.json"
-BRAKE = R + "RLHF_safety_brake_test_results.json"
-HEADS = R + "beautiful_ones_analysis_20260105_164639.json"
 # gains
 SWEEP = R + "pythia_family_NO_FINAL_LN_20260105_174820.json"
 HUNT = R + "high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
@@ -55,17 +52,14 @@ MODULES = {
     "pythia-6p9b": R + "ffn_expansion_pythia69b_results.json",
 }
 GPT2 = R + "gpt2_layernorm_validation_20260105_150306.csv"
-GPTJ = R + "gptj_parallel_test_20260105_152333.csv"
 MLP_SCALING = R + "scaling_law_multi_pythia_results.json"
 # traces and norms
 EXTENDED = R + "H4_v2_extended_20260106_012606.json"
 V2 = R + "H4_v2_validation_20260106_015547.json"
 V1 = R + "H4_validation_20260106_014132.json"
-OPT = R + "OPT_anomaly_20260106_013155.json"
 CROSS = R + "l_star_cross_heritage_20260106_104357.json"
 SIGNS = R + "l_star_sign_change_20260106_111315.json"
 SPECTRAL = R + "restriction_map_spectral_20260105_202448.json"
-MAPS = R + "restriction_maps_results.json"
 # the benchmark and the tuned twins: prompt by prompt, and what their notebooks made of it
 BENCHMARK_ROWS = R + "thermodynamic_benchmark_20260105_141034.csv"
 BENCHMARK = R + "thermodynamic_benchmark_20260105_141034.json"
@@ -102,14 +96,12 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         *(BOOTSTRAP, LAYERS, BINS, PAIRS, UA_FILES["pythia-12b"], UA_FILES["pythia-6p9b"]),
         *(SCALING, CONSOLIDATED, PHASE_SUMMARY, APERTUS, GEMMA, LLAMA, TEMPLATE),
     ),
-    "paper3.csv": (
-        *(ANISOTROPY, GEMMA_ANISOTROPY, FOUR, INPUTS, LLAMAS, HYPOTHESES, MISTRAL, BRAKE, HEADS),
-    ),
+    "paper3.csv": (ANISOTROPY, GEMMA_ANISOTROPY, FOUR, INPUTS, LLAMAS, MISTRAL),
     "paper3-gains.csv": (
         *(SWEEP, HUNT, CLEAN, MODULES["pythia-6p9b"], MODULES["pythia-1p4b"]),
-        *(GPT2, GPTJ, MLP_SCALING),
+        *(GPT2, MLP_SCALING),
     ),
-    "paper3-sheaf.csv": (EXTENDED, V2, V1, OPT, CROSS, SIGNS, SPECTRAL, MAPS),
+    "paper3-sheaf.csv": (EXTENDED, V2, V1, CROSS, SIGNS, SPECTRAL),
     "paper3-benchmark.csv": (BENCHMARK_ROWS, BENCHMARK, TWIN_ROWS, TWINS),
 }
 
