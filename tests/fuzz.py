@@ -2,8 +2,8 @@
 
 Run as a program, it tries so many cases of each class: fuzz.py CLASS,CLASS FOLDER SEED NUMBER
 [SECONDS]; what it prints as JSON is how many ended how, those that ended otherwise than well or in
-a sentence, and the most memory that one took. The classes are `KINDS`: files of checkpoints,
-results and the ledger here, the others in modules of their own.
+a sentence, and the most memory that one took. The classes are `KINDS`: files of checkpoints
+here, the others in modules of their own.
 """
 
 import contextlib
@@ -22,14 +22,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
-from claim_records import SVG
 from layerwise import workers
 
 LATE = 90  # seconds that one case may take
@@ -103,7 +99,7 @@ def changed(rng: random.Random, document: Any) -> tuple[str, Any]:
 
 
 def key_twice(rng: random.Random, file: str, document: Any) -> Case:
-    """JSON, so YAML too, in which one object has a key twice, with two values."""
+    """JSON in which one object has a key twice, with two values."""
     waiting, objects = [document], []
     while waiting:
         node = waiting.pop()
@@ -118,17 +114,6 @@ def key_twice(rng: random.Random, file: str, document: Any) -> Case:
     node[SECOND] = rng.choice([node[key], "other"])
     text = json.dumps(document, default=str).replace(json.dumps(SECOND), json.dumps(key))
     return Case(file, f"key {key!r:.40} twice", text.encode(), refused=True)
-
-
-def json_case(rng: random.Random, folder: Path, file: str) -> Case:
-    """One change of a JSON file's document, or of its bytes."""
-    whole = (folder / file).read_bytes()
-    if rng.random() < 0.15:
-        return bytes_case(rng, file, whole)
-    if rng.random() < 0.05:
-        return key_twice(rng, file, json.loads(whole))
-    what, document = changed(rng, json.loads(whole))
-    return Case(file, what, json.dumps(document, default=str).encode())
 
 
 def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
@@ -177,7 +162,7 @@ def use_checkpoint(folder: Path) -> None:
     from layerwise.models.hidden_states import extract
     from layerwise.models.load import load_model
     from layerwise.papers.fetching.texts import read_pairs
-    from layerwise.reader.plan import plan_each
+    from layerwise.reader.plan import plan
 
     asked = {
         "out": None,
@@ -193,7 +178,7 @@ def use_checkpoint(folder: Path) -> None:
         "control": 0,
         "keep_states": True,
     }
-    dry = refusal(lambda: plan_each([str(folder)], PAIRS, [LONG], asked))
+    dry = refusal(lambda: plan(str(folder), PAIRS, [LONG], asked))
     texts = {"statements": read_pairs(PAIRS).statements, "prompts": [LONG]}
     wet = refusal(
         lambda: extract(
@@ -217,129 +202,7 @@ def refusal(use: Callable[[], Any]) -> Exception | None:
     return None
 
 
-# --- results, ledger, parameters ----------------------------------------------------------------
-
 SEED = "LAYERWISE_FUZZ"
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = "LAYERWISE_FUZZ_RESULTS"
-CLAIM = "p1.table_main.llama.gt_nonnumeric"
-TRICKS = {
-    "params.yaml": (b"analyse: &a [*a]\n", b"measure: 2020-99-99\n", b"analyse: {seed: 42}\n"),
-    "claims/paper1/paper.yaml": (
-        b"",
-        b"claims: 7\n",
-        b"paper: 1\ndocument: {kind: paper, title: t, file: f}\n"
-        b"claims: [{id: '{x}', where: '{0.a}'}]",
-    ),
-    "published/registry.csv": (b"path,sha256,bytes\na,b,x\n", b"path,sha256,bytes\na,b\n", b"\0"),
-}
-
-
-def repository(folder: Path) -> None:
-    """What the commands read, below one folder, with the results that `RESULTS` leads to."""
-    shutil.copytree(os.environ[RESULTS], folder / "results")
-    from layerwise.files import write_json, write_text
-    from layerwise.papers.shared.names.result_files import LAYERS, SWEEP
-    from layerwise.papers.shared.published import read_published
-
-    for name in ("claims", "published"):
-        shutil.copytree(ROOT / name, folder / name)
-    for name in ("params.yaml", "models.yaml", "examples/pairs.json", "examples/prompts.json"):
-        shutil.copy(ROOT / name, folder)
-    os.chdir(folder)
-    about = {"name": "a", "analysis": "layers", "caption": "", "left_out": None}
-    write_json(folder / "figures/figures.json", {"random_weights": False, "figures": [about]})
-    write_text(folder / "figures/a.svg", SVG)
-    published = read_published(Path("published"))
-    layers = json.dumps({**published.document(LAYERS), "n_layers": 32})
-    from run_records import with_made_up_record
-
-    for name in ("one", "two"):
-        document = json.loads(layers.replace("6.9B", name))
-        write_json(
-            folder / name / "layers.json",
-            with_made_up_record({"layers": document}, name, 32)["layers"],
-        )
-    run = {"fragments": {SWEEP: {"": published.document(SWEEP)}}, "random_weights": True}
-    own = {"runs": {"sweep": run}, "absent": {"b": "no room"}}
-    write_json(folder / "measured/a/measured.json", own | {"noise": [own], "control": [own]})
-
-
-def document_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
-    """One change of one file."""
-    for file, texts in TRICKS.items():
-        yield from (Case(file, repr(text), text) for text in texts)
-    kinds = ("*.yaml", "*.json", "claims/*", "published/*", "results/published/claims.json",
-             "results/published/statistics/*", "figures/*.json", "one/*",
-             "measured/a/*")  # fmt: skip
-    while True:
-        path = rng.choice(sorted(folder.glob(rng.choice(kinds))))
-        file, whole = str(path.relative_to(folder)), path.read_bytes()
-        if path.suffix == ".csv" and rng.random() < 0.5:
-            lines = whole.split(b"\n")
-            number = rng.randrange(len(lines))
-            cells = lines[number].split(b",")
-            cells[rng.randrange(len(cells))] = repr(rng.choice(ODD)).encode()
-            lines[number] = b",".join(cells)
-            yield Case(file, f"line {number}", b"\n".join(lines))
-        elif path.suffix == ".yaml" and rng.random() < 0.1:
-            yield key_twice(rng, file, yaml.safe_load(whole))
-        elif path.suffix == ".yaml" and rng.random() < 0.8:
-            what, document = changed(rng, yaml.safe_load(whole))
-            yield Case(file, what, json.dumps(document, default=str).encode())
-        elif path.suffix == ".json":
-            yield json_case(rng, folder, file)
-        else:
-            yield bytes_case(rng, file, whole)
-
-
-def use_document(folder: Path, file: str = "") -> None:
-    """The commands that read a file."""
-    from layerwise.engine.records import read_judged
-    from layerwise.models.registry import read_models
-    from layerwise.papers.fetching.texts import read_pairs, read_prompts
-    from layerwise.papers.fetching.upstream import read_registry
-    from layerwise.present.claim_list import Listing, list_claims, strip_as_text
-    from layerwise.present.run_summary import summary
-    from layerwise.present.terminal import as_text
-    from layerwise.reader.compare import compare
-    from layerwise.run.steps import analyse, draw, judge, list_models, page, trace
-    from layerwise.shapes import SECTIONS, read_choices
-
-    os.chdir(folder)
-    results = Path("results")
-    of, out = results / "published", Path("out")
-    judged = {"statistics": of / "statistics", "claims": of / "claims.json"}
-    first = file.partition("/")[0]
-    if first in ("", "params.yaml", "claims.json") or file == str(judged["claims"]):
-        found = list_claims("published", results, search="-0.17")
-        as_text(Listing(found, len(found)))
-        as_text(strip_as_text(read_judged(judged["claims"], "published"), None, reasons=True))
-        trace.as_text(trace.trace(CLAIM, "published", results))
-        summary(read_judged(judged["claims"], "published"))
-    if first in ("", "claims", "results") and file != str(judged["claims"]):
-        judge.run("published", judged["statistics"], out / "claims.json")
-    if first == "results":
-        draw.read_numbers("published", *judged.values(), Path("models.yaml"))
-    if first in ("", "published"):
-        read_registry(Path("published"))
-        analyse.run("published", out / "statistics")
-    if first in ("", "params.yaml"):
-        for section in SECTIONS:
-            read_choices(Path("params.yaml"), section)
-    if first in ("", "models.yaml"):
-        list_models.run(Path("models.yaml"), True)
-        read_models(Path("models.yaml"))
-    if first in ("", "figures") or file == str(judged["claims"]):
-        page.run("published", **judged, figures=Path("figures"), out=out,
-                 templates=ROOT / "report/templates")  # fmt: skip
-    if first in ("", "one"):
-        compare([Path("one"), Path("two")], out)
-    if first in ("", "measured"):
-        analyse.run("measured", out / "again", numbers=Path("measured"))
-    if first in ("", "pairs.json", "prompts.json"):
-        read_pairs(Path("pairs.json"))
-        read_prompts(Path("prompts.json"))
 
 
 # --- one case -----------------------------------------------------------------------------------
@@ -439,23 +302,8 @@ def prepared_twin(folder: Path) -> Path:
     return folder
 
 
-def documents(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """One file of the repository or of the results is odd: words that name it."""
-    for case in document_cases(rng, folder):
-        yield spoilt(folder, case, partial(use_document, file=case.file))
-
-
-def prepared_repository(folder: Path) -> Path:
-    """The same, read once as it is."""
-    repository(folder)
-    use_document(folder)
-    return folder
-
-
-OWN = r"\.(json|csv|yaml|svg)|claim p|headline p|finding p"
 KINDS: dict[str, Kind | str] = {
     "checkpoints": Kind(checkpoints, prepared_twin),
-    "documents": Kind(documents, prepared_repository, OWN),
     **dict.fromkeys(("pairs", "prompts"), "fuzz_texts"),
     **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "pages"), "fuzz_runs"),
 }

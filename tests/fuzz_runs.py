@@ -72,14 +72,14 @@ def analyzed(folder: Path, out: Path | None, **asked: Any) -> Any:
 
 def planned(folder: Path, out: Path, **asked: Any) -> str:
     """What the dry run says of the same."""
-    from layerwise.reader.plan import plan_each
+    from layerwise.reader.plan import plan
 
     defaults = {"revision": None, "dtype": None, "device": None, "layers": None, "seed": 42,
                 "without": [], "replicates": 5, "control": 0,
                 "limit": None, "chat_template": False}  # fmt: skip
     given = {"pairs": PAIRS, "prompts": PROMPTS, **asked}
     texts = given.pop("pairs"), given.pop("prompts")
-    return plan_each([str(folder / "model")], *texts, defaults | given | {"out": out})
+    return plan(str(folder / "model"), *texts, defaults | given | {"out": out})
 
 
 def contents(folder: Path) -> dict[str, bytes]:

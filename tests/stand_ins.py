@@ -93,13 +93,13 @@ def passed(slug: str, dtype: str, text: str, *, maps: bool = False) -> Any:
 
 
 @contextmanager
-def seen(modules: dict[Any, Any], *, inputs: bool = False) -> Iterator[dict[Any, torch.Tensor]]:
-    """What the modules put out (or read) in the passes inside the block: [token, width]."""
+def seen(modules: dict[Any, Any]) -> Iterator[dict[Any, torch.Tensor]]:
+    """What the modules put out in the passes inside the block: [token, width]."""
     values: dict[Any, torch.Tensor] = {}
 
     def save(name: Any) -> Callable[..., None]:
         def after(module: Any, args: Any, out: Any) -> None:
-            value = args[0] if inputs else out[0] if isinstance(out, tuple) else out
+            value = out[0] if isinstance(out, tuple) else out
             values[name] = value.detach().reshape(-1, value.shape[-1]).clone()
 
         return after

@@ -14,6 +14,10 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.shared.names import result_files as files
 
+NEUTRAL = (
+    "ground_truth_nonnumeric", "tech_philosophy", "lifestyle", "business", "scientific_facts",
+)  # fmt: skip
+
 
 def evidence(numbers):
     """What the questions read of published numbers."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from synthetic import (
     HUNTED,
+    NEUTRAL,
     SWEPT,
     ask_as_published,
     depth,
@@ -33,9 +34,6 @@ from layerwise.engine.questions.table import cells, document
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.names import result_files as files
 
-NEUTRAL = (
-    "ground_truth_nonnumeric", "tech_philosophy", "lifestyle", "business", "scientific_facts",
-)  # fmt: skip
 PYTHIA, APERTUS = "pythia-6p9b", "apertus-8b"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from synthetic import (
     HUNTED,
+    NEUTRAL,
     SWEPT,
     ask_again,
     curve_cells,
@@ -45,9 +46,6 @@ from layerwise.statistics.estimates import (
 )
 
 STEP = {STANDS: 2, NOT: 0}  # all other grades are one
-NEUTRAL = (
-    "ground_truth_nonnumeric", "tech_philosophy", "lifestyle", "business", "scientific_facts",
-)  # fmt: skip
 
 
 def step(given):

@@ -12,11 +12,10 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.experiment import Fragments
 from layerwise.engine.measured import measured, merge
 from layerwise.engine.published import DATASET, Published, leaves, pointer
-from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.values import Values
 from layerwise.measuring.reduction import measure
 from layerwise.models.registry import read_models
-from layerwise.models.store import BEFORE_NORM, HiddenStates
+from layerwise.models.store import HiddenStates
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
@@ -238,18 +237,3 @@ def test_pairs_of_the_dataset_against_published(mirror: Path, published: Publish
     found = text_fragments(read_pairs(mirror / "dataset.json"), prompts)
     for file in (DATASET, WORDS):
         assert found[file] == {pointer(k): v for k, v in published.document(file).items()}
-
-
-def test_further_values_against_the_states(
-    states: dict[str, HiddenStates], pairs: StatementPairs
-) -> None:
-    found, n = states["one"], len(pairs)
-    one = measure(found, pairs, layers=[4, 32], k_values=(10,), n_permutations=1)
-    np.testing.assert_array_equal(one.nll, [found.nll[:n], found.nll[n:]])
-    before, everything = found.pooled(BEFORE_NORM), found.pooled(4, "mean_all")
-    np.testing.assert_allclose(
-        one.pair_metrics_before_norm, pair_metrics(before[:n], before[n:]), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        one.pair_metrics_all_tokens[0], pair_metrics(everything[:n], everything[n:]), atol=1e-12
-    )

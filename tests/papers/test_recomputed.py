@@ -185,7 +185,14 @@ def t_interval(values, level=0.95):
 
 
 def shuffled_interval(first, second):
-    """The shifts of the first group that no one-sided permutation test rejects at 2.5%."""
+    """The shifts of the first group that no one-sided permutation test rejects at 2.5%.
+
+    The upper end is the lower one of the second group against the first.
+    """
+    return shuffled_lower(first, second), -shuffled_lower(second, first)
+
+
+def shuffled_lower(first, second):
     n = len(first) + len(second)
     chosen = np.array(list(itertools.combinations(range(n), len(first))))
     observed = np.mean(first) - np.mean(second)
@@ -196,28 +203,11 @@ def shuffled_interval(first, second):
         means = inside / len(first) - (values.sum() - inside) / len(second)
         return np.mean(means >= observed - shift - 1e-12)
 
-    def turn(share, low, high):
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if share(middle) <= 0.025 else (low, middle)
-        return low
-
-    wide = 2 * (max(*first, *second) - min(*first, *second))
-    lower = turn(share_above, observed - wide, observed)
-    # of the other side: what lies at or above it, mirrored
-    mirrored = shuffled_mirror(first, second, chosen, observed)
-    upper = -turn(lambda shift: mirrored(-shift), -observed - wide, -observed)
-    return lower, upper
-
-
-def shuffled_mirror(first, second, chosen, observed):
-    def share_below(shift):
-        values = np.concatenate([first - shift, second])
-        inside = values[chosen].sum(axis=1)
-        means = inside / len(first) - (values.sum() - inside) / len(second)
-        return np.mean(means <= observed - shift + 1e-12)
-
-    return share_below
+    low, high = observed - 2 * (max(*first, *second) - min(*first, *second)), observed
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if share_above(middle) <= 0.025 else (low, middle)
+    return low
 
 
 def power_of_r(low, high, n):

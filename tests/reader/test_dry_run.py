@@ -13,9 +13,9 @@ import layerwise
 from fuzz import refusal
 from layerwise.files import locked
 from layerwise.folders import STATES
-from layerwise.reader.plan import plan_each
+from layerwise.reader.plan import plan
 from layerwise.reader.prepared import prepare_from_files, require_room_for
-from layerwise.reader.request import requests_of
+from layerwise.reader.request import request_of
 from tiny_checkpoints import EXAMPLE, contents, twin_folder
 
 TWIN = str(twin_folder("gpt_neox"))
@@ -72,7 +72,7 @@ def test_a_place_that_the_run_refuses_before_a_pass_the_dry_run_refuses(
     out = place(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     run = refusal(lambda: layerwise.analyze(TWIN, *TEXTS, out=out, **ASKED))
-    dry = refusal(lambda: plan_each([TWIN], *TEXTS, ASKED | {"out": out}))
+    dry = refusal(lambda: plan(TWIN, *TEXTS, ASKED | {"out": out}))
     assert run is not None
     assert str(dry) == str(run)
     assert sorted(tmp_path.rglob("*")) == before
@@ -83,7 +83,7 @@ def test_a_link_among_states_that_nobody_reads_stops_neither(tmp_path: Path) -> 
     asked = ASKED | {"out": tmp_path / "out", "dtype": None, "control": 0}
     first = layerwise.analyze(TWIN, *TEXTS, **asked)
     (tmp_path / "out" / STATES / "mine").symlink_to("nowhere")
-    assert "nothing was computed" in plan_each([TWIN], *TEXTS, asked)
+    assert "nothing was computed" in plan(TWIN, *TEXTS, asked)
     assert layerwise.analyze(TWIN, *TEXTS, **asked).documents == first.documents
 
 
@@ -94,7 +94,7 @@ def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
     """With replicates and control; and no more of it once they are there."""
     out = tmp_path / "out"
     asked = ASKED | {"out": out}
-    ((_, request),) = requests_of(TWIN, *TEXTS, asked)
+    request = request_of(TWIN, *TEXTS, asked)
     checked = prepare_from_files(TWIN, request)
     assert checked.times == 5
     assert not out.exists()
@@ -103,7 +103,7 @@ def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
         patch.delattr("layerwise.models.hidden_states.forward")
         patch.setattr(shutil, "disk_usage", lambda _: one_byte_less)
         for refused in (
-            refusal(lambda: plan_each([TWIN], *TEXTS, asked)),
+            refusal(lambda: plan(TWIN, *TEXTS, asked)),
             refusal(lambda: layerwise.analyze(TWIN, *TEXTS, **asked)),
         ):
             assert "more on this disk" in str(refused)
@@ -114,7 +114,7 @@ def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
     assert 0.8 * checked.times * checked.states < states <= checked.times * checked.states
     assert sum(sizes.values()) <= checked.written
     monkeypatch.setattr(shutil, "disk_usage", lambda _: one_byte_less)
-    require_room_for([checked])  # what is there is not written again
+    require_room_for(checked)  # what is there is not written again
 
 
 def test_a_folder_that_another_run_writes_to_is_refused(tmp_path: Path) -> None:
@@ -122,6 +122,6 @@ def test_a_folder_that_another_run_writes_to_is_refused(tmp_path: Path) -> None:
     with locked(out / STATES), ThreadPoolExecutor(1) as another:
         for do in (
             lambda: layerwise.analyze(TWIN, *TEXTS, **asked),
-            lambda: plan_each([TWIN], *TEXTS, asked),
+            lambda: plan(TWIN, *TEXTS, asked),
         ):
             assert "one run at a time writes there" in str(another.submit(refusal, do).result())

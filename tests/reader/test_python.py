@@ -28,9 +28,8 @@ from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import DATE, check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
 from layerwise.papers.fetching.texts import read_pairs
-from layerwise.reader import request
 from layerwise.reader.page.figures import ACROSS
-from layerwise.reader.plan import plan_each
+from layerwise.reader.plan import plan
 from layerwise.reader.run_record import RECORD
 from parsed_page import Page
 from tiny_checkpoints import EXAMPLE, twin_folder
@@ -322,7 +321,7 @@ CHOICES: dict[str, Any] = {
 def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path, more: dict[str, Any]) -> None:
     asked = CHOICES | {"out": tmp_path / "out", "without": ["spectral", "gains"]}
     model = chatty(tmp_path / "chatty")
-    planned = plan_each([str(model)], str(EXAMPLE["pairs"]), None, asked | more)
+    planned = plan(str(model), str(EXAMPLE["pairs"]), None, asked | more)
     (pairs,) = re.findall("^pairs +(.*)$", planned, re.M)
     found = layerwise.analyze(model, EXAMPLE["pairs"], **asked | more)
     n = sum(found.categories.records[row]["pairs"] for row in range(3))
@@ -337,90 +336,6 @@ def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path, more: dict[s
         )["statements"]
     )
     assert f"{tokens:,} tokens" in pairs
-
-
-@pytest.mark.usefixtures("quick")
-def test_several_models_are_each_analysed_and_compared(tmp_path: Path) -> None:
-    models, quick = [twin_folder(name) for name in ("gpt_neox", "gpt2")], {"without": ["spectral"]}
-    found = layerwise.analyze(models, EXAMPLE["pairs"], **quick, limit=3, out=tmp_path)
-    left = {path.name for path in tmp_path.iterdir()}
-    assert {"gpt_neox", "gpt2", "scaling.json", "scaling.html", "scaling"} == left
-    saved = [tmp_path / name for name in ("gpt_neox", "gpt2")]
-    assert found.documents == layerwise.compare(saved).documents
-    assert found.cautions == [
-        f"{name}: only the first 3 pairs of each category." for name in ("gpt_neox", "gpt2")
-    ]
-    in_memory = layerwise.analyze(models, EXAMPLE["pairs"], **quick, limit=3)
-    assert (in_memory.documents, in_memory.folder) == (found.documents, None)
-
-
-def test_the_texts_of_several_models_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    models, given = [str(twin_folder(name)) for name in ("gpt_neox", "gpt2")], []
-    for name in ("read_pairs", "read_prompts"):
-        read = getattr(request, name)
-        patched = lambda of, read=read: given.append(of) or read(of)  # noqa: E731
-        monkeypatch.setattr(request, name, patched)
-    planned = plan_each(models, EXAMPLE["pairs"], EXAMPLE["prompts"], CHOICES)
-    assert planned.count("nothing was computed") == 2
-    assert given == [EXAMPLE["pairs"], EXAMPLE["prompts"]]
-
-
-LONG = {name: {"pairs": [[f"An owl {name}", "A cat"], ["a " * 3000, "A bee"]]} for name in "xyz"}
-
-
-@pytest.mark.parametrize(
-    ("pairs", "more", "message"),
-    [
-        (EXAMPLE["pairs"], {"layers": [5]}, "from 0 to n_layers = 3, found 5"),
-        (LONG, {}, "pair 1, side A: .*at most|pair 1, side A: .*positions"),
-        (EXAMPLE["pairs"], {"chat_template": True}, "needs a tokenizer with"),
-        (EXAMPLE["pairs"], {"control": 1}, "more on this disk"),
-    ],
-)
-def test_all_of_several_models_are_checked_before_one_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: Any, more: dict[str, Any], message: str
-) -> None:
-    """By what only the second shows, and by the room of both; a dry run says the same."""
-    one, other = twin_folder("gpt_neox", 5), twin_folder("gpt2")
-    if "chat_template" in more:
-        one = chatty(tmp_path / "chatty")
-    elif pairs is LONG:  # gpt_neox takes any number of tokens
-        one = twin_folder("bloom")
-    monkeypatch.delattr("layerwise.models.hidden_states.forward")
-    enough_for_one = SimpleNamespace(free=6 * 2**20)  # of which a page takes 4
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: enough_for_one)
-    asked = CHOICES | more | {"out": tmp_path / "out"}
-    with pytest.raises(LayerwiseError, match=message) as run:
-        layerwise.analyze([one, other], pairs, **asked)
-    with pytest.raises(LayerwiseError) as dry:
-        plan_each([str(one), str(other)], pairs, None, asked)
-    assert str(dry.value) == str(run.value)
-    assert not (tmp_path / "out").exists()
-
-
-def test_several_models_refused(tmp_path: Path) -> None:
-    """All are looked at before the first is run."""
-    one, other = twin_folder("gpt_neox"), twin_folder("gpt2")
-    broken = Path(shutil.copytree(other, tmp_path / "broken"))
-    (broken / "config.json").write_text("{")
-    same = Path(shutil.copytree(other, tmp_path / "more" / "gpt2"))
-    scaling = Path(shutil.copytree(other, tmp_path / "more" / "scaling"))
-    for given, more, message in (
-        ([one], {}, "several models are two at least, found 1"),
-        (
-            [one, torch.nn.Linear(2, 2)],
-            {},
-            "each of several models is a folder or a hub id, found Linear; analyze lo",
-        ),
-        ([one, other], {"revision": "main"}, "a revision belongs to one model, found 2 models"),
-        ([one, other], {"tokenizer": "x"}, "a tokenizer belongs to a loaded model"),
-        ([other, same], {}, "two of the models are called 'gpt2', which names the folder of each"),
-        ([one, scaling], {}, "found 'scaling', which is that of the comparison; rename"),
-        ([one, broken], {}, "broken/config.json: not valid JSON"),
-    ):
-        with pytest.raises(LayerwiseError, match=message):
-            layerwise.analyze(given, EXAMPLE["pairs"], out=tmp_path / "out", **more)
-    assert not (tmp_path / "out").exists()
 
 
 # --- arrays that one has already ----------------------------------------------------------------

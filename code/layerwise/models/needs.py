@@ -27,11 +27,8 @@ The rate r is assumed, not measured: of a GPU 50 TFLOP/s, of a core 0.05, half o
 in a matrix product. On a CPU float16 has a rate of its own: few cores have units for it.
 """
 
-import resource
-
 import psutil
 
-from layerwise.errors import LayerwiseError
 from layerwise.models.registry import BYTES, Model
 from layerwise.models.store import POOLINGS
 
@@ -41,7 +38,6 @@ NUMBERS_PER_TOKEN = 28  # of hidden size, inside a block, at most
 LOGITS = 256 * 256_000
 STATEMENTS = 460
 PROMPT_TOKENS = 25 * 16
-ADDRESSES = 2**31  # torch, transformers and a tiny model end well with 1.6e9, and abort with 1.2e9
 DISK_RATE = 1e9  # bytes a second
 GPU_RATE = 50e12  # FLOP/s: half precision of a data-centre GPU, far from its peak
 CORE_RATE = 0.05e12  # FLOP/s of a core of a CPU, in float32
@@ -101,17 +97,6 @@ def assumed_rate(device: str, dtype: str = "float32") -> float:
 def spell_seconds(seconds: float) -> str:
     """Return seconds, or minutes where there are many."""
     return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-def require_address_space() -> None:
-    """Refuse a shell whose programs may take too few addresses: libraries abort without a word."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most != resource.RLIM_INFINITY and most < ADDRESSES:
-        raise LayerwiseError(
-            f"a model needs {spell_bytes(ADDRESSES)} of addresses or more, this shell allows "
-            f"{spell_bytes(most)} (`ulimit -v`, or the scheduler's limit of virtual memory); "
-            "raise it"
-        )
 
 
 def kept_bytes(

@@ -10,7 +10,7 @@ from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
 from layerwise.folders import STATES
-from layerwise.reader.request import Request, requests_of
+from layerwise.reader.request import Request, request_of
 from layerwise.reader.results_folder import alone, remove_states
 
 if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
@@ -41,9 +41,7 @@ def analyze(
 
     Args:
         model: a checkpoint folder, a hub id (safetensors only; no code of a checkpoint is ever
-            run), or a causal language model of transformers that is loaded already. With a list
-            of folders and hub ids each gets a folder of its own in `out`, and what `compare` says
-            of them is returned.
+            run), or a causal language model of transformers that is loaded already.
         pairs: statement pairs: a file (JSON, CSV, JSON Lines), what JSON holds as a dictionary, a
             data frame with the columns category, a, b; or `"papers"`, the papers' own 230.
         prompts: single texts, for gains and anisotropy: a file, a list of texts, a data frame with
@@ -88,32 +86,21 @@ def analyze(
         "control": control,
         "keep_states": keep_states,
     }
-    is_list, is_loaded = isinstance(model, list | tuple), not isinstance(model, str | Path)
-    if tokenizer is not None and (is_list or not is_loaded):
+    is_loaded = not isinstance(model, str | Path)
+    if tokenizer is not None and not is_loaded:
         raise LayerwiseError(
             "a tokenizer belongs to a loaded model; folders and hub ids have their own, leave it "
             "out"
         )
-    if is_loaded and not is_list and (revision, dtype, device) != (None, None, None):
+    if is_loaded and (revision, dtype, device) != (None, None, None):
         raise LayerwiseError(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
-    requests = requests_of(model, pairs, prompts, asked)
-    if not is_list:
-        ((_, request),) = requests
-        return _analyze_one(model, tokenizer, request)
-    from layerwise.reader.compare import compare
-    from layerwise.reader.prepared import prepare_each
-
-    prepare_each(requests)  # all of them are checked before the first is run
-    results = [_analyze_one(one_model, None, request) for one_model, request in requests]
-    folders = [folder for _, request in requests if (folder := request.choices["out"])]
-    writes = folders and is_first_process()
-    return compare(folders, out) if writes else compare(results)
+    return _analyze(model, tokenizer, request_of(model, pairs, prompts, asked))
 
 
-def _analyze_one(model: Any, tokenizer: Any, request: Request) -> "Result":
-    """Analyse one model, loaded already or to be loaded, as it is requested."""
+def _analyze(model: Any, tokenizer: Any, request: Request) -> "Result":
+    """Analyse a model, loaded already or to be loaded, as it is requested."""
     is_loaded = not isinstance(model, str | Path)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_folder(request.choices["out"]))
@@ -133,7 +120,7 @@ def _analyze_one(model: Any, tokenizer: Any, request: Request) -> "Result":
             else:
                 checkpoint = load_model(str(model), **request.loading)
             prepared = prepare(checkpoint.outline, request)
-            require_room_for([prepared])
+            require_room_for(prepared)
             result = analyze_checkpoint(
                 checkpoint, prepared, folder / STATES, folder if writes else None
             )

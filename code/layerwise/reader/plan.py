@@ -9,15 +9,14 @@ token and without) and once before the final norm. All else was measured once (b
 on a core like those that `needs` assumes. It is the time of a machine that does nothing else.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import psutil
 
 from layerwise.errors import system_in_words
 from layerwise.models import needs
-from layerwise.reader.prepared import Prepared, prepare_each
-from layerwise.reader.request import requests_of
+from layerwise.reader.prepared import Prepared, prepare_from_files, require_room_for
+from layerwise.reader.request import request_of
 from layerwise.workers import MOST, usable_cores
 
 RIGHT = "config, tokenizer, texts and headers of the weights are right"
@@ -56,23 +55,19 @@ def estimate_seconds(prepared: Prepared) -> float:
 
 
 @system_in_words()
-def plan_each(models: Sequence[str], pairs: str, prompts: str | None, asked: dict[str, Any]) -> str:
-    """Check everything of a request that can be checked, and say what is to come of each model.
+def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
+    """Check everything of a request that can be checked; say what is to come, a line a part.
 
     Config and tokenizer of a model on the hub are fetched, weights are not.
 
     Arguments:
-        asked: `Choices`; with several models, each gets a folder of its own.
+        asked: `Choices`.
 
     Raises:
         LayerwiseError: as for `analyze`, but for what forward passes alone can show.
     """
-    given = models[0] if len(models) == 1 else models
-    return "\n\n".join(map(plan, prepare_each(requests_of(given, pairs, prompts, asked))))
-
-
-def plan(prepared: Prepared) -> str:
-    """Return what is to come of a model, a line for each part."""
+    prepared = prepare_from_files(model, request_of(model, pairs, prompts, asked))
+    require_room_for(prepared)
     lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
     ending = TO_COME if prepared.outline.download else RIGHT
     return "\n".join([*lines, f"dry run: {ending}, nothing was computed"])

@@ -101,35 +101,19 @@ def prepare(outline: Outline, request: Request) -> Prepared:
     return Prepared(request, outline, ids, sampled, states + headers)
 
 
-def prepare_each(requests: Sequence[tuple[str, Request]]) -> list[Prepared]:
-    """Check the requests on several models, and that the disk holds all that they write.
+def require_room_for(prepared: Prepared) -> None:
+    """Refuse a disk that is too full for all that a run writes; the first process looks.
 
-    Raises:
-        LayerwiseError: before anything is measured of one of them.
-    """
-    prepared = [prepare_from_files(model, request) for model, request in requests]
-    require_room_for(prepared)
-    return prepared
-
-
-def require_room_for(each: Sequence[Prepared]) -> None:
-    """Refuse a disk that is too full for all that these runs write; the first process looks.
-
-    Hidden states that an earlier run left are not written again. Where no folder is given, each run
-    has one for its time.
+    Hidden states that an earlier run left are not written again.
     """
     if not is_first_process():
         return
-    missing = []
-    for prepared in each:
-        out = prepared.request.choices["out"]
-        present = 0 if out is None else sum(map(_bytes_in, places_of_states(out)))
-        missing.append(max(0, prepared.written - present))
-    first = each[0].request.choices["out"]
-    if first is None:
-        require_room(Path(tempfile.gettempdir()), max(missing))
+    out = prepared.request.choices["out"]
+    if out is None:  # there is a folder for the time of the run
+        require_room(Path(tempfile.gettempdir()), prepared.written)
     else:
-        require_room(first, sum(missing))
+        present = sum(map(_bytes_in, places_of_states(out)))
+        require_room(out, max(0, prepared.written - present))
 
 
 def _bytes_in(folder: Path) -> int:

@@ -137,14 +137,7 @@ Paper = Annotated[int | None, Option(metavar="1|2|3", help="Only this paper.")]
 
 @verb(OWN)
 def analyze(
-    model: Annotated[
-        list[str],
-        Option(
-            metavar="MODEL",
-            help="A checkpoint folder, or a hub id. Given more than once: each has a folder of its "
-            "own in --out, and a page compares them.",
-        ),
-    ],
+    model: Annotated[str, Option(metavar="MODEL", help="A checkpoint folder, or a hub id.")],
     pairs: Annotated[
         str,
         Option(
@@ -242,9 +235,8 @@ def analyze(
                              "chat_template": chat_template, "replicates": replicates,
                              "control": control, "keep_states": keep_states}  # fmt: skip
     if dry_run:
-        return module("reader.plan").plan_each(model, pairs, prompts, asked)
-    given = model[0] if len(model) == 1 else model
-    return layerwise.analyze(given, pairs, prompts, **asked).said
+        return module("reader.plan").plan(model, pairs, prompts, asked)
+    return layerwise.analyze(model, pairs, prompts, **asked).said
 
 
 @verb(OWN)

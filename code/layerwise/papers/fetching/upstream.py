@@ -9,7 +9,7 @@ same bytes.
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,66 +50,23 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
     """Read `registry.csv` (path, sha256, bytes) and `prompt_sets.csv` of `folder`.
 
     Raises:
-        LayerwiseError: if a table is missing or has other columns, a path leads out of the
-            repository that it is in or is there twice, a hash or a size is none, or what the
-            pipeline fetches has no pin.
+        LayerwiseError: if a table is missing or has other columns, or a hash or a size is none.
     """
-    table, pins = folder / "registry.csv", dict[str, Pin]()
-    for line, (path, sha256, size) in read_table(table, ("path", "sha256", "bytes")):
-        place = f"{table}, line {line}"
-        _require_path(place, path)
-        if path in pins:
-            raise LayerwiseError(f"{place}: a file has one pin, {path!r} has two; remove one")
-        if not re.fullmatch(r"[1-9][0-9]{0,11}", size):
+    pins, registry, sets = dict[str, Pin](), folder / "registry.csv", folder / "prompt_sets.csv"
+    for line, (path, sha256, size) in read_table(registry, ("path", "sha256", "bytes")):
+        if not re.fullmatch(r"[0-9a-f]{64},[1-9][0-9]{0,11}", f"{sha256},{size}"):
             raise LayerwiseError(
-                f"{place}: a size in bytes must be a whole number, found {size!r:.40}; "
-                "restore the table"
+                f"{registry}, line {line}: a pin must be a sha256 of 64 hexadecimal digits and a "
+                f"size in bytes, found {sha256!r:.80} and {size!r:.40}; restore the table"
             )
-        pins[path] = Pin(_hash(place, sha256), int(size))
-    if missing := [name for name in DATA_FILES if name not in pins]:
-        raise LayerwiseError(
-            f"{table}: {' and '.join(DATA_FILES)} must have a pin each, {missing[0]} has none; "
-            "restore the table"
-        )
-    return Registry(pins, tuple(_prompt_sets(folder / "prompt_sets.csv")))
+        pins[path] = Pin(sha256, int(size))
+    rows = [row for _, row in read_table(sets, NotebookPrompts._fields)]
+    return Registry(pins, tuple(NotebookPrompts(*row) for row in rows))
 
 
 def pins_of(folder: Path) -> dict[str, str]:
     """The SHA-256 of upstream's files, by path."""
     return {path: pin.sha256 for path, pin in read_registry(folder).pins.items()}
-
-
-def _prompt_sets(table: Path) -> Iterator[NotebookPrompts]:
-    """The studies whose prompts stand in a notebook, each once."""
-    studies = set()
-    for line, row in read_table(table, NotebookPrompts._fields):
-        place, prompts = f"{table}, line {line}", NotebookPrompts(*row)
-        _require_path(place, prompts.notebook)
-        _hash(place, prompts.sha256)
-        if prompts.study in studies:
-            raise LayerwiseError(
-                f"{place}: a study has one set of prompts, {prompts.study!r:.80} has two; remove "
-                "one of them"
-            )
-        studies.add(prompts.study)
-        yield prompts
-
-
-def _require_path(place: str, path: str) -> None:
-    if not path.isprintable() or "\\" in path or {"", ".", ".."} & set(path.split("/")):
-        raise LayerwiseError(
-            f"{place}: a file's path is relative to the upstream repository and without `..`, "
-            f"found {path!r:.80}; correct the table"
-        )
-
-
-def _hash(place: str, sha256: str) -> str:
-    if not re.fullmatch(r"[0-9a-f]{64}", sha256):
-        raise LayerwiseError(
-            f"{place}: a sha256 must be 64 hexadecimal digits, found {sha256!r:.80}; "
-            "restore the table"
-        )
-    return sha256
 
 
 def fetch(

@@ -12,6 +12,8 @@ AXIS = (0.82, 1.38)  # Paper 3: the gains that figure A4 shows; others are clipp
 ELEUTHER, OTHERS = "EleutherAI", "other labs"  # Paper 3: the two groups of section 4.2
 # Quantities of which there are curves over relative depth.
 PAIRWISE, GAIN = "centroid_asymmetry", "gain"
+STARS = {0.001: "***", 0.01: "**", 0.05: "*"}  # of a p below
+NO_STARS = "(none)"
 LAYER_PREFIX = "layer_"  # begins the name of a layer among the poolings
 OVER_MODELS = "over models"  # the analysis that says what holds of several readers' models together
 

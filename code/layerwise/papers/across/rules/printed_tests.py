@@ -13,11 +13,11 @@ import scipy  # and of it `stats`, half a second, where it is used
 
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry
+from layerwise.papers.shared.terms import NO_STARS, STARS
 from layerwise.statistics.correlation import pearson_p
+from layerwise.statistics.curves import word_below
 
 PRINTED = "printed tests"  # of every test: kind, values, their decimals (12: exact), n, p
-STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
-NONE = "(none)"
 EXACT = 1e-9  # a count is a count
 EQUAL, BELOW = "p = ", "p < "
 
@@ -91,11 +91,6 @@ def p_range(test: Entry) -> tuple[float, float]:
     return min(p_values), max(p_values)
 
 
-def stars(p: float) -> str:
-    """Return the stars of a p value."""
-    return next((word for bound, word in STARS.items() if p < bound), NONE)
-
-
 def printed_or_implied_p(test: Entry) -> str:
     """Return the printed p where the printed statistic can give it, else what it gives."""
     low, high = p_range(test)
@@ -107,7 +102,7 @@ def printed_or_implied_p(test: Entry) -> str:
     elif printed.startswith(BELOW):
         stands = low < float(printed.removeprefix(BELOW))
     else:
-        words = [stars(p) for p in (low, high)]
+        words = [word_below(p, STARS, NO_STARS) for p in (low, high)]
         return printed if printed in words else words[0]
     return printed if stands else f"{EQUAL}{low:.2g} or more"
 

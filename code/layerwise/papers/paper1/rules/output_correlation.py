@@ -18,11 +18,11 @@ from layerwise.papers.shared.names.result_files import (
     PAPER1,
 )
 from layerwise.papers.shared.rules.categories import preference
+from layerwise.papers.shared.terms import NO_STARS, STARS
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
 REGIMES = ("LIE_REGIME", "BULLSHIT_REGIME", "MIXED")
-STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 WIDER = {0.01: "***", 0.05: "**", 0.1: "*"}
 YMYL = (FACTS, "lifestyle")  # the supplement's "your money or your life"
 SCALE = 10  # of UA against the preference, in the gap
@@ -141,10 +141,10 @@ def mean_contribution(source: Entry, model: str, names: Sequence[str]) -> float:
 CORRELATION_RULES: Rules = {
     # of the p of r, as usual: * under 0.05, ** under 0.01, *** under 0.001
     "stars": Rule(
-        lambda entry: curves.word_below(p_value(entry), STARS, "(none)"), "stars of the p of r"
+        lambda entry: curves.word_below(p_value(entry), STARS, NO_STARS), "stars of the p of r"
     ),
     "wider_stars": Rule(
-        lambda entry: curves.word_below(p_value(entry), WIDER, "(none)"),
+        lambda entry: curves.word_below(p_value(entry), WIDER, NO_STARS),
         "stars of the p of r, on a wider scale",
     ),
     "full_r": Rule(

@@ -47,6 +47,7 @@ from layerwise.papers.shared.rules.categories import (
     shared_value,
     total_pairs,
 )
+from layerwise.papers.shared.terms import NO_STARS, STARS
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_p
 
@@ -56,7 +57,6 @@ RESAMPLED = (BOOTSTRAP, BINS, PAIRS, LLAMA, APERTUS, GEMMA)  # files that say ho
 SIGNIFICANT = 0.05
 NEAR_ZERO = 0.1
 DENSITY = "knn_density_asymmetry"
-STARS = {0.001: "***", 0.01: "**", SIGNIFICANT: "*"}
 
 # --- every curve ----------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ def stars(curve: PairCurve, r: float) -> str:
     Paper 2 never says how it sets its stars; this rule, with a phase mean taken as one r over all
     pairs, gives eleven of the twelve cells of its table of phases.
     """
-    return curves.word_below(float(pearson_p(r, curve.n_pairs)), STARS, "(none)")
+    return curves.word_below(float(pearson_p(r, curve.n_pairs)), STARS, NO_STARS)
 
 
 def stars_at(curve: PairCurve, layer: int) -> str:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from layerwise.engine.derivation import Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.result_files import HUNT, SWEEP
+from layerwise.statistics.correlation import Correlation
 
 GROUPS = ("models", "tested_results", "results")  # where the models of a file stand
 
@@ -123,6 +125,14 @@ class Rows:
 
     def _chosen(self) -> list[Entry]:
         return [row for row in self.table if {n: row[n] for n in self.labels} == self.labels]
+
+
+def r_and_p_rules(correlation: Callable[[Any], Correlation], key: str, says: str) -> Rules:
+    """Return the rules of r and of its p, whose keys begin alike."""
+    return {
+        f"{key}r": Rule(lambda source: correlation(source).r, says),
+        f"{key}p": Rule(lambda source: correlation(source).p, f"p of {says}"),
+    }
 
 
 def rows_reader(file: str, **labels: str) -> Callable[[Evidence], Rows]:

@@ -4,13 +4,14 @@ The norm is that of all tokens together, so the first token rules it (Paper 3, a
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.papers.paper3.rules.gain_files import contracting_percent
+from layerwise.papers.paper3.rules.gain_files import contracting_percent, r_and_p_rules
 from layerwise.papers.shared.names.result_files import FOUR, INPUTS, LLAMAS, MISTRAL
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
@@ -99,21 +100,15 @@ FULL_RULES: Rules = {
     "final_cumulative": product_of_gains,
 }
 STUDY_RULES: Rules = {
-    "correlation/pearson_r": Rule(
-        lambda evidence: entropy_correlation(evidence, pearson).r,
+    **r_and_p_rules(
+        partial(entropy_correlation, correlation=pearson),
+        "correlation/pearson_",
         "Pearson's r of entropy and last gain over the texts",
     ),
-    "correlation/pearson_p": Rule(
-        lambda evidence: entropy_correlation(evidence, pearson).p,
-        "p of Pearson's r of entropy and last gain over the texts",
-    ),
-    "correlation/spearman_r": Rule(
-        lambda evidence: entropy_correlation(evidence, spearman).r,
+    **r_and_p_rules(
+        partial(entropy_correlation, correlation=spearman),
+        "correlation/spearman_",
         "Spearman's r of entropy and last gain over the texts",
-    ),
-    "correlation/spearman_p": Rule(
-        lambda evidence: entropy_correlation(evidence, spearman).p,
-        "p of Spearman's r of entropy and last gain over the texts",
     ),
     "expansion_ratio/of_rounded": ratio_of_rounded,
     "expansion_ratio/unrounded": Rule(

@@ -14,6 +14,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     entry_reader,
     gain,
     pooled_by_name,
+    r_and_p_rules,
     short_name,
 )
 from layerwise.papers.shared.names.matrices import MATRICES
@@ -166,13 +167,7 @@ STUDY_RULES: Rules = {
         lambda evidence: lab_test(evidence)[1],
         "p of the rank test of the W_V norms, EleutherAI against the other labs",
     ),
-    "prediction/r": Rule(
-        lambda evidence: ratio_gain_correlation(evidence).r, "r of the ratio of norms and the gain"
-    ),
-    "prediction/p": Rule(
-        lambda evidence: ratio_gain_correlation(evidence).p,
-        "p of r of the ratio of norms and the gain",
-    ),
+    **r_and_p_rules(ratio_gain_correlation, "prediction/", "r of the ratio of norms and the gain"),
     "prediction/predicts": ratio_predicts,
     "prediction/predicts_rounded": Rule(
         lambda evidence: ratio_predicts(evidence, 2),

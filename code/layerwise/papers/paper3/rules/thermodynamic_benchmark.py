@@ -8,7 +8,7 @@ from jaxtyping import Float32
 
 from layerwise.engine.derivation import Document, Rule, Rules, combined, count, for_each_group
 from layerwise.engine.published import pointer
-from layerwise.papers.paper3.rules.gain_files import Rows, rows_reader
+from layerwise.papers.paper3.rules.gain_files import Rows, r_and_p_rules, rows_reader
 from layerwise.papers.shared.names.result_files import BENCHMARK, BENCHMARK_ROWS
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman
@@ -112,29 +112,20 @@ MODEL_RULES: Rules = {
     "range/min": Rule(lambda model: np.min(model["Last_Gain"]), "the smallest last gain"),
     "range/max": Rule(lambda model: np.max(model["Last_Gain"]), "the largest last gain"),
     "range/range": Rule(lambda model: np.ptp(model["Last_Gain"]), "range of the last gain"),
-    "entropy/Pearson_r": Rule(
-        lambda model: pearson(all_entropies(model), model["Last_Gain"]).r,
+    **r_and_p_rules(
+        lambda model: pearson(all_entropies(model), model["Last_Gain"]),
+        "entropy/Pearson_",
         "Pearson's r of entropy and last gain",
     ),
-    "entropy/Pearson_p": Rule(
-        lambda model: pearson(all_entropies(model), model["Last_Gain"]).p,
-        "p of Pearson's r of entropy and last gain",
-    ),
-    "entropy/Spearman_r": Rule(
-        lambda model: spearman(all_entropies(model), model["Last_Gain"]).r,
+    **r_and_p_rules(
+        lambda model: spearman(all_entropies(model), model["Last_Gain"]),
+        "entropy/Spearman_",
         "Spearman's r of entropy and last gain",
     ),
-    "entropy/Spearman_p": Rule(
-        lambda model: spearman(all_entropies(model), model["Last_Gain"]).p,
-        "p of Spearman's r of entropy and last gain",
-    ),
-    "complexity/Complexity_Spearman_r": Rule(
-        lambda model: spearman(model["Complexity"], model["Last_Gain"]).r,
+    **r_and_p_rules(
+        lambda model: spearman(model["Complexity"], model["Last_Gain"]),
+        "complexity/Complexity_Spearman_",
         "Spearman's r of complexity and last gain",
-    ),
-    "complexity/Complexity_Spearman_p": Rule(
-        lambda model: spearman(model["Complexity"], model["Last_Gain"]).p,
-        "p of Spearman's r of complexity and last gain",
     ),
     "mean_distance": Rule(
         lambda model: np.mean(distance_from_one(model)), "mean distance of the last gain from 1"

@@ -19,14 +19,19 @@ def effect_word(delta: float) -> str:
     return "AMPLIFIES" if delta > 0 else "DAMPENS"
 
 
+def last_gains(family: Rows, variant: str) -> np.ndarray:
+    """Return the last gain by prompt of the base model or of the tuned one."""
+    return family.where(Variant=variant)["Last_Gain"]
+
+
 def base_gain(family: Rows) -> float:
     """Return the mean last gain of the base model over the prompts."""
-    return float(np.mean(family.where(Variant="base")["Last_Gain"]))
+    return float(np.mean(last_gains(family, "base")))
 
 
 def tuned_gain(family: Rows) -> float:
     """Return the mean last gain of the tuned model over the prompts."""
-    return float(np.mean(family.where(Variant="instruct")["Last_Gain"]))
+    return float(np.mean(last_gains(family, "instruct")))
 
 
 def keeps_side(family: Rows) -> bool:
@@ -42,8 +47,8 @@ def base_tuned_r(rows: Rows) -> float:
 
 def count_turned_prompts(family: Rows) -> int:
     """Return the number of prompts whose gain lies on another side of 1 in the tuned model."""
-    sides = [family.where(Variant=variant)["Last_Gain"] > 1 for variant in VARIANTS]
-    return int(np.sum(sides[0] != sides[1]))
+    base, tuned = (last_gains(family, variant) > 1 for variant in VARIANTS)
+    return int(np.sum(base != tuned))
 
 
 def largest_change(rows: Rows) -> float:
@@ -54,11 +59,11 @@ def largest_change(rows: Rows) -> float:
 
 FAMILY_RULES: Rules = {
     "base/std_gain": Rule(
-        lambda family: np.std(family.where(Variant="base")["Last_Gain"]),
+        lambda family: np.std(last_gains(family, "base")),
         "population SD of the base model's last gain",
     ),
     "instruct/std_gain": Rule(
-        lambda family: np.std(family.where(Variant="instruct")["Last_Gain"]),
+        lambda family: np.std(last_gains(family, "instruct")),
         "population SD of the tuned model's last gain",
     ),
     "Base_Gain": base_gain,
@@ -99,9 +104,7 @@ STUDY_RULES: Rules = {
         "the prompts that tuning takes to the other side of 1",
     ),
     "n_prompt_pairs": Rule(
-        lambda rows: sum(
-            len(family.where(Variant="base")["Last_Gain"]) for family in rows.by("Family").values()
-        ),
+        lambda rows: sum(len(last_gains(family, "base")) for family in rows.by("Family").values()),
         "the prompts of base models",
     ),
     "largest_change_pct": largest_change,
