@@ -17,7 +17,7 @@ WORKER_BYTES = 2**30  # a stage takes half of this on the largest twin, DVC besi
 
 
 def default_folder(root: Path, what: str = "rehearsal") -> Path:
-    """In the user's cache, one per place of the repository."""
+    """Return a folder in the user's cache, another one for each place of the repository."""
     import platformdirs
 
     place = root.resolve()
