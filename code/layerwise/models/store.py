@@ -35,7 +35,7 @@ Layer = int | Literal["before_norm"]
 
 
 def digest_of_texts(texts: Sequence[str]) -> str:
-    """SHA-256 of texts and their order: states and statements that belong together share it."""
+    """Return the SHA-256 of texts and their order, which states share with their statements."""
     return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
 
 
@@ -65,19 +65,19 @@ class HiddenStates:
 
     @property
     def nll(self) -> Float[np.ndarray, " statement"]:
-        """Mean NLL per predicted token, nats."""
+        """The mean NLL per predicted token, nats."""
         return np.array(self._rows("statements", "nll"))
 
     def pooled(self, layer: Layer, pooling: str = "mean") -> Float[np.ndarray, "statement hidden"]:
-        """Pooled hidden states of one layer, float32."""
+        """Return the pooled hidden states of one layer, float32."""
         return np.stack(self._rows("statements", f"{pooling}/{layer}")).astype(np.float32)
 
     def tokens(self, layer: Layer) -> Float[np.ndarray, "token hidden"]:
-        """States of all prompt tokens at one layer, in the order of the prompts, float32."""
+        """Return the states of all prompt tokens at a layer, prompt by prompt, float32."""
         return np.concatenate(self._rows("prompts", f"tokens/{layer}")).astype(np.float32)
 
     def streams(self) -> Iterator[Stream]:
-        """The residual stream of every prompt, in the order of the prompts, one at a time."""
+        """Yield the residual stream of every prompt, in the order of the prompts."""
         places: dict[int, tuple[Path, int]] = {}
         for file in self.folder.glob("prompts_*"):
             with safetensors.safe_open(file, framework="np") as batch:
@@ -93,7 +93,7 @@ class HiddenStates:
             yield Stream(self.index["dtype"], tuple(states[:-1]), states[-1])
 
     def _rows(self, kind: str, name: str) -> list[Any]:
-        """The row of every text, in the order of the texts."""
+        """Return the row of every text, in the order of the texts."""
         rows: dict[int, Any] = {}
         for file in self.folder.glob(f"{kind}_*"):
             with safetensors.safe_open(file, framework="np") as batch:

@@ -17,7 +17,7 @@ WORKER_BYTES = 1.2 * 2**30  # a stage, DVC beside it, and a process for its stat
 
 
 def default_folder(root: Path, what: str = "rehearsal") -> Path:
-    """In the user's cache, one per place of the repository."""
+    """Return a folder in the user's cache, another one for each place of the repository."""
     import platformdirs
 
     place = root.resolve()
