@@ -38,7 +38,7 @@ ARG SNAPSHOT=
 RUN apt-get update ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} \
     && DEBIAN_FRONTEND=noninteractive apt-get install ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} -y --no-install-recommends \
         ca-certificates make python3 \
-        texlive-latex-recommended texlive-latex-extra texlive-science latexmk poppler-utils \
+        texlive-latex-recommended texlive-latex-extra latexmk poppler-utils \
     && apt-get clean && rm -rf /var/lib/apt/lists/* /var/log/*.log /var/log/apt \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /artifact reader \
     && install -d -m 1777 /artifact

@@ -109,6 +109,8 @@ for layer in $missing; do # each lock holds the whole of its layer: what is ther
     "${pip[@]}" install "${build[@]}" --require-hashes -r "requirements/$lock.lock"
 done
 "${pip[@]}" install "${build[@]}" -e .
+# The figures are drawn by several processes, each of which would compile matplotlib for itself.
+.venv/bin/python -c 'import layerwise.papers.across.figures.drawing'
 mkdir -p -m 700 .dvc-site # DVC keeps pickles there, and would let everybody write
 if [ -d .dvc ] && [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
     .venv/bin/dvc config --local core.no_scm true

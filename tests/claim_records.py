@@ -12,7 +12,7 @@ from layerwise.files import read_json, write_json
 from layerwise.papers.fetching.upstream import DATA_FILES
 from layerwise.papers.shared.names.result_files import LAYERS, TABLES
 from layerwise.present.figures import INDEX
-from layerwise.present.figures.printed import NARROW
+from layerwise.present.figures.picture import NARROW
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 
@@ -97,7 +97,7 @@ ANSWERED = {
 def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2; its answers are such that they give the grade."""
     texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
-    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}, "asked": []}
+    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}}
     if grade == "holds for some of its models":
         rests["models"] = {"a": "yes", "b": "undecided"}
     rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
@@ -108,8 +108,8 @@ def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
 def strip_row(headline: dict[str, Any]) -> dict[str, Any]:
     """Its row on the strip, with one estimate."""
     names = ("id", "paper", "source", "grade")
-    numbers = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 9, "above": 0.0, "below": None}
-    point = {"model": headline["short"], **numbers, "unit": "pairs", "word": "yes"}
+    numbers = {"value": 0.5, "low": 0.25, "high": 0.75, "above": 0.0, "below": None}
+    point = {"model": headline["short"], **numbers, "word": "yes"}
     told = {"claim": headline["short"], "number": "r", "text": headline["reason"], "figure": ""}
     row = {name: headline[name] for name in names} | told
     return row | {"decimals": 2, "points": [point], "front": False}
@@ -141,6 +141,7 @@ def folders(
     for name in ("layers", "pairs", "bins"):
         left_out = "none published" if name == "bins" else None
         about = {"name": name, "analysis": name, "caption": f"About {name}.", "left_out": left_out}
+        about |= {"title": "", "note": ""}
         index.append(about)
         for end in ("", NARROW):
             (made.figures / f"{name}{end}.svg").write_text(SVG)

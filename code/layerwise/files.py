@@ -223,7 +223,7 @@ def is_folder(path: Path) -> bool:
 
 
 def _mode(path: Path) -> int:
-    """Kind and permissions of what a path leads to; 0 for nothing, as at the end of no link."""
+    """Return kind and permissions of what a path leads to; 0 for nothing."""
     try:
         return path.stat().st_mode
     except ValueError:  # U+0000 is in no path

@@ -10,7 +10,7 @@ from layerwise.shapes import Seed
 
 
 def _plain(given: Any) -> Any:
-    """Numbers of NumPy, and several in another kind of list, as Python's own; nothing else.
+    """Return NumPy's numbers, and lists of any kind, as Python's own; all else as it is.
 
     NumPy is not imported for it: reading the claims does without.
     """

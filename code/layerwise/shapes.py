@@ -1,7 +1,6 @@
 """Documents as they are read: YAML in words, and any document checked against a declared shape."""
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from functools import cache
@@ -84,10 +83,10 @@ _NOT_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError,
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain values, as JSON is read: no key of a mapping twice, no number that is not finite."""
+    """Plain values; no key of a mapping twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """The mapping; its keys are compared as Python does, to whom 1 and true are one."""
+        """Return the mapping; its keys are compared as Python does, to whom 1 and true are one."""
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         document = super().construct_mapping(node, deep)
         key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
@@ -98,30 +97,14 @@ class _Loader(yaml.SafeLoader):
             )
         return document
 
-    def construct_number(self, node: yaml.ScalarNode) -> int | float:
-        """A number of either kind."""
-        whole = node.tag.endswith(":int")
-        number: int | float = (self.construct_yaml_int if whole else self.construct_yaml_float)(
-            node
-        )
-        if not abs(number) <= sys.float_info.max:
-            raise ValueError(
-                f"numbers must be finite, found {node.value:.40} in line {node.start_mark.line + 1}"
-            )
-        return number
-
-
-for _kind in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_number)
-
 
 def read_yaml(path: Path) -> Any:
-    """The document of a YAML file, of plain values only: finite numbers, no key twice."""
+    """Return the document of a YAML file, of plain values only, no key twice."""
     return parse_yaml(path, read_text(path))
 
 
 def parse_yaml(place: object, text: str, again: str = "correct it") -> Any:
-    """The same of a text that stands at a place."""
+    """Return the document of a YAML text that stands at a place."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 -- it is a SafeLoader
     except _NOT_YAML as error:
@@ -130,7 +113,7 @@ def parse_yaml(place: object, text: str, again: str = "correct it") -> Any:
 
 
 def read_choices(path: Path, section: str) -> dict[str, Any]:
-    """A section of params.yaml: what the stage of that name was left to choose."""
+    """Return a section of params.yaml: what the stage of that name was left to choose."""
     if not is_file(path):
         raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
     document = read_yaml(path)
@@ -160,7 +143,7 @@ def explained(
     said: Mapping[str, str] = MappingProxyType({}),
     again: str = "correct it",
 ) -> str:
-    """The first thing amiss, in one sentence: field, rule, what came, and the fix.
+    """Return the first thing amiss, in one sentence: field, rule, what came, and the fix.
 
     `said` has what patterns of fields mean, and the fix.
     """

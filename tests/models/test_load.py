@@ -80,14 +80,6 @@ def says(name: str = "config.json", **changes: Any) -> Spoil:
     )
 
 
-def leads_to(place: str) -> Spoil:
-    def spoil(folder: Path) -> None:
-        (folder / WEIGHTS).unlink()
-        (folder / WEIGHTS).symlink_to(place)
-
-    return spoil
-
-
 def in_shards(shard: object, **index: Any) -> Spoil:
     """The weights in one shard, beside what else an index may name."""
 
@@ -119,14 +111,12 @@ SPOILT: list[tuple[Spoil, str]] = [
     (gone("tokenizer.json"), "no tokenizer"),
     (gone(WEIGHTS), NO_FILE.format(WEIGHTS, "none")),
     (lambda f: (f / WEIGHTS).rename(f / "a.bin"), NO_FILE.format(WEIGHTS, "a.bin")),
-    (leads_to("nothing"), NO_FILE.format(WEIGHTS, "none")),
     (in_shards("model-2-of-2.safetensors"), r"model-2-of-2.safetensors is missing"),
     (in_shards("pytorch_model.bin"), r"pytorch_model\.bin: not a safetensors file"),
     (in_shards("", weight_map=None), r"index\.json: no index of weights .*; save the model again"),
     (holds(INDEX, b"[]"), ""),  # the whole file is there: nobody asks the index
     (holds(WEIGHTS, b"version https://example/spec\n"), "not a safetensors file .*pointer to a f"),
-    (holds(WEIGHTS, b"\x80" * 100), "not a safetensors file .*; it may be cut off"),
-    (holds(WEIGHTS, pickle.dumps(7)), "not a safetensors file"),
+    (holds(WEIGHTS, pickle.dumps(7)), "not a safetensors file .*; it may be cut off"),
     (
         changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
         "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
@@ -238,15 +228,7 @@ def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_model(tiny, device="auto")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     require_accelerator(None)
-    for n, there in ((1, "cuda:0 alone"), (2, "cuda:0 to cuda:1")):
-        monkeypatch.setattr(torch.cuda, "device_count", lambda n=n: n)
-        require_accelerator(f"cuda:{n - 1}")
-        with pytest.raises(LayerwiseError, match=rf"^cuda:{n} is not there: torch sees {there}; "):
-            require_accelerator(f"cuda:{n}")
     monkeypatch.setenv("LOCAL_RANK", "3")
-    monkeypatch.delenv("WORLD_SIZE")
-    with pytest.raises(LayerwiseError, match=r"^cuda:3 is not there"):
-        load_model(tiny)
     assert default_device() == "cuda:3"
 
 

@@ -279,9 +279,3 @@ def test_a_block_taken_out_and_declared_so_is_a_model(
     assert cut.n_layers == 2
     for layer, same in ((1, 1), (BEFORE_NORM, 2)):
         assert (cut.pooled(layer) == whole.pooled(same)).all()
-
-
-@pytest.mark.parametrize("tokenizer", [lambda text: [1, 2], None])
-def test_what_is_no_tokenizer_is_refused(model: Any, tokenizer: Any) -> None:
-    with pytest.raises(LayerwiseError, match="tokenizer of transformers beside it, found"):
-        layerwise.analyze(model, **FEW, tokenizer=tokenizer)

@@ -1,7 +1,6 @@
 """An extraction under way, without a model: batches on disk, and who may write."""
 
 import contextlib
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -110,29 +109,3 @@ def test_lock_of_a_running_and_of_an_ended_run(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert not (tmp_path / "out" / "replaced").exists()
     assert begin(other) == set()
-
-
-@pytest.mark.parametrize("fingerprint", [b"\xff", b"", b"mark\n"])
-def test_a_fingerprint_that_is_no_text_is_anothers(tmp_path, fingerprint: bytes) -> None:
-    work = small(tmp_path / "out")
-    begin(work)
-    save(work, 1)
-    (work.place / "fingerprint").write_bytes(fingerprint)
-    assert begin(work) == set()
-
-
-@pytest.mark.parametrize(
-    ("index", "message"),
-    [
-        ([], "must be a valid dictionary"),
-        ({**INDEX, "n_batches": "4"}, "n_batches: must be a valid i"),
-    ],
-)
-def test_an_index_that_is_none_is_named(tmp_path, index: object, message: str) -> None:
-    work = small(tmp_path / "out")
-    finish(work)
-    (work.folder / "index.json").write_text(json.dumps(index))
-    with pytest.raises(
-        LayerwiseError, match=rf"index\.json: {message}.*; remove the folder and ext"
-    ):
-        open_states(work.folder)

@@ -28,7 +28,7 @@ from layerwise.papers.across.rules.drawn import add_drawn
 from layerwise.papers.shared.names import result_files as files
 from layerwise.present.figures import INDEX, style
 from layerwise.present.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
-from layerwise.present.figures.printed import NARROW, inlined
+from layerwise.present.figures.picture import NARROW
 from layerwise.run.steps import draw as stage
 
 MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
@@ -220,13 +220,13 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     numbers: Numbers, tmp_path: Path
 ) -> None:
     for folder in ("one", "two"):
-        (one := draw("layers", numbers).printed).save(tmp_path / folder)
+        (one := draw("layers", numbers).picture).save(tmp_path / folder)
     alone = one.svg
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
         assert not re.search(rb"CreationDate|matplotlib\.org", path.read_bytes())
     assert "prefers-color-scheme:dark" in alone
-    inside = inlined(alone)
+    inside = one.inline
     assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
     assert 'fill="currentColor"' in inside
     ids, used = (

@@ -26,9 +26,9 @@ from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.choices import say_choices
+from layerwise.present.figures.picture import Picture
 from layerwise.present.html import prose
 from layerwise.present.page import first_sentences
-from layerwise.present.pictures import Picture
 from layerwise.present.records import readable, view
 from layerwise.present.values import short_text, value_text, with_signs
 from layerwise.run import cli
@@ -225,10 +225,10 @@ def test_outside_a_repository_no_file_is_compared(
 
 
 def test_svg_refused() -> None:
-    assert 'aria-label="&lt;About&gt; it"' in Picture("a", "a", "<About> it", SVG).inline
+    assert 'aria-label="&lt;About&gt; it"' in Picture("a", "a", "<About> it", svg=SVG).inline
     for broken in ("", "<html>", SVG[:-3]):
         with pytest.raises(LayerwiseError, match="figure a: expected a whole SVG"):
-            _ = Picture("a", "a", "", broken).inline
+            _ = Picture("a", "a", "", svg=broken).inline
 
 
 @given(

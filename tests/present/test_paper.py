@@ -58,17 +58,19 @@ needs_latex = pytest.mark.skipif(
             r"Llama's layers 24--32, \ensuremath{|d|} "
             r"\ensuremath{<} 2",
         ),
-        (number(0.12345, 3), r"\num{0.123}"),
-        (number(0.12345, 3, sign=True), r"\num{+0.123}"),
-        (number(-0.0001, 3, sign=True), r"\num{0.000}"),
-        (number(3.9e-32), r"\num{3.9e-32}"),
+        (number(0.12345, 3), r"\ensuremath{0.123}"),
+        (number(0.12345, 3, sign=True), r"\ensuremath{+0.123}"),
+        (number(-0.0001, 3, sign=True), r"\ensuremath{0.000}"),
+        (number(-1234567.5, 1), r"\ensuremath{-1\,234\,567.5}"),
+        (number(9999), r"\ensuremath{9999}"),
+        (number(3.9e-32), r"\ensuremath{3.9 \times 10^{-32}}"),
         (latex_value(None), "--"),
         (latex_value(False), "no"),
         (latex_value("NOW_SIGNIFICANT"), r"NOW\_SIGNIFICANT"),
-        (latex_value(0.25, 1), r"\num{0.2}"),
-        (latex_value(0.25, "full"), r"\num{0.25}"),
-        (latex_value(7, 4), r"\num{7}"),
-        (latex_value([8, 12]), r"\num{8}, \num{12}"),
+        (latex_value(0.25, 1), r"\ensuremath{0.2}"),
+        (latex_value(0.25, "full"), r"\ensuremath{0.25}"),
+        (latex_value(7, 4), r"\ensuremath{7}"),
+        (latex_value([8, 12]), r"\ensuremath{8}, \ensuremath{12}"),
         (short([0.123456789, -2], "full"), r"0.123457, \ensuremath{-2}"),
         (short(None, 2), "--"),
     ],
@@ -107,7 +109,7 @@ def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
         " \\VAR{recomputed('p1.r', 2)} \\VAR{printed('p1.r')} \\VAR{has('p1.r')}\n",
         ns=["a_b", "c"],
     )
-    assert text == "{\\bf %d} a\\_b;c; \\num{0.50} \\num{0.345} True\n"
+    assert text == "{\\bf %d} a\\_b;c; \\ensuremath{0.50} \\ensuremath{0.345} True\n"
 
 
 def test_a_number_without_a_claim_refused(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 import layerwise
 from fuzz import refusal
-from layerwise.files import locked
 from layerwise.folders import STATES
 from layerwise.reader.plan import plan
 from layerwise.reader.prepared import prepare_from_files, require_room_for
@@ -115,13 +113,3 @@ def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
     assert sum(sizes.values()) <= checked.written
     monkeypatch.setattr(shutil, "disk_usage", lambda _: one_byte_less)
     require_room_for(checked)  # what is there is not written again
-
-
-def test_a_folder_that_another_run_writes_to_is_refused(tmp_path: Path) -> None:
-    out, asked = tmp_path / "out", ASKED | {"out": tmp_path / "out"}
-    with locked(out / STATES), ThreadPoolExecutor(1) as another:
-        for do in (
-            lambda: layerwise.analyze(TWIN, *TEXTS, **asked),
-            lambda: plan(TWIN, *TEXTS, asked),
-        ):
-            assert "one run at a time writes there" in str(another.submit(refusal, do).result())

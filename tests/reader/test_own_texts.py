@@ -195,18 +195,6 @@ def test_different_pairs_are_counted_once_and_equal_sides_not_at_all() -> None:
     assert "x (1), y (2), z (2)." in said
 
 
-def test_many_repeated_pairs_do_not_make_a_category_large() -> None:
-    pairs = read_pairs(
-        {
-            name: {"pairs": [[f"{name} {n % 3}", f"not {name} {n % 3}"] for n in range(30)]}
-            for name in "xyzuvw"
-        }
-    )
-    (repeated, few) = _category_cautions(pairs, Draws(100, 0.95, 42))
-    assert "x (3 of 30)" in repeated
-    assert "x (3)" in few
-
-
 def test_what_the_tokenizer_does_to_texts_is_said() -> None:
     pairs = read_pairs(
         {name: {"pairs": [[f"{name} a", f"{name} b"], ["c", "d"]]} for name in "xyz"}

@@ -235,6 +235,7 @@ def test_what_writes_results_waits_for_no_other_and_spoils_none(
             lambda: analyzed.save(out),
             lambda: layerwise.measure(**given, out=out),
             lambda: layerwise.compare(folders, out),
+            lambda: plan(twin_folder("gpt_neox"), EXAMPLE["pairs"], None, CHOICES | {"out": out}),
         ):
             assert "one run at a time writes there" in str(another.submit(refusal, write).result())
         assert [path.name for path in out.iterdir()] == ["hidden_states.lock"]
@@ -295,19 +296,6 @@ def test_a_chat_template_is_the_same_as_statements_that_stand_in_it(tmp_path: Pa
     assert "two BOS tokens, the template's and the tokenizer's" in said
     (unused,) = set(expected.cautions) - set(found.cautions)
     assert "(--chat-template gives them in it)" in unused
-
-
-def test_options_refused(tmp_path: Path) -> None:
-    plain, pairs = twin_folder("llama"), EXAMPLE["pairs"]
-    for wrong, message in (
-        ({"limit": 1}, "analyze: limit: must be greater than or equal to 2, found 1"),
-        ({"limit": "x"}, "analyze: limit: must be a valid integer.*, found 'x'"),
-        ({"chat_template": "llama"}, "analyze: chat_template: must be a valid boolean.*'llama'"),
-        ({"chat_template": True}, r"--chat-template \(chat_template=True\) needs a tokenizer with"),
-    ):
-        with pytest.raises(LayerwiseError, match=message):
-            layerwise.analyze(plain, pairs, out=tmp_path / "out", **wrong)
-    assert not (tmp_path / "out").exists()
 
 
 CHOICES: dict[str, Any] = {
@@ -608,13 +596,6 @@ def test_what_is_no_model_is_refused() -> None:
             layerwise.analyze(given, **EXAMPLE, tokenizer=of)
     with pytest.raises(LayerwiseError, match="a loaded model has its revision, dtype and device"):
         layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer, dtype="float16")
-    for wrong, message in (
-        ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
-        ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
-        ({"device": "tpu"}, "device: must be cpu, cuda, cuda:1 or auto, found 'tpu'; name"),
-    ):
-        with pytest.raises(LayerwiseError, match=f"analyze: {message}"):
-            layerwise.analyze("nothing is loaded", **EXAMPLE, **wrong)
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):
         layerwise.analyse  # noqa: B018
 
@@ -635,23 +616,21 @@ WRONG = [
         lambda: layerwise.analyze("m", EXAMPLE["pairs"], np.array(["a", "b"])),
         "expected a list with at least one prompt, found ndarray",
     ),
-    (lambda: layerwise.compare(None), "compares results of `analyze` or their folders, found None"),
     (lambda: layerwise.compare("folder"), "at least two models, found 1; name the --out folders"),
-    (lambda: layerwise.compare([5, 6]), "compares results .*, found int; name the --out folders"),
-    *(
-        (lambda limit=limit: layerwise.claims(limit=limit), f"claims: limit: must be {rule}")
-        for limit, rule in (
-            ("3", "a valid integer, found '3'"),
-            (True, "a valid integer, found True"),
-            (2.5, "a valid integer, found 2.5"),
-            (-1, "greater than or equal to 1, found -1"),
-        )
+    (lambda: layerwise.claims(limit=-1), "claims: limit: must be greater than or equal to 1, fo"),
+    (
+        lambda: layerwise.analyze(twin_folder("llama"), EXAMPLE["pairs"], chat_template=True),
+        r"--chat-template \(chat_template=True\) needs a tokenizer with",
     ),
     *(
         (lambda wrong=wrong: layerwise.analyze("m", **EXAMPLE, **wrong), f"analyze: {message}")
         for wrong, message in (
             ({"seed": True}, "seed: must be a valid integer, found True"),
+            ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
             ({"limit": "3"}, "limit: must be a valid integer, found '3'"),
+            ({"limit": 1}, "limit: must be greater than or equal to 2, found 1"),
+            ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
+            ({"device": "tpu"}, "device: must be cpu, cuda, cuda:1 or auto, found 'tpu'; name"),
             ({"layers": [True]}, "layers.0: must be a valid integer, found True"),
             ({"chat_template": "yes"}, "chat_template: must be a valid boolean, found 'yes'"),
             ({"revision": b"x"}, "revision: must be a valid string, found b'x'"),

@@ -400,15 +400,3 @@ def test_nothing_is_written_through_a_link(capsys, tmp_path, names, place, code)
     found, _, err = analyze(capsys, out, *QUICK)
     assert (found, "link" in err, "Traceback" in err) == (code, code == 2, False)
     assert contents(mine) == before
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("more", [(), ("--dry-run",)])
-def test_the_statements_of_a_reader_are_not_replaced(capsys, tmp_path, more):
-    """The result of that name would: `--out` is refused by the run as by the dry run."""
-    pairs = tmp_path / "pairs.json"
-    shutil.copy(EXAMPLE["pairs"], pairs)
-    before = contents(tmp_path)
-    code, _, err = analyze(capsys, tmp_path, *QUICK, *more, pairs=pairs)
-    assert (code, contents(tmp_path)) == (2, before)
-    assert "a result of the name pairs.json would replace what was given" in err

@@ -80,7 +80,7 @@ def test_table_of_one_model(tmp_path: Path):
         "models: {one: {display: One, lab: L, family: gpt2, hub: a/one, "
         "revision: unresolved, gated: true, parameters: 2.0, "
         "shape: {n_layers: 2, hidden_size: 1000, n_heads: 10, adds_bos: false}, "
-        "experiments: {sweep: float16, clean: float32, hunt: float16, twin: bfloat16}}}"
+        "experiments: {sweep: float16, clean: float32, hunt: float16, bench: bfloat16}}}"
     )
     lines = as_text(list_models.run(registry, as_json=False), 200).splitlines()
     cells = lines[2].split(maxsplit=8)
@@ -91,7 +91,7 @@ def test_table_of_one_model(tmp_path: Path):
     # 4.4 GB; 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 5e13 a second
     assert cells[6:8] == ["16", "s"]
     assert cells[8] == (
-        "float16: Pythia sizes, survey; float32: survey in float32; bfloat16: tuned models"
+        "float16: Pythia sizes, survey; float32: survey in float32; bfloat16: benchmark"
     )
     assert "One: no commit is recorded" in "\n".join(lines)
     assert "at 50 TFLOP/s" in "\n".join(lines)

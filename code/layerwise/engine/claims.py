@@ -63,11 +63,10 @@ class Ledger(Strict):
 
 
 class Place(Strict):
-    """The place of a published number, or of a list of which the length is printed."""
+    """The place of a published number, or of a list of them."""
 
     file: str
     key: str
-    length: NotRequired[bool]
 
 
 class Places(Strict):
@@ -109,7 +108,7 @@ Entry = TypedDict(
     {
         "id": Required[str],
         "for": dict[str, str | Sets],
-        "kind": Literal["computed", "declared", "cited"],
+        "kind": Literal["computed", "declared"],
         "printed": Required[Any],
         "decimals": int | str | None,
         "tolerance": str,
@@ -325,9 +324,9 @@ def _claim(
         fields["quote"] = _quote(_filled(entry["quote"], variables), own)
     if "cell" in fields:
         _require_cell(fields, published)
-    for selected in (fields.get("statistic"), *fields.get("readings", {}).values()):
-        if selected is not None:
-            statistic_parts(selected)
+    for statistic in (fields.get("statistic"), *fields.get("readings", {}).values()):
+        if statistic is not None:
+            statistic_parts(statistic)
     kind = ledger["document"]["kind"]
     return Claim(**fields, paper=ledger["paper"], document=kind, printed=printed)
 
@@ -374,15 +373,7 @@ def _printed(
     if "keys" in printed:
         keys = printed["keys"]
         return [published[file, key] for key in keys], file, ", ".join(keys)
-    key = printed["key"]
-    value = published.value(file, key)
-    if printed.get("length"):
-        if not isinstance(value, list):
-            raise LayerwiseError(
-                f"{key} of {file} must be a list to be counted, found {value!r:.80}; name one"
-            )
-        return len(value), file, key
-    return value, file, key
+    return published.value(file, printed["key"]), file, printed["key"]
 
 
 def _cell(axes: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:

@@ -130,7 +130,6 @@ class Headline:
             names several models and is about each of them; else empty.
         as_random: whether random weights answer yes as well, so that a yes says nothing; `drawn`:
             how many draws do, None without draws.
-        asked: its questions.
     """
 
     id: str
@@ -149,7 +148,6 @@ class Headline:
     models: dict[str, Word]
     as_random: Flag
     drawn: Drawn | None
-    asked: list[str]
 
 
 def headlines(
@@ -229,7 +227,6 @@ def _headline(
         models=models,
         as_random=as_random,
         drawn=drawn,
-        asked=[ask["question"] for ask in entry["asks"]],
     )
 
 

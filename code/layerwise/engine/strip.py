@@ -74,8 +74,6 @@ class Point:
     value: float
     low: float | None
     high: float | None
-    n: int
-    unit: str
     word: Word
     above: float | None
     below: float | None
@@ -197,8 +195,6 @@ def _points(
             value=answer["value"],
             low=low,
             high=high,
-            n=answer["n"],
-            unit=answer["unit"],
             word=word if agrees else OPPOSITE.get(word, word),
             above=above if math.isfinite(above) else None,
             below=below if math.isfinite(below) else None,

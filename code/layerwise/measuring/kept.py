@@ -27,7 +27,7 @@ class Kept:
     fingerprint: str  # digest of everything that can change a number, but the run's own name
 
     def get(self, name: str) -> Any:
-        """A run as it was kept; None: it is not there, of another fingerprint, or no such file."""
+        """Return a run as it was kept; None: there is none, or it has another fingerprint."""
         try:
             kept = read_fragments(self._file(name))
         except LayerwiseError:
@@ -45,7 +45,7 @@ class Kept:
 
 
 def fingerprint(*what: Any) -> str:
-    """SHA-256 of JSON documents, and of the code that measures: all of this package."""
+    """Return the SHA-256 of JSON documents, and of the code that measures: all of this package."""
     digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode())
     package = Path(layerwise.__file__).parent
     for file in sorted(package.rglob("*.py")):

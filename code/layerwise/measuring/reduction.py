@@ -155,7 +155,7 @@ def _sides(
 def _uniformities(
     states: States, pairs: StatementPairs, chosen: Sequence[int]
 ) -> dict[str, np.ndarray]:
-    """Mean pairwise cosine [category, side] of each reading."""
+    """Return the mean pairwise cosine [category, side] of each reading."""
     last = states.n_layers
     wanted: dict[str, tuple[Layer, str]] = {
         **{name: (last, name.partition("_")[0]) for name in POOLED},
@@ -177,7 +177,7 @@ def _uniformities(
 
 
 def _profile(states: States) -> tuple[np.ndarray, np.ndarray]:
-    """Anisotropy [measure, depth] and leading eigenvalues [depth, kept]; empty without prompts."""
+    """Return anisotropy [measure, depth] and leading eigenvalues [depth, kept]."""
     if not states.index["n_prompts"]:
         return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0))
     depth: list[Layer] = [*range(states.n_layers + 1), BEFORE_NORM]

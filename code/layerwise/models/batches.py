@@ -16,13 +16,13 @@ class Batch:
     length: int
 
     def parts(self, size: int) -> list[Batch]:
-        """The same texts, at most `size` at a time."""
+        """Return the same texts, at most `size` at a time."""
         cuts = range(0, len(self.members), size)
         return [Batch(self.kind, self.members[cut : cut + size], self.length) for cut in cuts]
 
 
 def plan_batches(kind: str, lengths: Sequence[int], tokens_per_batch: int) -> list[Batch]:
-    """Texts sorted by (length, index), cut where the length changes or the tokens run out.
+    """Sort texts by (length, index); cut where the length changes or the tokens run out.
 
     The composition depends on nothing else: half precision depends on the shape of a batch.
     """

@@ -61,7 +61,7 @@ class Declaration:
 
     @property
     def adds_bos(self) -> bool:
-        """True if the tokenizer puts a BOS token before every text."""
+        """Whether the tokenizer puts a BOS token before every text."""
         before, _ = self._ids_around
         return before[:1] == [self.tokenizer.bos_token_id]
 

@@ -50,18 +50,18 @@ class Family:
 
     @property
     def parts(self) -> dict[str, str]:
-        """Modules of a block by what `tracing` keeps of them."""
+        """The modules of a block by what `tracing` keeps of them."""
         names = ("attention_input", "attention_output", "mlp_input", "mlp_output")
         attention = self.attention.partition(".")[0]  # GPT-Neo's is inside another
         return dict(zip(names, (attention, self.added or attention, *self.mlp), strict=True))
 
     def module(self, name: str) -> str:
-        """The module of a block that holds a projection."""
+        """Return the module of a block that holds a projection."""
         place = STORED.index(name) - len(STORED) + len(self.stored)
         return f"{self.attention}.{self.stored[max(place, 0)]}"
 
     def rows(self, name: str, slicing: str, heads: Heads) -> Rows:
-        """Which rows of the tensor that holds it are a projection.
+        """Return the rows of its tensor that are a projection.
 
         Paper 3's notebooks cut a shared tensor into thirds (`legacy`) even where its rows go head
         by head, which `correct` follows.
@@ -76,7 +76,7 @@ class Family:
         return [(start, start + height)]
 
     def height(self, name: str, heads: Heads) -> int:
-        """Rows of the whole tensor that holds a projection."""
+        """Return the rows of the whole tensor that holds a projection."""
         module = self.module(name)
         return sum(
             rows for projection, rows in heads.heights.items() if self.module(projection) == module
@@ -94,7 +94,7 @@ class Heads:
 
     @property
     def heights(self) -> dict[str, int]:
-        """Rows of every projection."""
+        """The rows of every projection."""
         queries, keys = self.n_heads * self.head_size, self.kv_heads * self.head_size
         return {"W_Q": queries, "W_K": keys, "W_V": keys, "W_O": self.hidden_size}
 
@@ -165,7 +165,7 @@ LLAMA3_ROPE = {
 
 
 def twin_of(model: Model) -> Model:
-    """The declaration of a model's twin: everything is the model's but for its narrow heads.
+    """Return the declaration of a model's twin: everything is the model's but for its narrow heads.
 
     A head has 4 dimensions and the hidden size is 4 n_heads. Where the model's hidden size is not
     n_heads * head_size (Gemma), the twin's head has 6, so that its hidden size is not either.
@@ -180,7 +180,7 @@ def twin_of(model: Model) -> Model:
 
 
 def twin_config(family: str, shape: Shape) -> Config:
-    """Keyword arguments of the configuration of a twin.
+    """Return the keyword arguments of the configuration of a twin.
 
     Kept from the real models: parallel or serial blocks, tied embeddings, biases, the kind of
     positions, shared key and value heads, soft caps, windows, rotary bases. The rotary part of a

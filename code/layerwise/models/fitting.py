@@ -80,6 +80,6 @@ def _if_it_fits(batch: Batch, size: int, run: Callable[[Batch], T]) -> list[T] |
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """True for every way torch says so."""
+    """Return whether an error is one of torch's for memory that ran out."""
     known = isinstance(error, torch.OutOfMemoryError | MemoryError)
     return known or any(said in str(error) for said in _SAID_BY_TORCH)

@@ -23,7 +23,7 @@ See = Callable[[Layer, torch.Tensor], None]
 def forward(
     checkpoint: Checkpoint, tokens: Int64[torch.Tensor, "batch token"], see: See
 ) -> Float[torch.Tensor, "batch token hidden"]:
-    """One pass through the base model; `see(layer, hidden)` gets every layer as it is computed.
+    """Run the base model once; `see(layer, hidden)` gets every layer as it is computed.
 
     Layer 0 is what enters block 0, layer l the output of block l-1, `before_norm` the output of
     the last block; the last hidden state, after the final norm, comes as layer n and is returned.
@@ -66,7 +66,7 @@ def removing(handles: Iterable[Any]) -> Iterator[None]:
 def pool(
     hidden: Float[torch.Tensor, "batch token hidden"],
 ) -> Float[torch.Tensor, "batch pooling hidden"]:
-    """The poolings of `store.POOLINGS`, in the dtype of the model; at least two tokens."""
+    """Return the poolings of `store.POOLINGS`, in the dtype of the model; at least two tokens."""
     pooled = (hidden[:, 1:].mean(dim=1), hidden.mean(dim=1), hidden[:, -1], hidden[:, 0])
     return torch.stack(pooled, dim=1)
 
@@ -141,7 +141,7 @@ def mean_token_nll(
     hidden: Float[torch.Tensor, "batch token hidden"],
     tokens: Int64[torch.Tensor, "batch token"],
 ) -> Float32[torch.Tensor, " batch"]:
-    """Mean NLL of tokens 1..T-1 of every statement, nats: the model's own loss, one at a time."""
+    """Return the mean NLL of tokens 1..T-1 of every statement, in nats: the model's own loss."""
     n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
     portions = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
     nlls = []

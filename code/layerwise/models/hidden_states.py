@@ -233,5 +233,5 @@ def _run(
 
 
 def _to_numpy(states: torch.Tensor) -> Any:
-    """On the CPU; numpy has no bfloat16, float32 holds it exactly."""
+    """Return an array on the CPU; numpy has no bfloat16, float32 holds it exactly."""
     return (states.float() if states.dtype == torch.bfloat16 else states).cpu().numpy()

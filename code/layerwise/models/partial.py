@@ -61,7 +61,7 @@ class Partial:
         return partial_of(self.folder)
 
     def begin(self, stack: contextlib.ExitStack) -> set[int] | None:
-        """The batches that are done, None if all is; `stack` keeps the lock from here on.
+        """Return the batches that are done, None if all are; `stack` keeps the lock from here on.
 
         Raises:
             LayerwiseError: if another run is at it, or the disk has too little room for the rest.

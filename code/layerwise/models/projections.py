@@ -87,7 +87,7 @@ class Weights:
         )
 
     def matrix(self, block: int, name: str, slicing: str) -> Matrix:
-        """One of `MATRICES` of one block as (out, in), by one of `SLICINGS`, without its bias.
+        """Return one of `MATRICES` of a block as (out, in), by one of `SLICINGS`, without bias.
 
         Rows of W_Q are n_heads * head_size, of W_K and W_V kv_heads * head_size; `legacy` thirds
         of GPT-NeoX and BLOOM have as many.
@@ -116,7 +116,7 @@ class Weights:
         return self._read(f"{module}.weight", [(0, self.vocab_size)], total=self.vocab_size)
 
     def _read(self, tensor: str, rows: Rows, total: int, *, transposed: bool = False) -> Matrix:
-        """Some of the `total` rows of a tensor (columns, if it is stored transposed), in a row.
+        """Return some of the `total` rows of a tensor (columns, if it is stored transposed).
 
         The file is mapped for this one read only: its pages count as memory while it is.
         """

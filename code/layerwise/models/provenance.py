@@ -50,7 +50,7 @@ def states_kernel(checkpoint: Checkpoint) -> str:
 
 
 def device_name(model: torch.nn.Module) -> str:
-    """The devices that hold a model, by name; of a CPU the instructions that torch uses."""
+    """Return the devices that hold a model by name; of a CPU the instructions that torch uses."""
     cpu = f"cpu ({torch.backends.cpu.get_cpu_capability()})"
     names = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
@@ -65,7 +65,7 @@ def devices(model: torch.nn.Module) -> list[torch.device]:
 
 
 def smi() -> tuple[str, list[str]]:
-    """The driver, and name and memory of every GPU; empty where nvidia-smi does not answer."""
+    """Return the driver, and name and memory of every GPU; empty without nvidia-smi."""
     query = "--query-gpu=driver_version,name,memory.total"
     command = ["nvidia-smi", query, "--format=csv,noheader"]
     try:
@@ -79,7 +79,7 @@ def smi() -> tuple[str, list[str]]:
 
 @functools.cache
 def commit_of_code(root: Path | None = None) -> str | None:
-    """The commit of this repository, ` changed` where its code is not that commit's.
+    """Return the commit of this repository, ` changed` where its code is not that commit's.
 
     Of an unpacked archive it is the one that its record names; None: nobody knows, as where the
     package was installed without its repository.
@@ -100,7 +100,7 @@ def commit_of_code(root: Path | None = None) -> str | None:
 
 
 def versions() -> dict[str, Any]:
-    """Versions that a number can depend on; `cuda` is None for a CPU build of torch."""
+    """Return the versions that a number can depend on; `cuda` is None for a CPU build of torch."""
     return {
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
@@ -109,6 +109,6 @@ def versions() -> dict[str, Any]:
 
 
 def describe_environment() -> dict[str, Any]:
-    """Kinds of GPU and versions: what numbers can depend on, and so what they are measured for."""
+    """Return the kinds of GPU and the versions that numbers can depend on."""
     gpus = {torch.cuda.get_device_name(gpu) for gpu in range(torch.cuda.device_count())}
     return {"gpus": sorted(gpus), **versions()}

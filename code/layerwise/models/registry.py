@@ -58,7 +58,7 @@ class Shape(_Entry):
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, given: Any) -> Any:
-        """`kv_heads` and `head_size` follow from the rest unless they are given."""
+        """Fill in `kv_heads` and `head_size`, which follow from the rest, unless they are given."""
         if not isinstance(given, dict):
             return given
         n_heads, hidden_size = given.get("n_heads"), given.get("hidden_size")
@@ -114,7 +114,7 @@ class Model(_Entry):
 
     @property
     def skipped(self) -> str | None:
-        """Why it is not measured; None: it is."""
+        """The reason why it is not measured; None: it is."""
         unresolved = None if self.revision else f"no commit is recorded (revision: {UNRESOLVED})"
         return self.skip or unresolved
 
@@ -125,7 +125,7 @@ class Model(_Entry):
 
     @property
     def dtypes(self) -> dict[str, list[str]]:
-        """Experiments by the dtype that the model is loaded in, those of its extractions first.
+        """The experiments by the dtype that the model is loaded in, those of its extractions first.
 
         Where 4-bit weights were published, the unpacked float16 is measured.
         """
@@ -166,7 +166,7 @@ def read_models(path: Path) -> dict[str, Model]:
 
 
 def find_model(models: Mapping[str, Model], slug: str) -> Model:
-    """The entry of a slug; the error names the known ones."""
+    """Return the entry of a slug; the error names the known ones."""
     if slug not in models:
         raise LayerwiseError(f"no model is called {slug!r}; known: {', '.join(models)}")
     return models[slug]

@@ -53,7 +53,7 @@ class Replicates:
 
     @cached_property
     def _originals(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Weights that loading rounded, each with its copy on the host; there may be none."""
+        """The weights that loading rounded, each with its copy on the host; there may be none."""
         if not _stored_wider(self.checkpoint):
             return []
         return [
@@ -88,7 +88,7 @@ def _copy_to_host(weight: torch.Tensor) -> torch.Tensor:
 
 
 def _rounding_modules(checkpoint: Checkpoint) -> list[Any]:
-    """The modules whose output is a rounded sum or product: all without parts, and the blocks.
+    """Return the modules that round a sum or product: all without parts, and the blocks.
 
     A plain embedding only looks rows up; Gemma's multiplies them, which rounds.
     """
@@ -103,7 +103,7 @@ def _rounding_modules(checkpoint: Checkpoint) -> list[Any]:
 
 
 def _scale_hooks(model: Any, seed: int) -> list[Any]:
-    """Hooks that move the factor of scaled embeddings by its rounding: the same in every pass.
+    """Return hooks that move the factor of scaled embeddings by its rounding, alike in all passes.
 
     In bfloat16 Gemma's sqrt(640) = 25.298 is 25.25: every embedding is off by the same share, which
     noise that is drawn number by number averages away.

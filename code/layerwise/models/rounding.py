@@ -32,14 +32,14 @@ class Rounding:
         self.of_pass = seed
 
     def begin(self, _module: Any, args: Any, kwargs: Any) -> None:
-        """A hook before the base model's forward: the noise of this pass begins."""
+        """Begin the noise of a pass: a hook before the base model's forward."""
         tokens = kwargs.get("input_ids", args[0] if args else None)
         assert tokens is not None
         self.of_pass = zlib.crc32(f"{self.seed} {tokens.tolist()}".encode())
         self.generators.clear()
 
     def __call__(self, states: torch.Tensor) -> torch.Tensor:
-        """The states, each number moved by its own rounding; what is kept in float32 stays."""
+        """Return the states, each number moved by its own rounding; float32 stays."""
         if states.dtype not in _ROUNDED.values():
             return states
         device = states.device
@@ -50,14 +50,14 @@ class Rounding:
         return moved(states, drawn)
 
     def after(self, _module: Any, _args: Any, out: Any) -> Any:
-        """A forward hook: what a module gave, or every part of it, as the noise leaves it."""
+        """Return a module's output, or every part of it, with noise: a forward hook."""
         if isinstance(out, tuple):
             return tuple(self(part) if torch.is_tensor(part) else part for part in out)
         return self(out) if torch.is_tensor(out) else out
 
 
 def moved(numbers: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
-    """Each number, or a neighbour of it with probability 1/12; `drawn` is uniform in [0, 1).
+    """Return each number, or a neighbour with probability 1/12; `drawn` is uniform in [0, 1).
 
     Half of these steps go away from zero and half towards it. Zero stays (a sum that is exact), as
     does what has no finite neighbour.

@@ -19,37 +19,23 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import safetensors
 from jaxtyping import Float
-from pydantic import Field
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import is_file, read_json
 from layerwise.measures.traces import Stream
-from layerwise.shapes import Loose, Whole, require_shape
 
 POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
 BEFORE_NORM: Literal["before_norm"] = "before_norm"
 Layer = int | Literal["before_norm"]
 
 
-class Index(Loose):
-    """The part of an index.json that is read."""
-
-    model: str
-    display: str
-    n_layers: Whole
-    hidden_size: Whole
-    n_batches: Whole
-    n_prompts: Annotated[int, Field(ge=0)]
-    statements_sha256: str
-
-
 def digest_of_texts(texts: Sequence[str]) -> str:
-    """SHA-256 of texts and their order: states and statements that belong together share it."""
+    """Return the SHA-256 of texts and their order, which states share with their statements."""
     return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
 
 
@@ -79,19 +65,19 @@ class HiddenStates:
 
     @property
     def nll(self) -> Float[np.ndarray, " statement"]:
-        """Mean NLL per predicted token, nats."""
+        """The mean NLL per predicted token, nats."""
         return np.array(self._rows("statements", "nll"))
 
     def pooled(self, layer: Layer, pooling: str = "mean") -> Float[np.ndarray, "statement hidden"]:
-        """Pooled hidden states of one layer, float32."""
+        """Return the pooled hidden states of one layer, float32."""
         return np.stack(self._rows("statements", f"{pooling}/{layer}")).astype(np.float32)
 
     def tokens(self, layer: Layer) -> Float[np.ndarray, "token hidden"]:
-        """States of all prompt tokens at one layer, in the order of the prompts, float32."""
+        """Return the states of all prompt tokens at a layer, prompt by prompt, float32."""
         return np.concatenate(self._rows("prompts", f"tokens/{layer}")).astype(np.float32)
 
     def streams(self) -> Iterator[Stream]:
-        """The residual stream of every prompt, in the order of the prompts, one at a time."""
+        """Yield the residual stream of every prompt, in the order of the prompts."""
         places: dict[int, tuple[Path, int]] = {}
         for file in self.folder.glob("prompts_*"):
             with safetensors.safe_open(file, framework="np") as batch:
@@ -107,7 +93,7 @@ class HiddenStates:
             yield Stream(self.index["dtype"], tuple(states[:-1]), states[-1])
 
     def _rows(self, kind: str, name: str) -> list[Any]:
-        """The row of every text, in the order of the texts."""
+        """Return the row of every text, in the order of the texts."""
         rows: dict[int, Any] = {}
         for file in self.folder.glob(f"{kind}_*"):
             with safetensors.safe_open(file, framework="np") as batch:
@@ -123,7 +109,6 @@ def open_states(folder: Path) -> HiddenStates:
             f"{folder}: no finished extraction here (index.json is missing); extract again"
         )
     index = read_json(folder / "index.json")
-    require_shape(folder / "index.json", Index, index, "remove the folder and extract again")
     states = HiddenStates(folder, index)
     files = sorted(folder.glob("*.safetensors"))
     wrong = [f"{len(files)} batches"] if len(files) != states.index["n_batches"] else []

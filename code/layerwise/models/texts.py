@@ -54,7 +54,7 @@ class StatementPairs:
         return len(self.side_a)
 
     def first(self, n: int) -> "StatementPairs":
-        """The first n pairs of each category, or all of one that has fewer."""
+        """Return the first n pairs of each category, or all of one that has fewer."""
         seen = np.zeros(len(self.categories), dtype=int)
         kept = []
         for pair, category in enumerate(self.category_of_pair.tolist()):
@@ -148,7 +148,7 @@ def _require_different_names(name: str, categories: Iterable[str]) -> None:
 
 
 def as_read(name: str) -> str:
-    """A name as a reader tells it from others: NFKC, case folded, without what is not seen."""
+    """Return a name as a reader tells it apart: NFKC, case folded, without what is not seen."""
     composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join("".join(letter for letter in composed if letter not in UNSEEN).split())
 
@@ -292,7 +292,7 @@ def _has_rows(given: object) -> bool:
 
 
 def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows of a file or a data frame, in their order; other columns are allowed."""
+    """Yield the rows of a file or a data frame, in order; other columns are allowed."""
     if not isinstance(given, Path):
         name = f"data frame of {type(given).__module__}"
         try:
@@ -317,7 +317,7 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def _read_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
-    """The rows of a table; blanks between a separator and the text behind it are dropped."""
+    """Yield the rows of a table, without blanks between a separator and the text behind it."""
     csv.field_size_limit(LARGEST)  # a statement may be long
     text = io.StringIO(read_text(path))
     rows = csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)

@@ -38,7 +38,7 @@ Ids = Int32[np.ndarray, " _"]  # four bytes a token
 
 
 def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[Ids]:
-    """Ids of every text, BOS where the tokenizer of the model adds it.
+    """Return the ids of every text, BOS where the tokenizer of the model adds it.
 
     Raises:
         TextError: for a text with too few or too many tokens.
@@ -57,7 +57,7 @@ def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[
 def check_texts(
     declaration: Declaration, texts: Texts, template: Wrapping = "none"
 ) -> dict[str, list[Ids]]:
-    """The ids of `statements`, put into the template, and `prompts`; raises as `tokenize` does."""
+    """Return the ids of `prompts`, and of `statements` in the template; raise as `tokenize`."""
     ids = {}
     for kind, given in texts.items():
         inside = template if kind == "statements" else "none"
@@ -111,7 +111,7 @@ def _ids(declaration: Declaration, texts: Sequence[str]) -> list[list[int]]:
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:
-    """SHA-256 of the ids, and of where each text ends."""
+    """Return the SHA-256 of the ids, and of where each text ends."""
     digest = hashlib.sha256(np.cumsum([len(ids) for ids in texts], dtype=np.int64).tobytes())
     for ids in texts:
         digest.update(ids.tobytes())
@@ -119,7 +119,7 @@ def digest_of_ids(texts: Sequence[Ids]) -> str:
 
 
 def render(tokenizer: Any, statement: str, template: str) -> str:
-    """A statement as the only message of a user, without the header that would start an answer.
+    """Return a statement as the only message of a user, without the header of an answer.
 
     Raises:
         LayerwiseError: for an unknown template, or a tokenizer that has none or puts another

@@ -93,7 +93,7 @@ def trace(
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
-    """A copy: some blocks add to a module's output in place after it was seen."""
+    """Return a copy: some blocks add to a module's output in place after it was seen."""
     copied: np.ndarray = tensor.to("cpu", torch.float32, copy=True).numpy()
     return copied
 

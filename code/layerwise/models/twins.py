@@ -37,7 +37,7 @@ CHAT_TEMPLATE = """\
 
 
 def config_of(twin: Model) -> Config:
-    """Keyword arguments of a twin's configuration; `twin` is what `families.twin_of` declares."""
+    """Return keyword arguments of a twin's configuration; `twin` is of `families.twin_of`."""
     of_model: dict[str, Config] = {
         "llama-3p1-8b": _STRETCHED,
         "llama-3p1-8b-instruct": _STRETCHED,

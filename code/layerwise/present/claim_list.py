@@ -4,24 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
-from typing_extensions import TypedDict
 
 from layerwise.engine.records import judged
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
+from layerwise.given import PLAIN, Folder
+from layerwise.home import here
 from layerwise.present.records import analysis_of, answer, readable, view
 from layerwise.present.search import search_claims
 from layerwise.present.strip import MARKS, strip_lines
 from layerwise.present.terminal import FAINT, grid, said, word
-from layerwise.shapes import require_shape
+from layerwise.shapes import Paper, Strict, Whole, converted, require_shape
 
 Record = dict[str, Any]
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
@@ -30,44 +31,56 @@ BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
 
-class Asked(TypedDict):
-    """Which claims are wanted."""
+class Asked(Strict):
+    """The claims that are wanted; None: whatever they are."""
 
     source: Literal["published", "measured"]
+    results: Folder
     verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
-    paper: Literal[1, 2, 3] | None
+    paper: Annotated[Paper, PLAIN] | None
     analysis: str | None
     search: str | None
+    limit: Annotated[Whole, PLAIN] | None
 
 
-class OfPaper(TypedDict):
-    """Of which paper."""
+class OfPaper(Strict):
+    """The paper whose headlines are wanted; None: all."""
 
-    paper: Literal[1, 2, 3] | None
+    paper: Paper | None
 
 
 def list_claims(
     source: str,
-    results: Path,
+    results: str | Path | None,
     verdict: str | None = None,
     paper: int | None = None,
     analysis: str | None = None,
     search: str | None = None,
+    limit: int | None = None,
 ) -> list[Record]:
-    """The records with that verdict, of that paper, answered by that analysis, found by a search.
+    """Return the records with a verdict, of a paper, answered by an analysis, found by a search.
+
+    Arguments:
+        results: the folder of all results; None: that of the repository.
+        limit: only so many of them, the first ones.
 
     Raises:
         LayerwiseError: for another verdict, paper or source, and an analysis no claim rests on.
     """
-    asked = {
-        "source": source,
-        "verdict": verdict,
-        "paper": paper,
-        "analysis": analysis,
-        "search": search,
-    }
-    require_shape("claims", Asked, asked)
-    records = judged(source, results)["claims"]
+    asked: Asked = converted(
+        "claims",
+        Asked,
+        {
+            "source": source,
+            "results": results,
+            "verdict": verdict,
+            "paper": paper,
+            "analysis": analysis,
+            "search": search,
+            "limit": limit,
+        },
+    )
+    records = judged(asked["source"], asked["results"] or here() / "results")["claims"]
     known = {name for record in records if (name := analysis_of(record))}
     if analysis is not None and analysis not in known:
         raise LayerwiseError(
@@ -77,13 +90,14 @@ def list_claims(
         record
         for record in records
         if verdict in (None, record["verdict"])
-        and paper in (None, record["paper"])
+        and asked["paper"] in (None, record["paper"])
         and analysis in (None, analysis_of(record))
     ]
-    if search is None:
-        return chosen
-    by_id = {record["id"]: record for record in chosen}
-    return [by_id[hit["id"]] for hit in search_claims(readable(chosen, names_here()), search)]
+    if search is not None:
+        by_id = {record["id"]: record for record in chosen}
+        hits = search_claims(readable(chosen, names_here()), search)
+        chosen = [by_id[hit["id"]] for hit in hits]
+    return chosen[: asked["limit"]]
 
 
 @dataclass(frozen=True)

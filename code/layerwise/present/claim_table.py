@@ -1,29 +1,13 @@
 """`layerwise.claims`: the papers' claims as they were judged, as a table."""
 
 from pathlib import Path
-from typing import Annotated
 
 from layerwise.engine.words import names_here
 from layerwise.errors import system_in_words
-from layerwise.given import PLAIN, Folder
-from layerwise.home import here
 from layerwise.present.claim_list import OF_CSV, Listing, list_claims
 from layerwise.present.records import readable, view
 from layerwise.present.tables import SHOWN, Table
 from layerwise.present.values import value_text
-from layerwise.shapes import Strict, Whole, converted
-
-
-class Choices(Strict):
-    """Which claims are wanted, by type: `list_claims` knows which there are."""
-
-    source: str
-    results: Folder
-    verdict: str | None
-    paper: Annotated[int, PLAIN] | None
-    analysis: str | None
-    search: str | None
-    limit: Annotated[Whole, PLAIN] | None
 
 
 @system_in_words()
@@ -53,27 +37,10 @@ def claims(
         LayerwiseError: if the ledger was not judged yet, for an unknown source, verdict, paper or
             analysis, or a value of another type.
     """
-    asked: Choices = converted(
-        "claims",
-        Choices,
-        {
-            "source": source,
-            "results": results,
-            "verdict": verdict,
-            "paper": paper,
-            "analysis": analysis,
-            "search": search,
-            "limit": limit,
-        },
-    )
-    records = list_claims(
-        asked["source"],
-        here() / "results" if asked["results"] is None else asked["results"],
-        *(asked["verdict"], asked["paper"], asked["analysis"], asked["search"]),
-    )[: asked["limit"]]
+    records = list_claims(source, results, verdict, paper, analysis, search, limit)
     rows = [[record[name] for name in OF_CSV] for record in records]
-    seen = [{**record, **view(record)} for record in readable(records, names_here())]
-    shown = [[value_text(one[name]) for name in OF_CSV] for one in seen]
+    views = [{**record, **view(record)} for record in readable(records, names_here())]
+    shown = [[value_text(claim[name]) for name in OF_CSV] for claim in views]
     caption = f"{len(records)} of the papers' claims, compared with {source} numbers."
     listed = Listing(records[:SHOWN], len(records))
     return Table("claims", caption, dict.fromkeys(OF_CSV), rows, shown=shown, listed=listed)

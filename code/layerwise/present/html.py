@@ -108,11 +108,6 @@ def inlined(path: Path) -> str:
     return text
 
 
-def data_address(svg: str) -> str:
-    """Return an address that holds an SVG file itself, for an image without a request."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode('ascii')}"
-
-
 def policy(style: str, script: str = "") -> str:
     """A page's security policy: it may use what is inlined, named by hash, and no network."""
 

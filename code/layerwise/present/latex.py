@@ -43,6 +43,8 @@ _SPECIALS = {
     "é": r"\'e",
 }
 
+LONG_NUMBER = 5  # digits before the point, from which on they stand in groups of three
+
 
 def escape(text: str, *, foreign: bool = False) -> str:
     """Plain text as LaTeX.
@@ -105,8 +107,18 @@ def breakable(tex: str) -> str:
 
 
 def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
-    r"""What `rounded` gives as `\num{...}`."""
-    return rf"\num{{{rounded(value, decimals, sign=sign)}}}"
+    """What `rounded` gives, as mathematics."""
+    return typeset_digits(rounded(value, decimals, sign=sign))
+
+
+def typeset_digits(text: str) -> str:
+    """A number as mathematics: with a minus, a power of ten, thin spaces from five digits on."""
+    mantissa, _, exponent = text.partition("e")
+    whole, point, decimals = mantissa.partition(".")
+    if len(whole.lstrip("+-")) >= LONG_NUMBER:
+        whole = re.sub(r"(?<=\d)(?=(\d{3})+$)", r"\\,", whole)
+    power = rf" \times 10^{{{int(exponent)}}}" if exponent else ""
+    return rf"\ensuremath{{{whole}{point}{decimals}{power}}}"
 
 
 def latex_value(value: Any, decimals: int | str | None = None) -> str:
@@ -115,7 +127,7 @@ def latex_value(value: Any, decimals: int | str | None = None) -> str:
 
 
 def short(value: Any, decimals: int | str | None = None) -> str:
-    """A value for a narrow column, without siunitx: six significant digits, a few of a list."""
+    """A value for a narrow column: six significant digits, a few of a list."""
     return prose(values.short_text(value, decimals)) if value is not None else "--"
 
 
@@ -135,6 +147,7 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         prose=prose,
         breakable=breakable,
         number=number,
+        typeset_digits=typeset_digits,
         latex_value=latex_value,
         brief=short,
     )

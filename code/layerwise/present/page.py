@@ -4,8 +4,6 @@ Everything is inlined: style, script, figures and the claims, as packed JSON. Th
 policy admits exactly that style and that script, by hash, and no network.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -23,22 +21,19 @@ from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
 from layerwise.present.choices import say_choices
-from layerwise.present.html import data_address, fill, inlined, linked, packed, policy, reveal_all
-from layerwise.present.pictures import Figures, Picture
+from layerwise.present.figures.picture import Picture, data_address
+from layerwise.present.html import fill, inlined, linked, packed, policy, reveal_all
+from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import NOTEBOOKS, Line, strip_lines
 from layerwise.present.strip_picture import READING, row_picture
-from layerwise.present.tables import harmless
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
 DECIDES = 1  # weight of a finding that changes the answer to a claim
 SHORT = 50  # words of the reason that a card shows; the rest is folded
-# Columns of the findings' CSV.
-FINDING = ("id", "paper", "weight", "headline", "title", "printed", "recomputed", "gives",
-           "follows", "claims")  # fmt: skip
 # Field of a claim, searched on the page alone: the central claims it is part of.
 CENTRAL = "central"
 # What made the page, and nothing that tells machines apart: its bytes are the same on all.
@@ -224,19 +219,6 @@ def first_sentences(text: str, most: int) -> tuple[str, str]:
         n_kept += 1
     n_kept = max(n_kept, 1)  # a sentence is never cut
     return " ".join(sentences[:n_kept]), " ".join(sentences[n_kept:])
-
-
-def findings_csv(findings: Sequence[Mapping[str, Any]], names: Names) -> str:
-    """Return every finding as CSV, those that change an answer first."""
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(FINDING)
-    for finding in readable(findings, names):
-        cells = [finding[name] for name in FINDING]
-        rows.writerow(
-            " ".join(cell) if isinstance(cell, list) else harmless(cell) for cell in cells
-        )
-    return written.getvalue()
 
 
 def number_methods(

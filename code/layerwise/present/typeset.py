@@ -16,7 +16,7 @@ EPOCH = "1767744000"  # 2026-01-07, as in the Makefile, unless SOURCE_DATE_EPOCH
 # LaTeX writes below the document's folder only, and reads there only where it can be told so: TeX
 # Live 2026 reads everywhere. Whatever the machine's settings allow.
 CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
-APT = "apt-get install texlive-latex-recommended texlive-latex-extra texlive-science latexmk"
+APT = "apt-get install texlive-latex-recommended texlive-latex-extra latexmk"
 _ABSENT = re.compile(r"File `\S+\.(sty|cls|def|fd|cfg)' not found")  # of a package, not of ours
 
 

@@ -1,9 +1,9 @@
 """`layerwise.compare`: scaling.json and its page <- the result files of several analyses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import sha256_of
@@ -52,7 +52,7 @@ def compare(
     *,
     other_pairs: bool = False,
 ) -> Result:
-    """Several models beside each other and the papers': curves, peaks and claims, in this order.
+    """Compare several models with each other and the papers': curves, peaks, claims, in this order.
 
     Args:
         models: results of `analyze` or `measure`, each of one model, or the folders that hold
@@ -66,15 +66,7 @@ def compare(
             `layers.json` or with documents of several runs, two of one name, or other pairs that
             were not asked for.
     """
-    is_one = isinstance(models, str | Path | Result) or not isinstance(models, Iterable)
-    given: list[Any] = [models] if is_one else list(models)
-    if wrong := [
-        given_model for given_model in given if not isinstance(given_model, str | Path | Result)
-    ]:
-        raise LayerwiseError(
-            "scaling compares results of `analyze` or their folders, found "
-            f"{type(wrong[0]).__name__}; name the --out folders of several runs"
-        )
+    given = [models] if isinstance(models, str | Path | Result) else list(models)
     if len(given) < 2:
         raise LayerwiseError(
             f"scaling compares at least two models, found {len(given)}; "
@@ -94,13 +86,15 @@ def compare(
             "file, or ask for it: --other-pairs"
         )
     unlike += unlike_settings(records)
-    comparison = scaling.compare({display: of["layers"] for display, of in documents.items()})
+    comparison = scaling.compare(
+        {display: results["layers"] for display, results in documents.items()}
+    )
     of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
     own = page_of(documents, comparison, of_papers.evidence, of_papers.printed, of_papers.curves)
-    chosen = [line for name, record in records.items() for line in _cautions(name, record)]
+    chosen = [caution for name, record in records.items() for caution in _cautions(name, record)]
     own = replace(
         own,
-        settings=[*own.settings, *(given_model for of in analysed for given_model in of.settings)],
+        settings=[*own.settings, *(setting for model in analysed for setting in model.settings)],
         cautions=[*own.cautions, *unlike, *chosen],
         random_weights=any(record[RANDOM] for record in records.values()),
     )
@@ -111,7 +105,7 @@ def compare(
 
 
 def _analysed(given: Result | str | Path) -> Analysed:
-    """The documents that were given, or those of a folder."""
+    """Return the documents that were given, or those of a folder."""
     if isinstance(given, Result):
         if len(given.models) != 1:
             raise LayerwiseError(
@@ -124,7 +118,7 @@ def _analysed(given: Result | str | Path) -> Analysed:
 
 
 def _cautions(name: str, record: Record) -> list[str]:
-    """What was measured of a model in another way than of the papers'."""
+    """Return what was measured of a model in another way than of the papers'."""
     cautions = []
     if record["limit"] is not None:
         cautions.append(f"{name}: only the first {record['limit']} pairs of each category.")
@@ -134,7 +128,7 @@ def _cautions(name: str, record: Record) -> list[str]:
 
 
 def _names(analysed: Sequence[Analysed]) -> list[str]:
-    """The models' names; another checkpoint of one is told by its folder.
+    """Return the models' names; another checkpoint of one is told by its folder.
 
     Raises:
         LayerwiseError: for two of one name.

@@ -25,7 +25,7 @@ class Papers:
 
 @lru_cache
 def papers(draws: Draws) -> Papers:
-    """The same object for the same draws: every model of a call, and every later call, shares it.
+    """Return what print says, one object for all models with the same draws.
 
     Raises:
         LayerwiseError: for published tables that are missing or spoilt.

@@ -54,12 +54,12 @@ class Prepared:
 
     @property
     def times(self) -> int:
-        """How often the texts are run: by the model, as replicates, and by random weights."""
+        """How often the texts are run: by the model, its replicates and random weights."""
         return 1 + self.replicates + self.request.choices["control"]
 
     @property
     def written(self) -> int:
-        """Bytes of all that the run writes, at most."""
+        """The bytes of all that the run writes, at most."""
         n_parts = len(self.request.pairs) + len(self.request.pairs.categories) + len(self.sampled)
         return self.times * self.states + RESULTS + RESULTS_OF_EACH * n_parts
 

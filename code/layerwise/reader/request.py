@@ -60,7 +60,7 @@ class Request:
 
     @property
     def loading(self) -> dict[str, Any]:
-        """How the model is loaded, with the texts that its tokenizer is tried on."""
+        """The choices of loading, with the texts that the tokenizer is tried on."""
         return {
             "dtype": self.choices["dtype"] or "float32",
             "device": self.choices["device"] or "cpu",

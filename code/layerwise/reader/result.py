@@ -61,7 +61,7 @@ class Result:
         return as_text(self)
 
     def __rich__(self) -> RenderableType:
-        """The answers, then what to know of them; random weights' are said to be such first."""
+        """Return the answers, then the warnings; that weights are random is said first."""
         warned = [said(f"Warning: {caution}", OPEN) for caution in self.cautions]
         first = warned[: int(self._page.random_weights)]
         title = Text.assemble(said(self._page.display, "bold"), *(["\n"] if first else []), *first)
@@ -80,17 +80,17 @@ class Result:
 
     @property
     def _is_one(self) -> bool:
-        """Of one model, not of several."""
+        """Whether it is of one model, not of several."""
         return len(self.models) == 1
 
     @property
     def settings(self) -> dict[str, str]:
-        """What was measured, and how: model, revision, dtype, pairs, layers, seed, versions."""
+        """The settings: model, revision, dtype, pairs, layers, seed, versions."""
         return dict(self._page.settings)
 
     @property
     def cautions(self) -> list[str]:
-        """What to know before the numbers are believed, a sentence or two each."""
+        """The warnings to read before the numbers are believed, a sentence or two each."""
         return list(self._page.cautions)
 
     @property
@@ -111,12 +111,12 @@ class Result:
 
     @property
     def categories(self) -> Table:
-        """Uniformity, asymmetry (UA) and preference of every category."""
+        """The uniformity, asymmetry (UA) and preference of every category."""
         return self._table("categories")
 
     @property
     def layers(self) -> Table:
-        """r of asymmetry and preference over the categories, by layer and by pooling."""
+        """The r of asymmetry and preference over the categories, by layer and by pooling."""
         return self._table("layers")
 
     @property
@@ -126,7 +126,7 @@ class Result:
 
     @property
     def pairs(self) -> Table:
-        """r of five measures of a pair and its preference, by layer, with intervals."""
+        """The r of five measures of a pair and its preference, by layer, with intervals."""
         return self._table("pairs")
 
     @property
@@ -135,7 +135,7 @@ class Result:
         return self._table("by-pair")
 
     def frame(self, name: str) -> Any:
-        """A table of `tables`, or `answers`, as a pandas DataFrame: `result.frame("layers")`.
+        """Return a table, or `answers`, as a pandas DataFrame: `result.frame("layers")`.
 
         Raises:
             LayerwiseError: for another name, or where pandas is not installed.
@@ -157,20 +157,20 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """What the command line says: the answers, what to know of them, where the files are."""
+        """The text of the command line: the answers, the warnings, where the files are."""
         return as_text(self.said)
 
     @property
     def said(self) -> RenderableType:
-        """The same as it is printed on a terminal, by rich."""
+        """The same text for a terminal, by rich."""
         return Group(self, "", *map(line, self._files))
 
     @property
     def _files(self) -> list[str]:
-        """Where the files are, and which there are not."""
+        """The places of the files, and which there are not."""
         (part, index), out = OF_ONE if self._is_one else OF_SEVERAL, self.folder
-        of = "" if self._is_one else f" of {', '.join(self.models)}"
-        files = f"{', '.join(f'{name}.json' for name in self.documents)}{of}"
+        whose = "" if self._is_one else f" of {', '.join(self.models)}"
+        files = f"{', '.join(f'{name}.json' for name in self.documents)}{whose}"
         lines = [f"{files}, saved nowhere yet"]
         if out is not None:
             lines = [
@@ -191,7 +191,7 @@ class Result:
         from layerwise.papers.across.figures.drawing import draw_all
 
         drawn = draw_all(self._numbers, self._figures)
-        return {one.name: one for one in drawn if one.figure is not None}
+        return {figure.name: figure for figure in drawn if figure.figure is not None}
 
     @system_in_words()
     def save(self, folder: str | Path) -> "Result":
@@ -222,7 +222,7 @@ class Result:
 
     @property
     def _numbers(self) -> Numbers:
-        """What the figures read."""
+        """The numbers that the figures read."""
         return figures.numbers_of(
             self.models, random_weights=self._page.random_weights, beside=self._beside
         )
@@ -232,7 +232,7 @@ class Result:
         return figures.OF_ONE if self._is_one else figures.ACROSS
 
     def _repr_html_(self) -> str:
-        """The answers, then what to know of them."""
+        """Return the answers, then the warnings."""
         warned = [f"<p>{escape(reveal_all(caution))}</p>" for caution in self.cautions]
         first = int(self._page.random_weights)
         title = f"<h3>{escape(reveal_all(self._page.display))}</h3>"

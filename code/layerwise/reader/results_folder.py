@@ -41,8 +41,8 @@ def alone(out: Path) -> Iterator[None]:
             try:
                 yield
             except LayerwiseError:
-                for one in made:
-                    shutil.rmtree(one, ignore_errors=True)
+                for place in made:
+                    shutil.rmtree(place, ignore_errors=True)
                 raise
     finally:
         for folder in folders:

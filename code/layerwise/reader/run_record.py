@@ -75,14 +75,14 @@ def run_record(
 
 
 def with_record(documents: Mapping[str, Document], record: Record) -> dict[str, Document]:
-    """The documents of a run, its record in each, which also has the digest of each of them."""
+    """Return a run's documents with its record in each, which has the digests of all of them."""
     results = {name: digest_of_document(document) for name, document in documents.items()}
     whole = {**record, "results": results}
     return {name: {**document, RECORD: whole} for name, document in documents.items()}
 
 
 def digest_of_document(document: Document) -> str:
-    """SHA-256 of what a document says, without its record and its date."""
+    """Return the SHA-256 of what a document says, without its record and its date."""
     content = {key: part for key, part in document.items() if key not in (RECORD, "timestamp")}
     if isinstance(metadata := content.get("_metadata"), Mapping):
         content["_metadata"] = {key: metadata[key] for key in metadata if key != "timestamp"}
@@ -107,15 +107,15 @@ def read_run(folder: Path) -> dict[str, Document]:
     }
     for name in sorted(documents, key="layers".__ne__):  # the others are held against its record
         document = documents[name]
-        found = document.get(RECORD) if isinstance(document, Mapping) else None
-        found = found if isinstance(found, Mapping) else {}
-        if found.get("format") != FORMAT:
+        held = document.get(RECORD) if isinstance(document, Mapping) else None
+        held = held if isinstance(held, Mapping) else {}
+        if held.get("format") != FORMAT:
             raise LayerwiseError(
                 f"{paths[name]}: a document that is compared must hold a record of its run in "
-                f"format {FORMAT}, found {found.get('format', 'none')}; {AGAIN}"
+                f"format {FORMAT}, found {held.get('format', 'none')}; {AGAIN}"
             )
         record = documents["layers"][RECORD]
-        if differing := [key for key in record if found.get(key) != record[key]]:
+        if differing := [key for key in record if held.get(key) != record[key]]:
             raise LayerwiseError(
                 f"{folder}: all documents must be of one run, {name}.json and layers.json differ "
                 f"in {', '.join(differing)}; {AGAIN}, into a folder of its own"
@@ -129,7 +129,7 @@ def read_run(folder: Path) -> dict[str, Document]:
 
 
 def unlike_texts(records: Mapping[str, Record]) -> list[str]:
-    """A sentence for each run whose pairs are not those of the first one."""
+    """Return a sentence for each run whose pairs are not those of the first one."""
     (first, expected), *others = records.items()
     sentences = []
     for name, record in others:
@@ -149,18 +149,18 @@ def unlike_texts(records: Mapping[str, Record]) -> list[str]:
 
 
 def unlike_settings(records: Mapping[str, Record]) -> list[str]:
-    """A sentence that names in what else the runs differ; none where they are alike."""
+    """Return a sentence that names in what else the runs differ; none where they are alike."""
     differing = []
     for key, name in NAMED.items():
         values = {run: _setting(record, key) for run, record in records.items()}
         if len(set(values.values())) > 1:
-            each = "; ".join(f"{run}: {value}" for run, value in values.items())
-            differing.append(name if key == "prompts" else f"{name} ({each})")
+            listed = "; ".join(f"{run}: {value}" for run, value in values.items())
+            differing.append(name if key == "prompts" else f"{name} ({listed})")
     return [f"The runs differ in {', '.join(differing)}."] if differing else []
 
 
 def _setting(record: Record, key: str) -> str:
-    """A setting as text; layers that were not chosen are the same rule for every depth."""
+    """Return a setting as text; layers that were not chosen follow one rule at every depth."""
     if key == "layers":
         usual = list(sampled_layers(record["n_layers"]))
         layers = record["layers"]

@@ -22,13 +22,13 @@ FOLDER, TEXT, WORD, N = "FOLDER", "TEXT", "WORD", "N"  # what stands for a value
 
 
 class WordsForValues:
-    """Of a command: its help has a word for every value, and no type of Python.
+    """A command whose help has a word for every value, and no type of Python.
 
     A flag takes no value, and an argument is called by its word already.
     """
 
     def get_params(self, ctx: Any) -> Any:
-        """For the help."""
+        """Return the parameters, for the help."""
         parameters = super().get_params(ctx)  # type: ignore[misc]
         for parameter in parameters:
             if isinstance(parameter, TyperArgument) or parameter.is_flag:
@@ -99,7 +99,7 @@ def verb(group: str) -> Callable[[Run], Run]:
 
 
 def module(name: str) -> Any:
-    """A module of the package, imported when its verb runs: reading a claim needs no torch."""
+    """Import a module of the package when its verb runs: reading a claim needs no torch."""
     return import_module(f"layerwise.{name}")
 
 
@@ -113,7 +113,7 @@ def _layers(text: str) -> list[int]:
 
 
 def _completed(incomplete: str) -> list[str]:
-    """Ids of claims, for the shell."""
+    """Return ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
         records = module("present.claim_list").list_claims("published", _results(None))
         return [record["id"] for record in records if record["id"].startswith(incomplete)]
@@ -278,10 +278,10 @@ def claims(
     if as_csv:
         return layerwise.claims(source, results, **asked, limit=limit).csv.rstrip("\n")
     listed = module("present.claim_list")
-    found = listed.list_claims(source, _results(results), **asked)
+    records = listed.list_claims(source, _results(results), **asked)
     if as_json:
-        return _json(found[:limit])
-    return module("present.terminal").Paged(listed.Listing(found[:limit], len(found)))
+        return _json(records[:limit])
+    return module("present.terminal").Paged(listed.Listing(records[:limit], len(records)))
 
 
 @verb(NUMBERS)

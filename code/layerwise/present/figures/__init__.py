@@ -4,7 +4,7 @@ Every number that a figure states is read: rules of the papers and counts of the
 What is computed here is where things stand on the page.
 
 numbers    what figures read
-style      the message, the footer, intervals, colours; `svg`, `printed`: as files
+style      the message, the footer, intervals, colours; `svg`, `picture`: as files
 """
 
 INDEX = "figures.json"  # beside the figures: what they show, and what is left out and why

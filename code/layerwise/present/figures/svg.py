@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from layerwise.present.figures.printed import ALONE
+from layerwise.present.figures.picture import ALONE
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"

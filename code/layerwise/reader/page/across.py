@@ -61,7 +61,7 @@ def page_of(
 
 
 def _alike(models: Mapping[str, Results]) -> list[str]:
-    """A sentence per pair of models whose curves are the same, of which a figure shows one."""
+    """Return a sentence per pair of models whose curves are alike: a figure shows one of them."""
     curves = {name: depth_curves.own_curves(documents) for name, documents in models.items()}
     return [
         f"{first} and {second} have the same curves: in the figures the second hides the first."
@@ -73,7 +73,7 @@ def _alike(models: Mapping[str, Results]) -> list[str]:
 def peaks(
     models: Mapping[str, Results], comparison: Mapping[str, Any], printed: Mapping[str, Any]
 ) -> list[Table]:
-    """Largest, smallest and last r of the own models, and below them of the papers'."""
+    """Tabulate the largest, smallest and last r of the own models, and of the papers'."""
     rows = []
     for document in (comparison, printed):
         for row in document["summary"]:

@@ -28,7 +28,7 @@ WEIGHTS_AS_EXACT = (
 def cautions(
     values: Values, pairs: StatementPairs, drawn: Filled, n_prompt_tokens: int, draws: Draws
 ) -> list[str]:
-    """One sentence or two per warning; none where nothing is amiss.
+    """Return the warnings, a sentence or two each; none where nothing is amiss.
 
     Arguments:
         values: what the analyses were made from.
@@ -45,7 +45,7 @@ def cautions(
 
 
 def limited(pairs: StatementPairs, n_given: int) -> list[str]:
-    """What was left out by --limit; nothing where all pairs were taken."""
+    """Say what --limit left out; nothing where all pairs were taken."""
     if len(pairs) == n_given:
         return []
     largest = int(np.bincount(pairs.category_of_pair).max())
@@ -99,38 +99,38 @@ def token_cautions(
         unknown: the id of the unknown token; None: the tokenizer has none.
         around: tokens put before and behind every text.
     """
-    found = []
+    warned = []
     n_tokens = sum(len(text) for text in ids)
     n_unknown = sum(list(text).count(unknown) for text in ids) if unknown is not None else 0
     if n_unknown > MOST_UNKNOWN * n_tokens:
-        found.append(
+        warned.append(
             f"{n_unknown / n_tokens:.1%} of the statements' tokens are unknown to the tokenizer: "
             "different words look alike to the model. Use texts in a script that it knows."
         )
     sides = zip(ids[: len(pairs)], ids[len(pairs) :], pairs.side_a, pairs.side_b, strict=True)
     alike = sum(list(a) == list(b) and text_a != text_b for a, b, text_a, text_b in sides)
     if alike:
-        found.append(
+        warned.append(
             f"The two sides of {alike} of {len(pairs)} pairs differ, but have the same tokens: the "
             "model cannot tell them apart."
         )
     if around[1] or len(around[0]) > 1:
-        found.append(
+        warned.append(
             f"The tokenizer puts {' '.join(around[0]) or 'nothing'} before every text and "
             f"{' '.join(around[1]) or 'nothing'} behind it. All but the first of these tokens are "
             "part of every mean over tokens and of the NLL, as the texts' own are."
         )
-    return found
+    return warned
 
 
 def _category_cautions(pairs: StatementPairs, draws: Draws) -> list[str]:
-    """Few categories, pairs that are no further ones, few different pairs in a category."""
-    found = []
+    """Warn of few categories, of repeated pairs, and of few different pairs in a category."""
+    warned = []
     n = len(pairs.categories)
     share = share_of_two_points(n)
     # such resamples reach the interval's ends, with r = -1 or +1 by construction
     if share > (1 - draws.level) / 2:
-        found.append(
+        warned.append(
             f"There are {n} categories: {share:.1%} of their resamples hold at most two different "
             "ones, where r is -1, +1 or undefined whatever the data say. Intervals over categories "
             "are that wide by construction. Use six categories or more, as the papers do."
@@ -143,18 +143,18 @@ def _category_cautions(pairs: StatementPairs, draws: Draws) -> list[str]:
         if count < n_given
     ]
     if repeated:
-        found.append(
+        warned.append(
             f"Some pairs are repeated or have equal sides; different pairs: {', '.join(repeated)}. "
             "Repeated pairs weigh more in every mean, and intervals are too narrow by them."
         )
     few = [f"{name} ({count})" for name, count in different.items() if count < PAPERS_FEWEST]
     if few:
-        found.append(
+        warned.append(
             f"Fewer than {PAPERS_FEWEST} different pairs, as the papers' smallest category has: "
             f"{', '.join(few)}. The intervals over categories take UA and preference of a category "
             "as exact, which they are not with so few pairs."
         )
-    return found
+    return warned
 
 
 def _bin_cautions(values: Values) -> list[str]:
@@ -169,7 +169,7 @@ def _bin_cautions(values: Values) -> list[str]:
 
 
 def _prompt_cautions(n_tokens: int, hidden_size: int) -> list[str]:
-    """Fewer tokens than dimensions; nothing where no prompts were given."""
+    """Warn of fewer tokens than dimensions; of nothing where no prompts were given."""
     if not 0 < n_tokens <= hidden_size:
         return []
     return [
@@ -179,7 +179,7 @@ def _prompt_cautions(n_tokens: int, hidden_size: int) -> list[str]:
 
 
 def _skipped(what: str, intervals: Intervals, n_resamples: int) -> list[str]:
-    """Resamples without an r, as the intervals counted them."""
+    """Warn of resamples without an r, as the intervals counted them."""
     worst = min(interval.n_kept for interval in intervals.values())
     if worst < MIN_KEPT:
         return [
@@ -203,14 +203,14 @@ def document_cautions(
         documents: the result documents, by analysis.
         unused_template: the tokenizer brings a chat template, which no statement was put into.
     """
-    found, validation = [], documents["validation"]
+    warned, validation = [], documents["validation"]
     if (deciding := decisive_category(validation)) is not None:
         r = validation["_global_stats"]["ua_output_correlation"]
-        found.append(made_by(deciding, r, r_without_each_category(validation)[deciding].r))
+        warned.append(made_by(deciding, r, r_without_each_category(validation)[deciding].r))
     if unused_template:
-        found.append(
+        warned.append(
             "The tokenizer brings a chat template; the statements were given without it "
             "(--chat-template gives them in it). In Paper 2 an instruct model's r over the pairs "
             "is negative at every layer with its template, and without it is not."
         )
-    return found
+    return warned

@@ -21,7 +21,7 @@ NO_GLYPH = "\u25a1"
 
 
 def label(name: str) -> str:
-    """A name as a label shows it: no mathematics, cut short, a box for what the font lacks."""
+    """Return a name as a label: no mathematics, cut short, a box for what the font lacks."""
     from matplotlib import font_manager
 
     from layerwise.present.figures.style import house_style
@@ -34,7 +34,7 @@ def label(name: str) -> str:
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
-    """A label for every name, each another one; none begins with an underscore."""
+    """Return a different label for every name; none begins with an underscore."""
     made: dict[str, str] = {}
     for number, name in enumerate(names, start=1):
         short = label(name).lstrip("_")  # matplotlib hides entries that begin with one
@@ -73,8 +73,8 @@ def numbers_of(
             named = _validation(document) if analysis == "validation" else document
             statistics.setdefault(analysis, {})[display] = named
     in_grey = {
-        quantity: {display_name(name): curve for name, curve in of.items()}
-        for quantity, of in (beside or {}).items()
+        quantity: {display_name(name): curve for name, curve in curves.items()}
+        for quantity, curves in (beside or {}).items()
     }
     return Numbers(
         OWN, statistics, labels(list(models)), random_weights=random_weights, beside=in_grey
@@ -82,9 +82,9 @@ def numbers_of(
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:
-    """With labels for names."""
+    """Return the document with labels for names."""
     names = labels([name for name in document if not name.startswith("_")])
     shown = {names.get(name, name): entry for name, entry in document.items()}
     if LEFT_OUT in document:
-        shown[LEFT_OUT] = {names[name]: of for name, of in document[LEFT_OUT].items()}
+        shown[LEFT_OUT] = {names[name]: r for name, r in document[LEFT_OUT].items()}
     return shown

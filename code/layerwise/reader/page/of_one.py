@@ -63,7 +63,7 @@ def page_of(
 def settings(
     values: Values, index: Mapping[str, Any], pairs: StatementPairs, draws: Draws
 ) -> list[tuple[str, str]]:
-    """What was measured, and how."""
+    """Return what was measured, and how."""
     by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
     return [
         *((name, index[name]) for name in OF_MODEL if name in index),

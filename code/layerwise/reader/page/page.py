@@ -12,9 +12,8 @@ from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.question import MEANINGS
 from layerwise.files import write_text
 from layerwise.present import latex
-from layerwise.present.figures.printed import Printed
+from layerwise.present.figures.picture import Picture
 from layerwise.present.html import fill, inlined, policy
-from layerwise.present.pictures import Picture
 from layerwise.present.tables import Table
 from layerwise.reader.page import HTML, LATEX, ROOT, STYLES
 from layerwise.reader.page.answers import (
@@ -73,7 +72,7 @@ class Own:
         return [*asked, *of_page, *self.further]
 
 
-def write(own: Own, figures: Iterable[Printed], folder: Path, part: Path, index: str) -> None:
+def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index: str) -> None:
     """Write the page, its figures and its tables into `folder`.
 
     Arguments:
@@ -87,7 +86,7 @@ def write(own: Own, figures: Iterable[Printed], folder: Path, part: Path, index:
     for figure in figures:
         if figure.svg:
             figure.save(folder / part / "figures")
-            pictures.append(Picture(figure.name, figure.analysis, figure.caption, figure.svg))
+            pictures.append(figure)
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
     write_text(folder / part / "tables.tex", tex(own))

@@ -66,7 +66,7 @@ SPREAD: Columns = {"mean": 4, "SD": 4}
 
 
 def interval(result: Document) -> list[Value]:
-    """The cells of `INTERVAL`."""
+    """Return the cells of `INTERVAL`."""
     ends = [result["r"], result["ci_lower"], result["ci_upper"]]
     return [*ends, result["p_value"], not result["includes_zero"]]
 
@@ -117,7 +117,7 @@ def _tabulate_left_out(document: Document) -> list[Table]:
 
 
 def made_by(category: str, r: float, without: float) -> str:
-    """The sentence on a category that alone makes the correlation over all."""
+    """Return the sentence on a category that alone makes the correlation over all."""
     return (
         f"One category determines r over the categories at the last layer: {r:+.3f} with all of "
         f"them, {without:+.3f} without {category.replace('_', ' ')}. It shows how far that "
@@ -222,7 +222,7 @@ def anisotropy(document: Document) -> list[Table]:
 
 
 def _bell(document: Document) -> Table:
-    """The bell test; a slope needs two layers, so one on this side of an end is none."""
+    """Tabulate the bell test; a slope needs two layers, so there is none beside an end."""
     l_star, n_layers = document["L_star_anisotropy"], document["n_layers"]
     before, after = l_star >= 2, l_star < n_layers
     notes = []
@@ -259,7 +259,7 @@ def _profile(document: Document) -> Table:
 
 
 def _note_on_one_direction(document: Document) -> list[str]:
-    """A note on the layers that a single direction fills."""
+    """Return a note on the layers that a single direction fills."""
     filled = filled_by_one_direction(document)
     if not filled:
         return []
@@ -394,7 +394,7 @@ SECTIONS = (
 
 
 def sections_of(results: Mapping[str, Document]) -> dict[Section, list[Table]]:
-    """The tables of every result document that there is, in the papers' order."""
+    """Return the tables of every result document that there is, in the papers' order."""
     return {
         section: section.build(results[section.name])
         for section in SECTIONS

@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def status(self) -> str:
-        """`FAIL` where the answers cannot be had, `warn` for anything less."""
+        """The status: `FAIL` where the answers cannot be had, `warn` for anything less."""
         return "FAIL" if {*DECIDING}.intersection(self.blocks) else "warn" if self.fix else "ok"
 
 
@@ -66,7 +66,7 @@ def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
 
 
 def _not_made(error: Exception) -> tuple[str, str]:
-    """Why a check could not be made, and the fix."""
+    """Return why a check could not be made, and the fix."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return str(error), not_installed(error.name)
     if isinstance(error, LayerwiseError | OSError):
@@ -80,7 +80,7 @@ def _not_made(error: Exception) -> tuple[str, str]:
 def obstacles(
     findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
 ) -> dict[str, list[str]]:
-    """By target, or by verb, the names of the checks that it cannot run for."""
+    """Return the names of the checks that stop each target, or verb."""
     return {
         target: [name for name, finding in findings.items() if target in finding.blocks]
         for target in targets
@@ -88,7 +88,7 @@ def obstacles(
 
 
 def as_text(findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS) -> RenderableType:
-    """A line per check, one per fix, the rows of tables, and at the end what can run."""
+    """Return a line per check, one per fix, tables, and at the end what can run."""
     checks = Grid.grid(Column(min_width=5), Column(min_width=20), Column(), padding=(0, 1))
     tables: list[RenderableType] = []
     for name, finding in findings.items():
@@ -105,12 +105,14 @@ def as_text(findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS) -
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Rows with the same keys; that of a file is for programs."""
+    """Return rows with the same keys as a table; that of a file is for programs."""
     shown = [{name: value for name, value in row.items() if name != KEY} for row in rows]
     numbers = [name for name, value in shown[0].items() if isinstance(value, int | float)]
     table = grid([*shown[0]], numbers)
     for row in shown:
-        texts = [f"{one:.1f}" if isinstance(one, float) else str(one) for one in row.values()]
+        texts = [
+            f"{value:.1f}" if isinstance(value, float) else str(value) for value in row.values()
+        ]
         table.add_row(*(word(text) for text in texts))
     return table
 
@@ -118,7 +120,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
 def as_document(
     findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
 ) -> dict[str, Any]:
-    """The same for another program."""
+    """Return the same for another program."""
     blocking = obstacles(findings, targets)
     return {
         "checks": [
@@ -131,16 +133,16 @@ def as_document(
 
 
 def first_few(names: Sequence[str]) -> str:
-    """The first four of them."""
+    """Return the first four names, and how many more there are."""
     shown = ", ".join(names[:4])
     return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
 
 
 def existing(place: Path) -> Path:
-    """A path, or the folder that it would be made in."""
+    """Return a path, or the folder that it would be made in."""
     return next(path for path in (place, *place.absolute().parents) if path.exists())
 
 
 def free(place: Path) -> int:
-    """Free bytes of the disk that a folder is on, or will be."""
+    """Return the free bytes of the disk that a folder is on, or will be."""
     return shutil.disk_usage(existing(place)).free

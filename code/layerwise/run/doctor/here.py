@@ -110,7 +110,7 @@ def locked(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def installed(package: str) -> str | None:
-    """The version of a package, however its name is spelled; None: it is not there."""
+    """Return the version of a package, however its name is spelled; None: it is not there."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

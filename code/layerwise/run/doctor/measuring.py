@@ -110,7 +110,7 @@ def models(root: Path) -> Finding:
 
 
 def _texts(folder: Path) -> dict[str, Sequence[str]]:
-    """Upstream's statements and prompts, by kind; none where they are not fetched yet."""
+    """Return upstream's statements and prompts, by kind; none where they are not fetched yet."""
     from layerwise.papers.fetching import upstream
     from layerwise.papers.fetching.texts import read_pairs
 
@@ -119,17 +119,17 @@ def _texts(folder: Path) -> dict[str, Sequence[str]]:
     except LayerwiseError:  # of which another check speaks
         return {}
     sets = read_json(folder / upstream.PROMPTS)
-    prompts = [text for one in sets.values() for text in _strings(one["prompts"])]
+    prompts = [text for study in sets.values() for text in _strings(study["prompts"])]
     return {"statements": read_pairs(folder / upstream.DATASET).statements, "prompts": prompts}
 
 
 def _strings(node: Any) -> Iterator[str]:
-    """All texts in a set of prompts: it is a list of them, or an object that names them."""
+    """Yield all texts in a set of prompts, a list of them or an object that names them."""
     if isinstance(node, str):
         yield node
     elif isinstance(node, dict | list):
-        for one in node.values() if isinstance(node, dict) else node:
-            yield from _strings(one)
+        for part in node.values() if isinstance(node, dict) else node:
+            yield from _strings(part)
 
 
 def _bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
@@ -171,7 +171,7 @@ def _ask_hub(
 
 
 def _why_not(model: Model, there: float) -> str:
-    """Why a model is not measured, whatever the hub says."""
+    """Return why a model is not measured, whatever the hub says."""
     from layerwise.models import needs
 
     sizes = [needs.memory(model, dtype) for dtype in model.dtypes]

@@ -25,7 +25,7 @@ WIDTH = 60  # of the first column, in characters
 
 
 def outcome(records: Iterable[Record]) -> str:
-    """Claims with a number by paper, why others have none, and what is reproduced, by kind."""
+    """Count claims with a number by paper, why others have none, and what is reproduced."""
     records = list(records)
     papers = sorted({record["paper"] for record in records})
     numbered = [record for record in records if record["recomputed"] is not None]
@@ -42,7 +42,7 @@ def outcome(records: Iterable[Record]) -> str:
 
     def rows(chosen: list[Record], kind: Callable[[Record], str]) -> list[list[Any]]:
         return [
-            row(f"- {name}", (one for one in chosen if kind(one) == name))
+            row(f"- {name}", (record for record in chosen if kind(record) == name))
             for name, _ in Counter(map(kind, chosen)).most_common()
         ]
 
@@ -67,7 +67,7 @@ def outcome(records: Iterable[Record]) -> str:
 
 
 def why_without(record: Record) -> str:
-    """Why a claim got no number, by kind; the claim's record says more."""
+    """Return why a claim got no number, by kind; the claim's record says more."""
     if kind := WITHOUT.get(record["verdict"]):
         return kind
     if not record["cause"]:
@@ -76,12 +76,12 @@ def why_without(record: Record) -> str:
 
 
 def silent(records: Iterable[Record]) -> list[str]:
-    """The claims that got no number and say nothing of why: there should be none."""
+    """Return the claims that got no number and no reason: there should be none."""
     return [r["id"] for r in records if r["recomputed"] is None and why_without(r) == SILENT]
 
 
 def kind_of(record: Record) -> str:
-    """What was reproduced: something that no weight enters, or something that chance may hit."""
+    """Return the kind of a reproduced claim: one that no weight enters, or that chance may hit."""
     if not record["provenance"]["runs"]:
         return WEIGHT_FREE
     printed = record["published"]

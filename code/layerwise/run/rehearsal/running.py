@@ -55,7 +55,7 @@ def run_pipeline(folder: Path) -> int:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What the rehearsal's stages run in: that of a copy, with its twins, its texts, no network."""
+    """Return the environment of the rehearsal's stages: twins, texts, no network."""
     return copy_environment(folder) | {
         "PYTHONHASHSEED": "0",
         "HF_HUB_OFFLINE": "1",
@@ -67,7 +67,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def workers() -> int:
-    """A process per core, as far as memory goes."""
+    """Return the number of processes: one per core, as far as memory goes."""
     room = int(psutil.virtual_memory().available // WORKER_BYTES)
     return max(1, min(usable_cores(), room))
 
@@ -128,7 +128,7 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
 
 
 def _stale(folder: Path, stages: Sequence[str]) -> list[str]:
-    """The stages that are not up to date; DVC reads its lock again for every stage it is given."""
+    """Return the stages that are not up to date; DVC would read its lock for every stage given."""
     named = NAMED.findall(_dvc(folder, ["status"]))
     return [stage for stage in stages if stage in named]
 
@@ -136,7 +136,7 @@ def _stale(folder: Path, stages: Sequence[str]) -> list[str]:
 def _dvc(
     folder: Path, arguments: Sequence[str], begun: Callable[[str], None] = lambda stage: None
 ) -> str:
-    """What DVC says, which goes to the log as it comes; `begun` is told of every stage."""
+    """Run DVC, log its words as they come, and return them; `begun` is told of every stage."""
     log, said = folder / LOG, []
     with log.open("a", encoding="utf-8") as file, subprocess.Popen(
         [sys.executable, "-m", "dvc", *arguments],

@@ -184,7 +184,7 @@ def place(model: Model, texts: Sequence[str], cache: Path) -> Path:
 
 
 def _recipe(model: Model, texts: Sequence[str]) -> str:
-    """A digest of all that makes a twin what it is: declaration, texts, code, libraries."""
+    """Return a digest of all that makes a twin what it is: declaration, texts, code, libraries."""
     code = Path(layerwise.models.__path__[0])
     parts = [repr(model), *texts, *((code / name).read_text("utf-8") for name in _BUILDERS)]
     parts += [importlib.metadata.version(name) for name in ("torch", "transformers", "tokenizers")]

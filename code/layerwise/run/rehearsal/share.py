@@ -57,7 +57,7 @@ def left_out(
     replicates: int,
     control: int,
 ) -> dict[str, str]:
-    """Why a model is not measured, of those that are not; the cheapest are taken first.
+    """Return why models are not measured, by slug; the cheapest are taken first.
 
     Arguments:
         memory: bytes that are free.

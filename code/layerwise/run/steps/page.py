@@ -14,7 +14,7 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY, pins_of
 from layerwise.papers.shared.published import read_published
-from layerwise.present.page import ENVIRONMENT, findings_csv, page
+from layerwise.present.page import ENVIRONMENT, page
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.trace import methods_of
@@ -36,7 +36,7 @@ def run(
     asymmetry: Place = Path("docs/asymmetry.svg"),
     params: Place = Path("params.yaml"),
 ) -> str:
-    """Write OUT/index.html, which opens from disk and asks for nothing, and OUT/findings.csv."""
+    """Write OUT/index.html, which opens from disk and asks for nothing."""
     document = read_judged(claims, source, statistics)
     drawn = read_figures(figures)
     behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
@@ -52,7 +52,6 @@ def run(
     )  # fmt: skip
     with together(out.parent) as part:
         write_text(part / out.name / "index.html", text)
-        write_text(part / out.name / "findings.csv", findings_csv(document["findings"], names))
     n_claims, n_figures = len(document["claims"]), len(drawn.pictures)
     return f"{n_claims} claims and {n_figures} figures in {out / 'index.html'}"
 

@@ -12,7 +12,7 @@ from layerwise.papers.paper2.figures import categories, pairs
 from layerwise.papers.paper3.figures import anisotropy, gains, weights
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
-from layerwise.present.figures.printed import Printed
+from layerwise.present.figures.picture import Picture
 from layerwise.present.figures.style import as_files, as_narrow_svg, figure_note, house_style
 from layerwise.present.figures.svg import as_svg
 
@@ -63,13 +63,13 @@ class Drawn:
             return None if self.figure is None else as_svg(self.figure, self.name)
 
     @property
-    def printed(self) -> Printed:
+    def picture(self) -> Picture:
         """The same as files; the figure is freed."""
         about = self.name, self.analysis, self.caption
         if self.figure is None:
-            return Printed(*about, reason=self.reason)
-        files = as_files(self.figure, self.name)
-        return Printed(*about, self.title, self.note, "", *files)
+            return Picture(*about, reason=self.reason)
+        pdf, svg = as_files(self.figure, self.name)
+        return Picture(*about, self.title, self.note, pdf=pdf, svg=svg)
 
 
 def draw(name: str, numbers: Numbers) -> Drawn:
@@ -91,26 +91,26 @@ def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn
         yield draw(name, numbers)
 
 
-def printed(name: str, numbers: Numbers, narrow: bool = False) -> Printed:
+def draw_picture(name: str, numbers: Numbers, narrow: bool = False) -> Picture:
     """Draw one figure as its files.
 
     Arguments:
         narrow: draw it for a phone too.
     """
-    files = draw(name, numbers).printed
-    if not narrow or files.reason:
-        return files
+    picture = draw(name, numbers).picture
+    if not narrow or picture.reason:
+        return picture
     stacked = draw(name, replace(numbers, narrow=True, missing=[])).figure
     assert stacked is not None
-    return replace(files, narrow=as_narrow_svg(stacked, name))
+    return replace(picture, narrow=as_narrow_svg(stacked, name))
 
 
 def print_all(
     numbers: Numbers, names: Iterable[str] = FIGURES, *, narrow: bool = False
-) -> Iterator[Printed]:
+) -> Iterator[Picture]:
     """Every figure as its files, in order, by other processes; `narrow`: those of a phone too."""
     return workers.results_in_order(
-        printed, ((name, _read_by(name, numbers), narrow) for name in names)
+        draw_picture, ((name, _read_by(name, numbers), narrow) for name in names)
     )
 
 

@@ -1,9 +1,13 @@
-"""A figure as files: for those who write or show it, who need no matplotlib."""
+"""A figure as files, and as a part of a page: for those who need no matplotlib."""
 
+import base64
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup, escape
+
+from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, write_text
 
 NARROW = "-narrow"  # ends the name of the file of a phone
@@ -12,7 +16,7 @@ ALONE = "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4
 
 
 @dataclass(frozen=True)
-class Printed:
+class Picture:
     """A figure as PDF and SVG, with its message; or the reason why there is none.
 
     The PDF is without message and note, for a document that says both in its caption.
@@ -21,6 +25,7 @@ class Printed:
         analysis: beside whose claims it is shown.
         caption: what it shows and how to read it, for any numbers.
         note: what its footer says of these numbers, besides the source.
+        pdf: empty where the figure was read from a folder.
         narrow: the SVG for a phone; empty where none was asked for.
     """
 
@@ -38,7 +43,27 @@ class Printed:
     def entry(self) -> dict[str, Any]:
         """What the index says of it."""
         about = ("name", "analysis", "title", "caption", "note")
-        return {key: getattr(self, key) for key in about} | {"left_out": self.reason or None}
+        return {field: getattr(self, field) for field in about} | {"left_out": self.reason or None}
+
+    @property
+    def narrow_address(self) -> str:
+        """The narrow SVG as the address of an image."""
+        return data_address(self.narrow)
+
+    @property
+    def inline(self) -> Markup:
+        """The SVG as a part of a page, which colours its text and reads its caption aloud.
+
+        Raises:
+            LayerwiseError: if it is no whole SVG file.
+        """
+        if not self.svg.startswith("<svg ") or not self.svg.endswith("</svg>\n"):
+            raise LayerwiseError(
+                f"figure {self.name}: expected a whole SVG file, found {len(self.svg)} characters "
+                "of something else or a part of one; draw it again"
+            )
+        about = f'<svg role="img" aria-label="{escape(self.caption)}" '
+        return Markup(self.svg.replace(ALONE, "", 1).replace("<svg ", about, 1))
 
     def save(self, folder: Path) -> None:
         """Write NAME.pdf, NAME.svg and NAME-narrow.svg, as far as they were drawn."""
@@ -50,6 +75,6 @@ class Printed:
             write_text(folder / f"{self.name}{NARROW}.svg", self.narrow)
 
 
-def inlined(svg: str) -> str:
-    """An SVG to stand in a page, which says the colour of its text itself."""
-    return svg.replace(ALONE, "", 1)
+def data_address(svg: str) -> str:
+    """Return an address that holds an SVG file itself, for an image without a request."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode('ascii')}"
