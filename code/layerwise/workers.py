@@ -1,9 +1,9 @@
 """Work that other processes do meanwhile: a function of this package on its arguments, a core each.
 
 Not a pool of `multiprocessing`: its processes begin by running the caller's own script once more.
-The processes here are `python -m layerwise.workers FD`, started when the first work comes and kept
-for the next; they end with the process that started them. They write nothing: what a killed run
-leaves behind is one process's alone.
+The processes here are `python -m layerwise.workers FD`, started when work comes that none is free
+for, and kept for the next; they end with the process that started them. They write nothing: what a
+killed run leaves behind is one process's alone.
 """
 
 import atexit
@@ -29,12 +29,10 @@ MOST = 4  # processes: each takes 150 MB, and the work here is short
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 HERE = Path(__file__).parent.parent  # where the package is, for a process that knows it not
 Task = tuple[Future[Any], Callable[..., Any], Callable[[], tuple[Any, ...]]]
-Tasks = queue.SimpleQueue[Task]
 T = TypeVar("T")
 
-_of_process: dict[int, Tasks] = {}  # by id: a fork has none of its parent's threads
+_pools: dict[int, "_Pool"] = {}  # by id of the process: a fork has none of its parent's threads
 _processes: list[subprocess.Popen[bytes]] = []
-_starting = threading.Lock()
 
 
 class WorkerError(RuntimeError):
@@ -54,9 +52,9 @@ def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]])
     Function, arguments and result are such as `pickle` takes. What the function raises is the
     future's, with a note of where; what `pickle` does not take is a `WorkerError` that says it.
     """
-    found: Future[T] = Future()
-    start().put((found, function, arguments))
-    return found
+    future: Future[T] = Future()
+    _Pool.of_this_process().take((future, function, arguments))
+    return future
 
 
 def results_in_order(
@@ -78,15 +76,43 @@ def dropped(futures: Iterable[Future[Any]]) -> Iterator[None]:
             future.cancel()
 
 
-def start(*modules: str) -> Tasks:
-    """Start the processes, unless they run; they import these modules while others compute."""
-    with _starting:
-        if os.getpid() not in _of_process:
-            tasks = _of_process[os.getpid()] = queue.SimpleQueue()
-            for _ in range(min(usable_cores(), MOST)):
-                given = (_process(modules), tasks)
+def start(*modules: str) -> None:
+    """Start all processes, unless they run; they import these modules while others compute."""
+    _Pool.of_this_process().grow(MOST, modules)
+
+
+class _Pool:
+    """The processes of this process, a thread for each, and what they are to do."""
+
+    def __init__(self) -> None:
+        self.tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self.size = 0
+        self.unfinished = 0
+        self.changing = threading.Lock()
+
+    @staticmethod
+    def of_this_process() -> "_Pool":
+        return _pools.setdefault(os.getpid(), _Pool())
+
+    def take(self, task: Task) -> None:
+        """Have a task done, by a process of its own as far as there are cores."""
+        with self.changing:
+            self.unfinished += 1
+        self.grow(self.unfinished)
+        self.tasks.put(task)
+
+    def finish(self) -> None:
+        """Count a task as done, before its result can be asked for."""
+        with self.changing:
+            self.unfinished -= 1
+
+    def grow(self, wanted: int, modules: Iterable[str] = ()) -> None:
+        """Start processes until so many run, or as many as there may be."""
+        with self.changing:
+            while self.size < min(wanted, usable_cores(), MOST):
+                self.size += 1
+                given = (_process(modules), self)
                 threading.Thread(target=_lead, args=given, daemon=True).start()
-        return _of_process[os.getpid()]
 
 
 def _process(modules: Iterable[str] = ()) -> Connection:
@@ -105,27 +131,31 @@ def _process(modules: Iterable[str] = ()) -> Connection:
     return ours
 
 
-def _lead(process: Connection, tasks: Tasks) -> None:
+def _lead(process: Connection, pool: _Pool) -> None:
     """In a thread: give a process its tasks one by one; one that has ended is replaced."""
     while True:
-        future, function, arguments = tasks.get()
+        future, function, arguments = pool.tasks.get()
         if not future.set_running_or_notify_cancel():
+            pool.finish()
             continue
+        result, failed = None, None
         try:
             given = arguments()
         except BaseException as error:
-            future.set_exception(error)
-            continue
-        try:
-            process.send((function, given))
-            found, failed = process.recv()
-        except (EOFError, OSError):
-            failed = WorkerError(f"a process ended in {function.__qualname__}: is memory short?")
-            process = _process()
-        except Exception as error:  # what came is whole, and cannot be read
             failed = error
+        else:
+            try:
+                process.send((function, given))
+                result, failed = process.recv()
+            except (EOFError, OSError):
+                name = function.__qualname__
+                failed = WorkerError(f"a process ended in {name}: is memory short?")
+                process = _process()
+            except Exception as error:  # what came is whole, and cannot be read
+                failed = error
+        pool.finish()
         if failed is None:
-            future.set_result(found)
+            future.set_result(result)
         else:
             future.set_exception(failed)
 
@@ -133,7 +163,7 @@ def _lead(process: Connection, tasks: Tasks) -> None:
 @atexit.register
 def end() -> None:
     """End the processes; others are started where there is work again."""
-    _of_process.pop(os.getpid(), None)
+    _pools.pop(os.getpid(), None)
     for process in _processes:
         process.kill()  # it writes nothing
         process.wait()

@@ -28,7 +28,7 @@ def started() -> list[object]:
     """A stand-in for every process that would be started."""
     found: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "_of_process", {})
+        patch.setattr(workers, "_pools", {})
         patch.setattr(workers, "_process", found.append)
         patch.setattr(workers, "_lead", lambda *given: None)
         workers.start()
@@ -50,6 +50,28 @@ def test_the_cores_are_those_that_may_be_used(
         cores = [*range(allowed)]
         monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda self: cores, raising=False)
     assert ASKING[who]() == expected
+
+
+def test_a_process_starts_where_none_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_pools", {})
+    monkeypatch.setattr(workers, "_processes", [])
+    monkeypatch.setattr(workers, "usable_cores", lambda: 2)
+    free = threading.Event()
+
+    def wait() -> tuple[int]:
+        free.wait()
+        return (-1,)
+
+    try:
+        for _ in range(3):
+            workers.submit(abs, lambda: (-1,)).result()
+        assert len(workers._processes) == 1
+        waiting = [workers.submit(abs, wait) for _ in range(3)]
+        assert len(workers._processes) == 2
+        free.set()
+        assert [task.result() for task in waiting] == [1, 1, 1]
+    finally:
+        workers.end()
 
 
 def test_results_come_in_order_from_other_processes() -> None:
