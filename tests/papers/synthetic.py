@@ -47,8 +47,8 @@ def ask_as_published(numbers, name):
         f"models/{model}/{PUBLISHED}": question.rules(entry)[PUBLISHED]
         for model, entry in question.models(read).items()
     }
-    document = derive({name: Document(None, {"": rules})}, read).documents[name]
-    return {model: answers[PUBLISHED] for model, answers in document["models"].items()}
+    found = derive({name: Document(None, {"": rules})}, read).documents[name]
+    return {model: answers[PUBLISHED] for model, answers in found["models"].items()}
 
 
 def matching(published, file, pattern):
@@ -82,8 +82,8 @@ def layers_of(published, slug):
     place = CURVES[slug]
     metric = f"/{place.metric}" if place.metric else ""
     pattern = rf"/{place.group}/(\d+){metric}/r"
-    cells = matching(published, place.file, pattern)
-    return sorted(int(re.fullmatch(pattern, key)[1]) for key in cells)
+    found = matching(published, place.file, pattern)
+    return sorted(int(re.fullmatch(pattern, key)[1]) for key in found)
 
 
 def with_curve(published, slug, r, half=0.1):
@@ -98,12 +98,12 @@ def with_curve(published, slug, r, half=0.1):
 
 def entries(published, file, group):
     """{place: model} of a list of models."""
-    models = {}
+    found = {}
     for (name, key), value in published.cells.items():
         match = name == file and re.fullmatch(rf"({group}/\d+)/model", key)
         if match:
-            models[match[1]] = value.rpartition("/")[2]
-    return models
+            found[match[1]] = value.rpartition("/")[2]
+    return found
 
 
 SWEPT, HUNTED = (files.SWEEP, "/models"), (files.HUNT, "/tested_results")
@@ -122,10 +122,10 @@ def with_gain(published, file, place, gain, spread=1e-4):
     return cells
 
 
-def with_gains(published, gain_of, *, samples=(SWEPT, HUNTED)):
+def with_gains(published, gain_of, *, of=(SWEPT, HUNTED)):
     """All models of sweep or survey, each with the gain of its place in its file."""
     cells = {}
-    for file, group in samples:
+    for file, group in of:
         for place in entries(published, file, group):
             cells |= with_gain(published, file, place, gain_of(file, place))
     return cells

@@ -69,12 +69,10 @@ def bins_r(r):
     return make
 
 
-def gains(gain, *samples):
+def gains(gain, *of):
     """Gains of models by a function of published numbers, file and place."""
     return lambda p: with_gains(
-        p,
-        lambda file, place: gain(p, file, place) + jitter(place),
-        samples=samples or (SWEPT, HUNTED),
+        p, lambda file, place: gain(p, file, place) + jitter(place), of=of or (SWEPT, HUNTED)
     )
 
 
@@ -96,8 +94,8 @@ def by_density(dense, sparse):
     return gains(lambda p, file, place: dense if heads_density(p, file, place) >= 0.2 else sparse)
 
 
-def along(number, sign, *samples):
-    return gains(lambda p, file, place: 5 + sign * 0.1 * number(p, file, place), *samples)
+def along(number, sign, *of):
+    return gains(lambda p, file, place: 5 + sign * 0.1 * number(p, file, place), *of)
 
 
 def benchmark(gain):

@@ -329,7 +329,6 @@ def test_a_search_keeps_numbers_apart():
     [
         (["trace", "p2.nb003.12b.x"], "no claim 'p2.nb003.12b.x' in the ledger; did you mean p"),
         (["trace", "p9.nothing"], "`layerwise claims` lists all ids"),
-        (["trace", "p2.nope"], "ids of Paper 2 begin with p2.no"),
         (["trace", "p2.abstrct.late_p"], "did you mean p2.abstract.late_p, "),
         (["trace", "late"], " p2.abstract.late_range_weak, "),
         (["trace", "Fisher's exact"], "did you mean p3.heritage.fisher_p"),

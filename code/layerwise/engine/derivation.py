@@ -87,16 +87,16 @@ def combined(rules: Rules) -> Rule:
 
 def count(
     entries: Iterable[Any],
-    of: Callable[[Any], Any] | None = None,
+    number: Callable[[Any], Any] | None = None,
     *,
     named: Callable[[Any], Any] | None = None,
 ) -> int:
-    """How many entries there are: a count that rests on a number of each.
+    """Count entries, so that the count rests on a number of each.
 
     The length of a list says how long the published one is, not how much of it was measured.
 
     Arguments:
-        of: reads the number; entries that are numbers themselves need none.
+        number: reads it; entries that are numbers themselves need none.
         named: the name of an entry; those of one name count once.
     """
     if isinstance(entries, Entry):
@@ -104,20 +104,20 @@ def count(
     n, names = 0, set()
     for entry in entries:
         n += 1
-        if of is not None:
-            of(entry)
+        if number is not None:
+            number(entry)
         if named is not None:
             names.add(named(entry))
     return n if named is None else len(names)
 
 
 def any_of(flags: Iterable[Any]) -> bool:
-    """Whether some are true, with all of them read: `any` stops at the first."""
+    """Return whether some are true, with all of them read: `any` stops at the first."""
     return any(list(flags))
 
 
 def all_of(flags: Iterable[Any]) -> bool:
-    """Whether every one is true, with all of them read: `all` stops at the first that is not."""
+    """Return whether all are true, with all of them read: `all` stops at the first false one."""
     return all(list(flags))
 
 
@@ -126,9 +126,9 @@ class Document:
     """The rules of one document.
 
     Attributes:
-        of: what the rules read: a published file, or a function of the evidence that gives an
-            entry (or a view of several, then with `places`); None where they read several files
-            and are given the evidence itself.
+        reads: a published file, or a function of the evidence that gives an entry (or a view of
+            several, then with `places`); None where the rules read several files and are given
+            the evidence itself.
         rules: tables by the place they are about: "" is the whole, "results/*" every entry of
             `results`, whose rules are given that entry (an underscore begins the name of what is
             said about the other entries, and `*` leaves it out). Keys are those of the document,
@@ -139,28 +139,28 @@ class Document:
             places.
     """
 
-    of: str | Callable[[Evidence], Any] | None
+    reads: str | Callable[[Evidence], Any] | None
     rules: Mapping[str, Rules]
     places: Mapping[str, Cell] | Callable[[Evidence], Mapping[str, Cell]] | None = None
     shows: bool = True
 
     def source(self, evidence: Evidence) -> Any:
-        """What the rules read."""
-        if self.of is None:
+        """Return what the rules read."""
+        if self.reads is None:
             return evidence
-        if not isinstance(self.of, str):
-            return self.of(evidence)
-        file, _, key = self.of.partition("#")
+        if not isinstance(self.reads, str):
+            return self.reads(evidence)
+        file, _, key = self.reads.partition("#")
         return reduce(getitem, split_pointer(key), evidence[file])
 
     def cells(self, evidence: Evidence) -> Mapping[str, Cell]:
-        """Where the papers' files have it."""
+        """Return the cells where the papers' files have the document, by its keys."""
         if self.places is None:
-            return {} if self.of is None else {"": self.source(evidence).cell}
+            return {} if self.reads is None else {"": self.source(evidence).cell}
         return self.places(evidence) if callable(self.places) else self.places
 
     def thunks(self, evidence: Evidence) -> Iterator[tuple[str, Callable[[], Any]]]:
-        """JSON Pointer and rule, bound to its entry, of every statistic."""
+        """Yield JSON Pointer and rule, bound to its entry, of every statistic."""
         source = self.source(evidence)
         for place, rules in self.rules.items():
             for key, entry in _places(source, place.split("/") if place else []):
@@ -202,7 +202,7 @@ class Derivation:
     missing: dict[str, str] = field(default_factory=dict)
 
     def whole(self) -> dict[str, Any]:
-        """The documents, where a gap would have no page to be explained on.
+        """Return the documents, where a gap would have no page to be explained on.
 
         Raises:
             LayerwiseError: with the reason, if a statistic was measured and is without a value.
@@ -213,32 +213,34 @@ class Derivation:
 
 
 def derive(table: Table, evidence: Evidence) -> Derivation:
-    """Every statistic of one analysis.
+    """Return every statistic of one analysis.
 
     A count of names alone is none. Over measured numbers a statistic stays out that needs one
     which was not measured; a constant of the method (no number was read) is there where anything
     else of its document is. One that the numbers do not have (a test of an empty group, say) is
     undefined, and what was published in its place is not shown.
     """
-    found = Derivation()
+    derivation = Derivation()
     for name, document in documents_of(table, evidence).items():
-        found.documents[name] = _shown(document, evidence, name, found.given)
-        evaluated = list(_evaluated(document, evidence, name, found))
-        is_there = not evidence.measured or any(one.rests_on == "numbers" for one in evaluated)
-        for one in evaluated:
-            is_constant = one.rests_on in ("settings", "nothing")
-            if one.rests_on == "numbers" or (is_constant and is_there):
-                _put(found, name, one)
-        for place in found.undefined:
-            of, _, key = place.partition(":")
-            if of == name and not evidence.measured:
-                _blank(found.documents[name], key)
-    return found
+        derivation.documents[name] = _shown(document, evidence, name, derivation.given)
+        statistics = list(_evaluate(document, evidence, name, derivation))
+        is_measured = any(statistic.rests_on == "numbers" for statistic in statistics)
+        for statistic in statistics:
+            is_constant = statistic.rests_on in ("settings", "nothing")
+            has_others = is_measured or not evidence.measured
+            if statistic.rests_on == "numbers" or (is_constant and has_others):
+                _set(derivation.documents[name], statistic.key, statistic.value)
+                derivation.derived[f"{name}:{statistic.key}"] = statistic.inputs
+        for place in derivation.undefined:
+            owner, _, key = place.partition(":")
+            if owner == name and not evidence.measured:
+                _blank(derivation.documents[name], key)
+    return derivation
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What gives a number: a rule, bound to its entry, and how to take the number from its value.
+    """The source of a number: a rule bound to its entry, and the way from its value to the number.
 
     Attributes:
         rule: the rule, whose words say what is computed.
@@ -251,15 +253,15 @@ class Origin:
 
 def rule_at(document: Document, evidence: Evidence, key: str) -> Origin | None:
     """Return what gives the value at a JSON Pointer; None for what no rule derives."""
-    found = {
+    rules = {
         start: compute
         for start, compute in document.thunks(evidence)
         if f"{key}/".startswith(f"{start}/")
     }
-    if not found:
+    if not rules:
         return None
-    start = max(found, key=len)  # a table of rules may have a rule of its own beside it
-    rule = compute = found[start]
+    start = max(rules, key=len)  # a table of rules may have a rule of its own beside it
+    rule = compute = rules[start]
     for name in split_pointer(key[len(start) :]):
         value = compute()
         below = value[int(name)] if isinstance(value, list) else value[name]
@@ -271,14 +273,14 @@ def rule_at(document: Document, evidence: Evidence, key: str) -> Origin | None:
 
 
 def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
-    """The documents of a table, over these numbers."""
+    """Return the documents of a table, over these numbers."""
     return table(evidence) if callable(table) else table
 
 
-def _evaluated(
-    document: Document, evidence: Evidence, name: str, found: Derivation
+def _evaluate(
+    document: Document, evidence: Evidence, name: str, derivation: Derivation
 ) -> Iterator[Evaluated]:
-    """Every statistic of a document that has a value; of the others, `found` is told why not."""
+    """Yield every statistic of a document that has a value; note why the others have none."""
     pending = list(document.thunks(evidence))
     while pending:
         key, compute = pending.pop(0)
@@ -287,60 +289,60 @@ def _evaluated(
                 value = compute()
         except NotMeasured as error:
             if error.cell is not None:
-                found.missing[f"{name}:{key}"] = "#".join(error.cell)
+                derivation.missing[f"{name}:{key}"] = "#".join(error.cell)
             continue
         except LayerwiseError as error:
             if isinstance(error, Broken) and not evidence.measured:
                 raise
-            found.undefined[f"{name}:{key}"] = str(error)
+            derivation.undefined[f"{name}:{key}"] = str(error)
             continue
         except TypeError as error:  # text for a number
             raise _not_a_number(evidence, read.cells) or error from error
         except (ArithmeticError, ValueError) as error:
             by_zero = isinstance(error, ZeroDivisionError)  # each Python has words of its own
             why = "division by zero" if by_zero else error
-            found.undefined[f"{name}:{key}"] = f"it cannot be computed ({why})"
+            derivation.undefined[f"{name}:{key}"] = f"it cannot be computed ({why})"
             continue
         if isinstance(value, Mapping) and value and all(map(callable, value.values())):
-            pending[:0] = [(key + pointer(of), rule) for of, rule in value.items()]
+            pending[:0] = [(key + pointer(part), rule) for part, rule in value.items()]
             continue
         yield Evaluated(key, plain(value), read.inputs, _rests_on(read, evidence))
 
 
 def _rests_on(read: Recording, evidence: Evidence) -> RestsOn:
-    """What a rule read, by the kind that decides where its statistic may stand."""
+    """Return the kind of what a rule read, which decides where its statistic may stand."""
     if read.cells:
         return "settings" if read.cells <= evidence.cells.kept else "numbers"
     return "names" if read.names else "nothing"
 
 
 def _not_a_number(evidence: Evidence, cells: Collection[Cell]) -> LayerwiseError | None:
-    """What is wrong with the numbers that a rule could not compute with, if something is."""
+    """Return the error of cells that hold no number; None where all hold one."""
     wrong = [cell for cell in sorted(cells) if not isinstance(evidence.cells[cell], int | float)]
     if not wrong:
         return None
-    said = "; ".join(f"{key!r} of {file}: {evidence.cells[file, key]!r}" for file, key in wrong)
+    values = "; ".join(f"{key!r} of {file}: {evidence.cells[file, key]!r}" for file, key in wrong)
     return LayerwiseError(
-        f"published/: a number must stand where a rule computes, found {said:.300}; restore it, or "
-        "measure it again"
+        f"published/: a number must stand where a rule computes, found {values:.300}; restore it, "
+        "or measure it again"
     )
 
 
 def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
-    """Key and entry of every place that a path with `*` names."""
+    """Yield key and entry of every place that a path with `*` names."""
     if not path:
         yield "", entry
         return
-    name, *rest = path
-    if name != EVERY:
-        names: Collection[str | int] = [name]
+    first, *further = path
+    if first != EVERY:
+        names: Collection[str | int] = [first]
+    elif entry.is_object:
+        names = [name for name in entry if not name.startswith("_")]
     else:
-        names = (
-            [of for of in entry if not of.startswith("_")] if entry.is_object else range(len(entry))
-        )
-    for one in names:
-        for key, below in _places(entry[one], rest):
-            yield pointer(one) + key, below
+        names = range(len(entry))
+    for name in names:
+        for key, below in _places(entry[name], further):
+            yield pointer(name) + key, below
 
 
 def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, str]) -> Any:
@@ -355,16 +357,11 @@ def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, s
     return shown
 
 
-def _put(found: Derivation, name: str, one: Evaluated) -> None:
-    _set(found.documents[name], one.key, one.value)
-    found.derived[f"{name}:{one.key}"] = one.inputs
-
-
 def _set(document: Any, key: str, value: Any) -> None:
     *path, last = split_pointer(key)
     node = document
-    for one in path:
-        node = node[int(one)] if isinstance(node, list) else node.setdefault(one, {})
+    for name in path:
+        node = node[int(name)] if isinstance(node, list) else node.setdefault(name, {})
     node[int(last) if isinstance(node, list) else last] = value
 
 
@@ -381,7 +378,7 @@ def _blank(document: Any, key: str) -> None:
 
 
 def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -> Evidence:
-    """The evidence of one source, in which a number that nobody measured is derived by its rule."""
+    """Return the evidence of one source; a number that nobody measured is derived by its rule."""
     evidence = Evidence(cells, draws)
     if evidence.measured:
         rules: dict[Cell, Callable[[], Any]] = {}
@@ -393,15 +390,15 @@ def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -
 
 
 def derived_cells(document: Document, evidence: Evidence) -> dict[Cell, Callable[[], Any]]:
-    """The published cells that a document's rules give, each with its rule."""
-    found: dict[Cell, Callable[[], Any]] = {}
+    """Return the published cells that a document's rules give, each with its rule."""
+    rules: dict[Cell, Callable[[], Any]] = {}
     for key, (file, start) in document.cells(evidence).items():
         for statistic, compute in document.thunks(evidence):
             if f"{statistic}/".startswith(f"{key}/"):
                 at = start + statistic[len(key) :]
                 for below, _ in leaves("", evidence.part(file, at)):
-                    found[file, at + below] = partial(_part, compute, below)
-    return found
+                    rules[file, at + below] = partial(_part, compute, below)
+    return rules
 
 
 def _part(compute: Callable[[], Any], key: str) -> Any:
@@ -414,5 +411,5 @@ def _part(compute: Callable[[], Any], key: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A number of NumPy as Python's own."""
+    """Return a number of NumPy as Python's own."""
     return value.item() if isinstance(value, np.generic) else value

@@ -20,12 +20,12 @@ from layerwise.engine.published import Cell, NotMeasured, Published, pointer, sp
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.bootstrap import Draws
 
-Of = TypeVar("Of")
+Read = TypeVar("Read")
 
 
 @dataclass(eq=False)  # two that read the same are still two
 class Recording:
-    """What a rule read: cells, and whether it looked at names (what an entry is about)."""
+    """The cells that a rule read; `names`: it looked at what an entry is about."""
 
     cells: set[Cell] = field(default_factory=set)
     names: bool = False
@@ -52,7 +52,7 @@ class Evidence:
 
     def __init__(self, cells: Published, draws: Draws) -> None:
         self.cells, self.draws = cells, draws
-        # what fills a cell that was not measured: set by `papers.across.analyses.evidence_of`
+        # what fills a cell that was not measured: set by `derivation.evidence_of`
         self.rules: Mapping[Cell, Callable[[], Any]] = {}
         self._once: dict[Hashable, tuple[Any, Recording]] = {}
         self._pending: set[Cell] = set()
@@ -61,7 +61,7 @@ class Evidence:
 
     @property
     def measured(self) -> bool:
-        """Whether the numbers were measured: names stand for numbers that may not be there."""
+        """True where the numbers were measured, so that some may not be there."""
         return bool(self.cells.kept)
 
     def __getitem__(self, file: str) -> Entry:
@@ -97,11 +97,11 @@ class Evidence:
         return reduce(getitem, split_pointer(key), self[file])
 
     def __contains__(self, file: str) -> bool:
-        """Whether there is such a file, measured or not."""
+        """Return whether there is such a file, measured or not."""
         return bool(self.cells.keys(file))
 
     def part(self, file: str, key: str) -> Any:
-        """What stands at a JSON Pointer, not recorded; None for what was not measured."""
+        """Return what stands at a JSON Pointer, not recorded; None for what was not measured."""
         node = self._document(file)
         for name in split_pointer(key):
             node = node[int(name)] if isinstance(node, list) else node.get(name, {})
@@ -118,7 +118,7 @@ class Evidence:
             self._recordings.pop()  # blocks are nested: the innermost ends first
 
     def read(self, file: str, key: str) -> Any:
-        """The value of a cell; recorded."""
+        """Return the value of a cell; recorded."""
         if self.cells.constants.is_name(key):
             for recording in self._recordings:
                 recording.names = True
@@ -131,8 +131,8 @@ class Evidence:
             recording.cells.add((file, key))
         return value
 
-    def once(self, name: Hashable, compute: Callable[[], Of]) -> Of:
-        """What is computed under a name, the first time; what it read is read each time."""
+    def once(self, name: Hashable, compute: Callable[[], Read]) -> Read:
+        """Return what is computed under a name, the first time; what it read is read each time."""
         if name not in self._once:
             with self.recording() as read:
                 self._once[name] = compute(), read
@@ -143,7 +143,7 @@ class Evidence:
         return value
 
     def _derive(self, cell: Cell) -> Any:
-        """The value of a cell by its rule."""
+        """Return the value of a cell by its rule."""
         return self.once(cell, partial(self._by_rule, cell))
 
     def _by_rule(self, cell: Cell) -> Any:
@@ -179,11 +179,11 @@ class Entry:
 
     @property
     def is_object(self) -> bool:
-        """Whether it is an object, with names; else it is a list."""
+        """True for an object, with names; false for a list."""
         return isinstance(self._node, dict)
 
     def of(self, file: str) -> Entry:
-        """The entry of another file of the same source."""
+        """Return the entry of another file of the same source."""
         return self.evidence[file]
 
     def role(self, name: str) -> Entry:
@@ -205,9 +205,7 @@ class Entry:
         return self.evidence._at(places[model])
 
     def __getitem__(self, name: str | int | slice) -> Any:
-        """What stands there: a number, a label, an entry; a slice is an array, or a list of
-        entries.
-        """
+        """Return a number, a label, or an entry; of a slice an array, or a list of entries."""
         if isinstance(name, slice):
             rows = [self[row] for row in range(*name.indices(len(self)))]
             return rows if any(isinstance(row, Entry) for row in rows) else np.array(rows)
@@ -219,11 +217,10 @@ class Entry:
             node = self._node[name]
         except (KeyError, IndexError, TypeError):
             at = f"{self._key}{pointer(name)}"
-            there = ", ".join(map(str, self._node))[:200] if isinstance(self._node, dict) else ""
-            raise Missing(
-                f"{self._file}: nothing stands at {at}; "
-                f"there {'are ' + there if there else f'are {len(self._node)} entries'}"
-            ) from None
+            known = f"{len(self._node)} entries"
+            if isinstance(self._node, dict) and self._node:
+                known = ", ".join(map(str, self._node))[:200]
+            raise Missing(f"{self._file}: nothing stands at {at}; there are {known}") from None
         key = self._key + pointer(name)
         if isinstance(node, dict | list):
             return Entry(self.evidence, self._file, key, node)
@@ -244,7 +241,7 @@ class Entry:
         return name in self._node
 
     def __iter__(self) -> Iterator[Any]:
-        """The names of an object, the entries of a list: as Python's own."""
+        """Iterate over the names of an object, the entries of a list, as over Python's own."""
         if isinstance(self._node, dict):
             return iter(self._node)
         return (self[row] for row in range(len(self._node)))
@@ -259,54 +256,54 @@ class Entry:
         return [(name, self[name]) for name in self._node]
 
     def row(self, **columns: str) -> Entry:
-        """The one entry with these names, of which an owner before a slash is no part."""
+        """Return the one entry with these names, of which an owner before a slash is no part."""
         wanted = {name: _short(value) for name, value in columns.items()}
         names = [{name: entry[name] for name in wanted} for entry in self._node]
         rows = [
             number
-            for number, found in enumerate(names)
-            if {name: _short(value) for name, value in found.items()} == wanted
+            for number, labels in enumerate(names)
+            if {name: _short(value) for name, value in labels.items()} == wanted
         ]
         if len(rows) != 1:
-            said = "; ".join(" ".join(map(str, found.values())) for found in names)
+            known = "; ".join(" ".join(map(str, labels.values())) for labels in names)
             raise Missing(
                 f"{self._file}: one entry of {self._key} must have "
                 f"{', '.join(f'{name} {value!r}' for name, value in columns.items())}, "
-                f"{len(rows)} have; there are {said}"
+                f"{len(rows)} have; there are {known}"
             )
         return self[rows[0]]
 
 
 def floats(values: Any) -> np.ndarray:
-    """Numbers in double precision.
+    """Return numbers in double precision.
 
     Raises:
         NotANumber: if a text, or nothing, is among them.
     """
-    found = np.array(values)
-    if found.dtype.kind not in "biuf":
-        raise NotANumber(f"numbers are needed, found {found.ravel()[:3]!r}")
-    return found.astype(np.float64)
+    array = np.array(values)
+    if array.dtype.kind not in "biuf":
+        raise NotANumber(f"numbers are needed, found {array.ravel()[:3]!r}")
+    return array.astype(np.float64)
 
 
 def by_layer(entry: Entry) -> dict[int, Any]:
-    """What stands under the names of layers, ascending."""
+    """Return what stands under the names of layers, ascending."""
     return {layer: entry[layer] for layer in sorted(map(int, entry))}
 
 
-def measured_among(entries: Mapping[str, Of], rule: Callable[[Of], Any]) -> dict[str, Of]:
-    """The entries whose numbers a rule has: all of print, and of a measurement those it reached.
+def measured_among(entries: Mapping[str, Read], rule: Callable[[Read], Any]) -> dict[str, Read]:
+    """Return the entries whose numbers a rule has: of a measurement those it reached.
 
     For what is said of the models that a figure draws; a claim is about all of them.
     """
-    found = {}
+    measured = {}
     for name, entry in entries.items():
         with contextlib.suppress(NotMeasured):
             rule(entry)
-            found[name] = entry
-    return found
+            measured[name] = entry
+    return measured
 
 
 def _short(name: Any) -> str:
-    """A model's name without its owner, in small letters: facebook/opt-125m -> opt-125m."""
+    """Return a model's name without its owner, in small letters: facebook/opt-125m -> opt-125m."""
     return str(name).rpartition("/")[2].lower()

@@ -177,7 +177,11 @@ def statistic_value(documents: Mapping[str, Any], statistic: str) -> Any:
 
 
 def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -> Any:
-    """The statistic a claim selects, or another reading of it; None where this source has none."""
+    """Return the statistic of a claim, or another; None where this source has none.
+
+    Raises:
+        LayerwiseError: for a selection of several statistics.
+    """
     statistic = statistic or claim.statistic
     if statistic is None:
         return None
@@ -257,12 +261,12 @@ def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) ->
     value = select(claim, statistics, statistic)
     if value is None and statistics.source == "published" and not claim.unpublished:
         _require_statistic(claim, statistics, statistic)
-    there = value is not None or statistics.derived_from(statistic) is not None
+    is_known = value is not None or statistics.derived_from(statistic) is not None
     return {
         "text": text,
         "value": value,
         "gives": gives(claim.printed, value, digits(claim)),
-        "inputs": statistics.inputs(statistic) if there else [],
+        "inputs": statistics.inputs(statistic) if is_known else [],
     }
 
 
@@ -302,7 +306,7 @@ def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[
     derived = value is not None and statistics.derived_from(claim.statistic) is not None
     copied = statistics.copies(claim, value)
     same = gives(claim.printed, value, digits(claim))
-    whole = claim.decimals == FULL or counts(claim.decimals, claim.tolerance)
+    whole = claim.decimals == FULL or is_count(claim.decimals, claim.tolerance)
     if claim.identity or (derived and copied and whole):
         verdict = "same number"
     elif derived and not copied:
@@ -317,7 +321,7 @@ def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[
 
 
 def _judge_statement(claim: Claim) -> tuple[str, str | None] | None:
-    """The verdict of a claim that no statistic answers."""
+    """Return the verdict of a claim that no statistic answers; None where one does."""
     if claim.kind == "declared":
         return "declared", claim.why
     if claim.quote is not None:
@@ -328,7 +332,7 @@ def _judge_statement(claim: Claim) -> tuple[str, str | None] | None:
 
 
 def _passage(quote: Quote | str) -> str:
-    """The words of a quotation with their place; a place in words as it is."""
+    """Return the words of a quotation with their place; a place in words as it is."""
     if isinstance(quote, str):
         return quote
     at_commit = f" at {quote['commit'][:7]}" if "commit" in quote else ""
@@ -505,7 +509,7 @@ def drowns(claim: Claim, noise: Noise) -> bool:
 
 
 def _plain(noise: Noise) -> dict[str, Any]:
-    """As a record has it: an infinite band is null."""
+    """Return noise as a record has it: an infinite band is null."""
     fields = {name: value for name, value in noise._asdict().items() if value is not None}
     if "band" in fields:
         finite = [value if math.isfinite(value) else None for value in noise.widths]
@@ -513,7 +517,7 @@ def _plain(noise: Noise) -> dict[str, Any]:
     return fields
 
 
-def counts(decimals: int | str | None, tolerance: str) -> bool:
+def is_count(decimals: int | str | None, tolerance: str) -> bool:
     """Return whether a printed number is a count, which is no rounding of anything."""
     return decimals in (0, None) and tolerance == "exact"
 
@@ -529,8 +533,8 @@ def count_verdicts(
 
 
 def digits(claim: Claim) -> int | str | None:
-    """The printed decimals of a claim; None of a count."""
-    return None if counts(claim.decimals, claim.tolerance) else claim.decimals
+    """Return the printed decimals of a claim; None of a count."""
+    return None if is_count(claim.decimals, claim.tolerance) else claim.decimals
 
 
 def equal(
@@ -571,7 +575,7 @@ def tolerance_used(record: Mapping[str, Any], source: str) -> str:
     decimals, printed = record["decimals"], record["published"]
     if printed is None or record["verdict"] in UNCOMPARED:
         return "with nothing"
-    whole = counts(decimals, record["tolerance"]) or isinstance(printed, str | bool)
+    whole = is_count(decimals, record["tolerance"]) or isinstance(printed, str | bool)
     noise = record.get("noise")
     if noise and "same" in noise:
         return f"equal; {noise['same']} of {noise['replicates']} replicates give the same"

@@ -109,43 +109,48 @@ class Listing:
     """
 
     records: Sequence[Record]
-    found: int  # before --limit
+    n_all: int  # before --limit
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if not self.records:
             yield "no claim matches"
             return
-        viewed = [view(record) for record in readable(self.records, names_here())]
-        widest = max(len(one["id"]) for one in viewed)
+        views = [view(record) for record in readable(self.records, names_here())]
+        widest = max(len(claim["id"]) for claim in views)
         is_wide = options.max_width >= widest + BESIDE_ID
-        yield _table(viewed) if is_wide else _paragraphs(viewed)
+        yield _table(views) if is_wide else _paragraphs(views)
         if console.is_terminal:
-            n, found = len(viewed), self.found
-            more = f" of {found}; a larger --limit shows more" if n < found else ""
-            yield said(f"{n}{more}" if more else f"{n} claim{'s' * (n != 1)}", FAINT)
+            n = len(views)
+            if n < self.n_all:
+                yield said(f"{n} of {self.n_all}; a larger --limit shows more", FAINT)
+            else:
+                yield said(f"{n} claim{'s' * (n != 1)}", FAINT)
 
 
-def _table(viewed: Sequence[Record]) -> Grid:
+def _table(views: Sequence[Record]) -> Grid:
     table = grid(COLUMNS, numbers=("printed", "recomputed"))
-    for one in viewed:
-        cells = [_about(one), *(one[name] for name in ("place", "published", "recomputed"))]
-        table.add_row(said(one["id"], "bold"), *map(said, cells), word(one["verdict"]))
+    for claim in views:
+        cells = [_subject(claim), *(claim[name] for name in ("place", "published", "recomputed"))]
+        table.add_row(said(claim["id"], "bold"), *map(said, cells), word(claim["verdict"]))
     return table
 
 
-def _paragraphs(viewed: Sequence[Record]) -> Group:
+def _paragraphs(views: Sequence[Record]) -> Group:
     lines: list[RenderableType] = []
-    for one in viewed:
-        numbers = f"printed {one['published']}, recomputed {one['recomputed']}"
-        first = Text.assemble(said(one["id"], "bold"), "  ", word(one["verdict"]), overflow="fold")
-        below = [f"{_about(one)} ({one['place']})", numbers]
-        lines += [first, *(Padding(said(text), (0, 0, 0, 2)) for text in below)]
+    for claim in views:
+        title = said(claim["id"], "bold"), "  ", word(claim["verdict"])
+        below = [
+            f"{_subject(claim)} ({claim['place']})",
+            f"printed {claim['published']}, recomputed {claim['recomputed']}",
+        ]
+        lines.append(Text.assemble(*title, overflow="fold"))
+        lines += [Padding(said(text), (0, 0, 0, 2)) for text in below]
     return Group(*lines)
 
 
-def _about(one: Record) -> str:
-    """The quantity, and the model that it is one of."""
-    return ", ".join(filter(None, (one["quantity"], one.get("model"))))
+def _subject(claim: Record) -> str:
+    """Return the quantity, and the model that it is one of."""
+    return ", ".join(filter(None, (claim["quantity"], claim.get("model"))))
 
 
 def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> RenderableType:
@@ -158,15 +163,15 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
     """
     headlines = headlines_of_paper(judged["headlines"], paper)
     names = names_here()
-    told = {headline["id"]: headline for headline in readable(headlines, names)}
+    by_id = {headline["id"]: headline for headline in readable(headlines, names)}
     lines: list[RenderableType] = [said(answer(headlines), "bold")] if headlines else []
-    kept = [line for line in strip_lines(judged["strip"], names) if line.id in told]
+    kept = [line for line in strip_lines(judged["strip"], names) if line.id in by_id]
     for block, group in groupby(kept, key=lambda line: line.block):
         lines += ["", said(block, "bold")]
         rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
         for line in group:
             claim = Text.assemble(said(line.claim, "bold"), said(f" ({line.decides})"))
-            below = _reasons(told[line.id]) if reasons else []
+            below = _reasons(by_id[line.id]) if reasons else []
             rows.add_row(
                 word(line.mark),
                 Group(claim, *(Padding(said(text), (0, 0, 0, 2)) for text in below)),
@@ -182,7 +187,7 @@ def _reasons(headline: Record) -> list[str]:
 
 
 def headlines_of_paper(graded: Sequence[Record], paper: int | None) -> list[Record]:
-    """The headlines of one paper, or all.
+    """Return the headlines of one paper, or all.
 
     Raises:
         LayerwiseError: for a paper that there is not.

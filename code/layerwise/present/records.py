@@ -27,7 +27,11 @@ _VERBS = {
 
 
 def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[str, Any]:
-    """What both the page and the paper are told of judged claims, random weights' or not."""
+    """Return what page and paper say of judged claims.
+
+    Arguments:
+        random: the numbers are those of random weights, so that no finding follows from them.
+    """
     used = {record["verdict"] for record in document["claims"]}
     return {
         **{name: document[name] for name in ("source", "counts")},
@@ -44,26 +48,30 @@ def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[
     }
 
 
-def readable(told: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, Any]]:
-    """Central claims, findings, paragraphs or claims with the names that readers know.
+def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, Any]]:
+    """Return central claims, findings, paragraphs or claims with the names that readers know.
 
     What programs read stays as it is: ids, questions, statistics and where each number stands.
     """
 
-    def words_of(value: Any) -> Any:
+    def put_in_words(value: Any) -> Any:
         if isinstance(value, str):
             return in_words(value, names)
-        return [*map(words_of, value)] if isinstance(value, list) else value
+        return [*map(put_in_words, value)] if isinstance(value, list) else value
 
-    def shown(name: str, value: Any) -> Any:
+    def readable_field(name: str, value: Any) -> Any:
         if name == "model" and value is not None:
             return label_model(value, names)
         if name == "readings":
-            words = ("text", "value")
-            return [{**one, **{part: words_of(one[part]) for part in words}} for one in value]
-        return words_of(value) if name in PROSE else value
+            return [
+                {**reading, **{part: put_in_words(reading[part]) for part in ("text", "value")}}
+                for reading in value
+            ]
+        return put_in_words(value) if name in PROSE else value
 
-    return [{name: shown(name, value) for name, value in one.items()} for one in told]
+    return [
+        {name: readable_field(name, value) for name, value in record.items()} for record in records
+    ]
 
 
 def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
@@ -87,60 +95,60 @@ def _fare(headlines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def grades(headlines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The grades that were given, and what each means."""
+    """Return the grades that were given, and what each means."""
     given = {headline["grade"] for headline in headlines}
     return {word: meaning for word, meaning in GRADES.items() if word in given}
 
 
 def place(record: Mapping[str, Any]) -> str:
-    """Paper and place of a claim; some places begin with the paper."""
+    """Return paper and place of a claim; some places begin with the paper."""
     where: str = record["where"]
     return where if where.startswith("Paper ") else f"Paper {record['paper']}, {where}"
 
 
 def readings(record: Mapping[str, Any]) -> list[str]:
-    """What other readings of a claim's rule give, in words; not what its cause already says."""
-    told = record["verdict"] == "differs"
+    """Say what other readings of a claim's rule give, but for what its cause already says."""
+    is_in_cause = record["verdict"] == "differs"
     return [
-        f"{one['text'].rstrip(',')}: {short_text(one['value'], None)}"
-        + (", as printed" if one["gives"] else "")
-        for one in record["readings"]
-        if one["value"] is not None and not (told and one["gives"])
+        f"{reading['text'].rstrip(',')}: {short_text(reading['value'], None)}"
+        + (", as printed" if reading["gives"] else "")
+        for reading in record["readings"]
+        if reading["value"] is not None and not (is_in_cause and reading["gives"])
     ]
 
 
 def noise(record: Mapping[str, Any]) -> str | None:
-    """What replicates with rounding noise did to a claim, in words; None where none were run."""
-    if (found := record.get("noise")) is None:
+    """Say what replicates with rounding noise did to a claim; None where none were run."""
+    if (measured := record.get("noise")) is None:
         return None
-    n = found["replicates"]
-    if "same" in found:
-        return f"{found['same']} of {n} replicates give the same"
-    return f"{short_text(found['band'], None)} either way, by {n} replicates"
+    n = measured["replicates"]
+    if "same" in measured:
+        return f"{measured['same']} of {n} replicates give the same"
+    return f"{short_text(measured['band'], None)} either way, by {n} replicates"
 
 
 def control(record: Mapping[str, Any]) -> str | None:
-    """How many draws of random weights give a claim, and what they give; None where none ran."""
-    if (found := record.get("control")) is None:
+    """Say how many draws of random weights give a claim, and what; None where none ran."""
+    if (drawn := record.get("control")) is None:
         return None
-    values = ", ".join("-" if one is None else short_text(one, None) for one in found["values"])
-    return f"{found['give']} of {found['draws']} draws give it: {values}"
+    values = ["-" if value is None else short_text(value, None) for value in drawn["values"]]
+    return f"{drawn['give']} of {drawn['draws']} draws give it: {', '.join(values)}"
 
 
 def analysis_of(record: Mapping[str, Any]) -> str | None:
-    """The analysis that a claim's statistic belongs to, None where it has none."""
+    """Return the analysis that a claim's statistic belongs to; None where it has none."""
     statistic = record["provenance"]["statistic"]
     return None if statistic is None else statistic.split(":", 1)[0]
 
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as the page shows it: values as text, what is empty left out."""
+    """Return a record as the page shows it: values as text, what is empty left out."""
     decimals = closer = record["decimals"]
     if record["verdict"] == "differs" and isinstance(decimals, int):
         closer = max(decimals, 0) + 2  # two more tell a rounding from another value
     gap = relative_difference(record["published"], record["recomputed"])
     provenance = record["provenance"]
-    one = {
+    shown = {
         "place": place(record),
         **{name: record[name] for name in _VIEWED},
         "published": short_text(record["published"], decimals),
@@ -155,9 +163,9 @@ def view(record: Mapping[str, Any]) -> dict[str, Any]:
         **{name: provenance[name] for name in ("file", "key", "statistic")},
     }
     for name, places in (("published", decimals), ("recomputed", None)):
-        if (text := value_text(record[name], places)) != one[name]:
-            one[f"{name}_full"] = text
+        if (text := value_text(record[name], places)) != shown[name]:
+            shown[f"{name}_full"] = text
     numbers = [record[name] for name in ("published", "recomputed")]
     rounded = [f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3)]
-    one["rounded"] = " ".join(dict.fromkeys(rounded)) or None  # as somebody may search it
-    return {name: value for name, value in one.items() if value is not None}
+    shown["rounded"] = " ".join(dict.fromkeys(rounded)) or None  # as somebody may search it
+    return {name: value for name, value in shown.items() if value is not None}

@@ -17,16 +17,16 @@ NEXT = """\
 
 
 def summary(document: Mapping[str, Any], root: Path = Path()) -> str:
-    """What was not measured; the table of verdicts; page and paper; the answer."""
+    """Say what was not measured, how verdicts are spread, where page and paper are, the answer."""
     source = document["source"]
     places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
-    there = [f"  {place}" for place in places if (root / place).is_file()]
-    said = [*absences(document), f"\n{verdict_table(document)}", *there]
-    return "\n".join([*said, "", answer(document["headlines"])])
+    written = [f"  {place}" for place in places if (root / place).is_file()]
+    lines = [*absences(document), f"\n{verdict_table(document)}", *written]
+    return "\n".join([*lines, "", answer(document["headlines"])])
 
 
 def verdict_table(document: Mapping[str, Any]) -> str:
-    """How often each verdict was given, a column per paper."""
+    """Return how often each verdict was given, a column per paper."""
     counts = document["counts"]
     used = [verdict for verdict in VERDICTS if any(verdict in count for count in counts.values())]
     rows = [[verdict, *(count.get(verdict, 0) for count in counts.values())] for verdict in used]
@@ -36,13 +36,13 @@ def verdict_table(document: Mapping[str, Any]) -> str:
 
 
 def absences(document: Mapping[str, Any]) -> list[str]:
-    """What failed and what was left out, by model and reason; how many claims wait; what to do."""
+    """Say what failed or was left out, by model and reason, how many claims wait, what to do."""
     lines = []
     for kind, title in (("failed", "could not be measured"), ("left_out", "left out")):
-        found = document.get(kind) or {}
-        lines += [f"\n{title}, of {len(found)} models:"] if found else []
-        for slug, one in found.items():
-            lines.append(f"  {slug} ({one['claims']} claims wait for it)")
-            for reason, names in group_by_reason(one["reasons"]).items():
+        absent = document.get(kind) or {}
+        lines += [f"\n{title}, of {len(absent)} models:"] if absent else []
+        for slug, model in absent.items():
+            lines.append(f"  {slug} ({model['claims']} claims wait for it)")
+            for reason, names in group_by_reason(model["reasons"]).items():
                 lines.append(f"    {studies(names)}: {reason}")
     return [*lines, NEXT] if document.get("failed") else lines

@@ -31,35 +31,39 @@ REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "
 
 
 def search_claims(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
-    """The records that a query finds: first those whose place or print it is, by `place_rank`."""
+    """Return the records that a query finds, those first whose place or print has its words."""
     words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
     hits = [
-        (all(f"{word.rstrip()} " in searchable_text(one, FIRST) for word in words), record)
-        for record, one in zip(records, map(view, records), strict=True)
-        if all(word in searchable_text(one, FIRST + REST) for word in words)
+        (all(f"{word.rstrip()} " in searchable_text(shown, FIRST) for word in words), record)
+        for record, shown in zip(records, map(view, records), strict=True)
+        if all(word in searchable_text(shown, FIRST + REST) for word in words)
     ]
     ranked = sorted(hits, key=lambda hit: (not hit[0], place_rank(hit[1])))
     return [record for _, record in ranked]
 
 
 def place_rank(record: Mapping[str, Any]) -> int:
-    """Where a reader expects a number: abstract, text and tables, figures, notebooks, the rest."""
+    """Return the rank of a claim's place: abstract, text and tables, figures, notebooks, others."""
     first = record["where"].partition(";")[0].lower()
     if record["document"] != "paper":
         return 3 if record["document"] == "notebook" else 4
     return 0 if first.startswith("abstract") else 2 if "figure" in first else 1
 
 
-def searchable_text(one: Mapping[str, Any], fields: Sequence[str]) -> str:
-    """What the fields of a claim, as the page shows it, say; each word after one space, and what is
-    joined by a hyphen or has a minus also without it.
+def searchable_text(shown: Mapping[str, Any], fields: Sequence[str]) -> str:
+    """Return the words of some fields of a claim, each after one space.
+
+    What is joined by a hyphen, or has a minus, stands there also without it.
+
+    Arguments:
+        shown: the claim as the page shows it.
     """
-    text = plain(" | ".join(one.get(name) or "" for name in fields)).replace("~", " ")
+    text = plain(" | ".join(shown.get(name) or "" for name in fields)).replace("~", " ")
     return f" {' '.join([*text.split(), *text.replace('-', ' ').split()])} "
 
 
 def plain(text: str) -> str:
-    """Small letters and one way of writing signs, places and numbers."""
+    """Return a text in small letters, with one way of writing signs, places and numbers."""
     text = unicodedata.normalize("NFKC", text).lower()
     for pattern, meant in PLAIN:
         text = re.sub(pattern, meant.replace("$", "\\"), text)

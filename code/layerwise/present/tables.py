@@ -74,7 +74,7 @@ class Table:
 
     def __rich__(self) -> RenderableType:
         rows = self.listed or self._grid
-        return Group(said(self.caption), rows, *map(said, (*self._more, *self.notes)))
+        return Group(said(self.caption), rows, *map(said, self._notes))
 
     @property
     def _grid(self) -> RenderableType:
@@ -90,23 +90,23 @@ class Table:
         return as_text(self)
 
     @property
-    def _more(self) -> list[str]:
-        """That there are more rows than are shown."""
-        return [f"... and {len(self) - SHOWN} rows more."] if len(self) > SHOWN else []
+    def _notes(self) -> list[str]:
+        """The notes, after one that counts the rows that are not shown."""
+        more = [f"... and {len(self) - SHOWN} rows more."] if len(self) > SHOWN else []
+        return [*more, *self.notes]
 
     def _repr_html_(self) -> str:
         head, *body = (
             f"<tr>{''.join(f'<{tag}>{escape(reveal_all(cell))}</{tag}>' for cell in cells)}</tr>"
             for tag, cells in [("th", self.columns), *(("td", row) for row in self.texts[:SHOWN])]
         )
-        every = (*self._more, *self.notes)
-        notes = "".join(f"<p>{escape(reveal_all(note))}</p>" for note in every)
+        notes = "".join(f"<p>{escape(reveal_all(note))}</p>" for note in self._notes)
         caption = f"<caption>{escape(reveal_all(self.caption))}</caption>"
         return f"<table>{caption}{head}{''.join(body)}</table>{notes}"
 
     @property
     def kinds(self) -> list[str]:
-        """Of each column: `number`, `long` (a text that needs several lines) or `text`."""
+        """The kind of each column: `number`, `long` (a text of several lines) or `text`."""
         return [_kind([row[place] for row in self.rows]) for place in range(len(self.columns))]
 
     @property
@@ -125,15 +125,15 @@ class Table:
     @property
     def csv(self) -> str:
         """Every row with every digit."""
-        out = io.StringIO()
-        rows = csv.writer(out, lineterminator="\n")
+        written = io.StringIO()
+        rows = csv.writer(written, lineterminator="\n")
         rows.writerow(map(harmless, self.columns))
         rows.writerows(map(harmless, row) for row in self.rows)  # nothing for None
-        return out.getvalue()
+        return written.getvalue()
 
 
 def harmless(cell: Value) -> Value:
-    """A cell that a spreadsheet takes for what it is: a text that it would compute gets a mark."""
+    """Return a cell that no spreadsheet computes: a text that begins a formula gets a mark."""
     if not isinstance(cell, str) or not cell.lstrip().startswith(FORMULA):
         return cell
     try:
@@ -159,7 +159,7 @@ def p_text(value: float, _: int | None = None) -> str:
 
 
 def significant(value: float | int, digits: int = SIGNIFICANT) -> str:
-    """A number with so many digits that count, never as a power of ten; a whole one as it is."""
+    """Return a number with so many digits that count; a whole one as it is."""
     return (
         str(value)
         if isinstance(value, int)
@@ -179,6 +179,9 @@ def interval_decimals(low: float, high: float) -> int | None:
     return significant_decimals(width, 2) if math.isfinite(width) and width > 0 else None
 
 
-def facts(name: str, caption: str, of: Mapping[str, Value], notes: Sequence[str] = ()) -> Table:
-    """A table of single statistics."""
-    return Table(name, caption, {"statistic": None, "value": None}, list(of.items()), notes)
+def facts(
+    name: str, caption: str, statistics: Mapping[str, Value], notes: Sequence[str] = ()
+) -> Table:
+    """Return a table of single statistics, by their names."""
+    columns = {"statistic": None, "value": None}
+    return Table(name, caption, columns, list(statistics.items()), notes)

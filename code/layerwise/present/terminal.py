@@ -105,13 +105,15 @@ def grid(columns: Sequence[str], numbers: Sequence[str] = ()) -> Grid:
 
 
 def counts(heads: Sequence[str], rows: Sequence[Sequence[object]], widest: int = PROSE) -> str:
-    """Counts by name, as text, below the names of the columns; a longer name than `widest` is
-    folded.
+    """Return counts by name, as text, below the names of the columns.
+
+    Arguments:
+        widest: characters of a name, from which on it is folded.
     """
     name, *numbers = heads
     left = Column(name, max_width=widest, overflow="fold")
-    right = [Column(one, justify="right", min_width=len(one) + 2) for one in numbers]
-    made = Grid.grid(left, *right, padding=(0, 2, 0, 0))
+    right = [Column(head, justify="right", min_width=len(head) + 2) for head in numbers]
+    table = Grid.grid(left, *right, padding=(0, 2, 0, 0))
     for row in (heads, *rows):
-        made.add_row(*(said(cell) for cell in row))
-    return as_text(made, UNFOLDED)
+        table.add_row(*(said(cell) for cell in row))
+    return as_text(table, UNFOLDED)

@@ -40,7 +40,7 @@ Record = dict[str, Any]
 
 
 def record_of(document: Mapping[str, Any], claim_id: str) -> Record:
-    """The record of one claim.
+    """Return the record of one claim.
 
     Raises:
         LayerwiseError: if there is no such id; with those that are like it.
@@ -48,35 +48,29 @@ def record_of(document: Mapping[str, Any], claim_id: str) -> Record:
     records = {record["id"]: record for record in document["claims"]}
     if claim_id in records:
         return dict(records[claim_id])
-    raise LayerwiseError(f"no claim {claim_id!r:.80} in the ledger; {_near(claim_id, records)}")
+    raise LayerwiseError(
+        f"no claim {claim_id!r:.80} in the ledger; {suggest_ids(claim_id, records)}"
+    )
 
 
-def _near(claim_id: str, records: Mapping[str, Record]) -> str:
-    """What to try in place of an id that there is not: one spelled like it, else what says it."""
-    known = [*records]
-    paper, _, rest = claim_id.partition(".")
-    start = claim_id.rpartition(".")[0]
-    near = difflib.get_close_matches(claim_id, known, n=NEAR, cutoff=ALIKE)
-    if start != paper:  # of one section, not of a whole paper
-        near += [other for other in known if other.startswith(f"{start}.")]
+def suggest_ids(claim_id: str, records: Mapping[str, Record]) -> str:
+    """Say what to try for an unknown id: ids spelled like it, else claims that have its words."""
+    near = difflib.get_close_matches(claim_id, records, n=NEAR, cutoff=ALIKE)
+    section, paper = claim_id.rpartition(".")[0], claim_id.partition(".")[0]
+    if section != paper:
+        near += [known_id for known_id in records if known_id.startswith(f"{section}.")]
     if near:
         return f"did you mean {', '.join(list(dict.fromkeys(near))[:NEAR])}?"
-    saying = [
-        one["id"] for one in search_claims(readable(records.values(), names_here()), claim_id)
-    ]
-    if saying:
-        saying.sort(key=lambda other: claim_id.lower() not in other)  # first where the id says it
-        asked = f"layerwise claims --search {shlex.quote(claim_id)}"
-        return f"did you mean {', '.join(saying[:NEAR])}? `{asked}` lists all {len(saying)}"
-    sections = dict.fromkeys(".".join(other.split(".")[:2]) for other in known)
-    of_paper = [name for name in sections if name.startswith(f"{paper}.")]
-    begun = difflib.get_close_matches(".".join([paper, rest.split(".")[0]]), of_paper, 3 * NEAR, 0)
-    ids = f"ids of Paper {paper[1:]} begin with {', '.join(begun)}, ...; " if begun else ""
-    return f"{ids}`layerwise claims` lists all ids, `layerwise claims --search` finds words"
+    hits = search_claims(readable(records.values(), names_here()), claim_id)
+    ids = sorted((hit["id"] for hit in hits), key=lambda hit_id: claim_id.lower() not in hit_id)
+    if ids:
+        search = f"layerwise claims --search {shlex.quote(claim_id)}"
+        return f"did you mean {', '.join(ids[:NEAR])}? `{search}` lists all {len(ids)}"
+    return "`layerwise claims` lists all ids, `layerwise claims --search` finds words"
 
 
 def with_origins(record: Record, document: dict[str, Any], statistics: Path) -> Record:
-    """A record with the files behind it: the statistics, the numbers they rest on, the runs.
+    """Return a record with the files behind it: statistics, the numbers they rest on, runs.
 
     Arguments:
         document: the judged claims that it is one of.
@@ -97,15 +91,17 @@ def with_origins(record: Record, document: dict[str, Any], statistics: Path) -> 
         **record["provenance"],
         "statistics_file": str(path),
         "statistics_sha256": document["statistics"].get(path.name),
-        "input_files": _files(record, document, runs),
+        "input_files": hashes_of_inputs(record, document, runs),
         **({"runs": runs} if runs else {}),
         "command": f"dvc repro analyse@{document['source']}",
     }
     return {**record, "provenance": provenance, "compared": compared}
 
 
-def _files(record: Record, document: Mapping[str, Any], runs: Iterable[str]) -> dict[str, str]:
-    """The files of numbers that a claim and its other readings rest on, by hash."""
+def hashes_of_inputs(
+    record: Record, document: Mapping[str, Any], runs: Iterable[str]
+) -> dict[str, str]:
+    """Return the SHA-256 of the files that a claim and its other readings rest on."""
     if document["source"] == "measured":  # a run is SLUG/EXPERIMENT, its file .../SLUG/NAME
         slugs = {run.partition("/")[0] for run in runs}
         files = {file for file in document["inputs"] if Path(file).parent.name in slugs}
@@ -135,7 +131,7 @@ def recompute(statistic: str, evidence: Evidence, rules: Rules) -> Record:
         value = origin.compute()
     cells = sorted(recording.cells)
     return {
-        "method": [described(statistic, origin)],
+        "method": [describe_rule(statistic, origin)],
         "value": plain(value),
         "read": {f"{file}#{at}": evidence.cells.cells[file, at] for file, at in cells},
     }
@@ -169,11 +165,11 @@ def methods_of(
             continue
         with contextlib.suppress(NotMeasured, Missing):  # nothing is published where it begins
             if origin := rule_at(document, evidence, key):
-                methods[statistic] = [described(statistic, origin)]
+                methods[statistic] = [describe_rule(statistic, origin)]
     return methods
 
 
-def described(statistic: str, origin: Origin) -> dict[str, str]:
+def describe_rule(statistic: str, origin: Origin) -> dict[str, str]:
     """Return the name, the words and the module of the rule of a statistic."""
     name = split_pointer(statistic_parts(statistic)[2])[-1]
     module = module_of(origin.rule).replace(".", "/")
@@ -186,14 +182,14 @@ Field = tuple[str, Any]
 
 
 def as_text(record: Record) -> str:
-    """A record for the terminal, one field a line."""
+    """Return a record for the terminal, one field a line."""
     origin, now = record["provenance"], record.get("now") or {}
     names = names_here()
-    (told,) = readable([record], names)
+    (in_names,) = readable([record], names)
     fields = [
-        *_judged(told),
+        *judged_fields(in_names),
         ("statistic", origin["statistic"]),
-        *_method(now, record["recomputed"], names),
+        *method_fields(now, record["recomputed"], names),
     ]
     if origin["statistic"]:
         fields += [
@@ -202,12 +198,14 @@ def as_text(record: Record) -> str:
         ]
     read = now.get("read") or dict.fromkeys(origin["inputs"])
     cells = [cell if value is None else f"{cell} = {value}" for cell, value in read.items()]
-    fields += [("inputs", cell) for cell in _first(cells, MOST)]
-    for reading in told["readings"]:
-        fields += [("also read", text) for text in _cells_of(reading, origin["inputs"])]
-    for run, how in origin.get("runs", {}).items():
-        fields.append(("run", f"{run}: {', '.join(f'{k} {v}' for k, v in how.items())}"))
-    fields += [("files", f"{of}  {file}") for file, of in origin.get("input_files", {}).items()]
+    fields += [("inputs", cell) for cell in first_cells(cells, MOST)]
+    for reading in in_names["readings"]:
+        fields += [("also read", text) for text in further_cells(reading, origin["inputs"])]
+    for run, settings in origin.get("runs", {}).items():
+        setting = ", ".join(f"{name} {value}" for name, value in settings.items())
+        fields.append(("run", f"{run}: {setting}"))
+    for file, sha256 in origin.get("input_files", {}).items():
+        fields.append(("files", f"{sha256}  {file}"))
     lines, before = [record["id"]], ""
     for name, text in fields:
         if text:
@@ -216,10 +214,10 @@ def as_text(record: Record) -> str:
     return "\n".join(map(revealed, lines))  # a line break in a text makes no line
 
 
-def _judged(record: Record) -> list[Field]:
-    """What is printed, what is recomputed, and how they compare."""
+def judged_fields(record: Record) -> list[Field]:
+    """Return what is printed, what is recomputed, and how they compare."""
     origin, unit = record["provenance"], f" {record['unit']}" if record["unit"] else ""
-    printed, recomputed = _beside(record)
+    printed, recomputed = distinct_texts(record)
     return [
         ("quantity", record["quantity"]),
         ("model", record["model"]),
@@ -235,42 +233,42 @@ def _judged(record: Record) -> list[Field]:
     ]
 
 
-def _method(now: Record, recomputed: Any, names: Names) -> list[Field]:
+def method_fields(now: Record, recomputed: Any, names: Names) -> list[Field]:
     """Return the rule, and whether it gives now what is recorded; a stored number has none."""
     method, value = now.get("method"), now.get("value")
     if not method:
         return [("method", STORED)] if method == [] else []
     rules = [("method", f"{rule['name']}: {rule['says']} ({rule['at']})") for rule in method]
-    said = "the same" if value == recomputed else f"not {_every_digit(recomputed)} as recorded"
-    return [*rules, ("now", f"{in_words(_short(value), names)}, {said}")]
+    compared = "the same" if value == recomputed else f"not {_every_digit(recomputed)} as recorded"
+    return [*rules, ("now", f"{in_words(_short(value), names)}, {compared}")]
 
 
-def _cells_of(reading: Record, inputs: Iterable[str]) -> list[str]:
-    """What another reading of a claim reads that the claim does not."""
+def further_cells(reading: Record, inputs: Iterable[str]) -> list[str]:
+    """Return the cells that another reading of a claim reads and the claim does not."""
     if not reading["inputs"]:
         return []
     more = sorted(set(reading["inputs"]) - set(inputs))
     text = reading["text"].rstrip(",")
-    return [f"{text}:", *_first(more, FEW)] if more else [f"{text}: nothing else"]
+    return [f"{text}:", *first_cells(more, FEW)] if more else [f"{text}: nothing else"]
 
 
-def _first(cells: list[str], most: int) -> list[str]:
-    """The first cells, and how many more there are."""
+def first_cells(cells: list[str], most: int) -> list[str]:
+    """Return the first cells, and say how many more there are."""
     n_more = len(cells) - most
     return [*cells[:most], *([f"... and {n_more} more; --json lists all"] if n_more > 0 else [])]
 
 
-def _beside(record: Record) -> tuple[str, str]:
-    """Printed and recomputed, with digits enough to tell them apart where they differ."""
-    values = record["published"], record["recomputed"]
-    printed, recomputed = short_text(values[0], record["decimals"]), _short(values[1])
+def distinct_texts(record: Record) -> tuple[str, str]:
+    """Return printed and recomputed value, told apart by all digits where they differ."""
+    printed = short_text(record["published"], record["decimals"])
+    recomputed = _short(record["recomputed"])
     if record["verdict"] == "differs" and printed == recomputed:
-        return _every_digit(values[0]), _every_digit(values[1])
+        return _every_digit(record["published"]), _every_digit(record["recomputed"])
     return printed, recomputed
 
 
 def _short(value: Any) -> str:
-    """A value as it is compared by eye; --json has every digit."""
+    """Return a value as it is compared by eye; --json has every digit."""
     return "-" if value is None else short_text(value, None)
 
 

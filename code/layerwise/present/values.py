@@ -16,9 +16,13 @@ SIGNS = ((r"(?<![\w.)\]*-])-(?=\.?\d)", "\u2212"), (">=", "≥"), ("<=", "≤"))
 
 
 def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
-    """A number as text, rounded to `decimals`, or with all its digits where None.
+    """Return a number as text, rounded to `decimals`, or with all its digits where None.
 
-    `sign` prints a plus before positive numbers; a rounded zero has no sign.
+    Arguments:
+        sign: prints a plus before positive numbers; a rounded zero has no sign.
+
+    Raises:
+        LayerwiseError: for what is no finite number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise LayerwiseError(
@@ -32,7 +36,7 @@ def rounded(value: Any, decimals: int | None = None, *, sign: bool = False) -> s
 
 
 def number_text(value: float | int, decimals: int | None = None) -> str:
-    """A number as text, NaN (which notebooks saved) as such; -1 decimals are tens, -2 hundreds."""
+    """Return a number as text; -1 decimals are tens, -2 hundreds. NaN, as notebooks have, stays."""
     if decimals is None:
         return json.dumps(value)
     return f"{round(value, decimals):.0f}" if decimals < 0 else f"{value:.{decimals}f}"
@@ -46,7 +50,7 @@ def value_text(
     text: Callable[[str], str] = str,
     nothing: str = NOTHING,
 ) -> str:
-    """A number, a label, a truth value, a list of these, or nothing.
+    """Return a number, a label, a truth value, a list of these, or nothing as text.
 
     Arguments:
         decimals: of numbers that are not whole, negative where print rounds to tens or hundreds;
@@ -69,7 +73,7 @@ def value_text(
 
 
 def short_text(value: Any, decimals: int | str | None) -> str:
-    """A value for a narrow column: six significant digits where every digit is published."""
+    """Return a value for a narrow column: six significant digits where all are published."""
 
     def number(value: float | int, places: int | None) -> str:
         short = places is None and isinstance(value, float)
@@ -81,7 +85,7 @@ def short_text(value: Any, decimals: int | str | None) -> str:
 
 
 def with_signs(text: str) -> str:
-    """A text with true signs: a minus where a hyphen begins a number, and ≤ and ≥."""
+    """Return a text with true signs: a minus where a hyphen begins a number, and ≤ and ≥."""
     for typed, sign in SIGNS:
         text = re.sub(typed, sign, text)
     return text

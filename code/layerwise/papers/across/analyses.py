@@ -100,7 +100,7 @@ def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
     return {
         name: document
         for name, document in READER.items()
-        if evidence.cells.keys(str(document.of).partition("#")[0])
+        if evidence.cells.keys(str(document.reads).partition("#")[0])
     }
 
 

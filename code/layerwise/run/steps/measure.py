@@ -1,5 +1,6 @@
 """one model's numbers in the places of the published ones <- its weights, statements, prompts."""
 
+import gc
 import shutil
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def run(
     from layerwise.measuring.registered_models import measure_registered, read_texts
     from layerwise.models.devices import require_accelerator
 
+    gc.freeze()  # what was imported is no garbage: every run's collection looks at the rest
     if model.alone:
         choices = {**choices, "replicates": 0, "control": 0}
     quiet_downloads()
