@@ -5,40 +5,16 @@ dvc.lock holds the hash of every result, and is committed: the same hashes are t
 
 import subprocess
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field
-
-from layerwise.errors import LayerwiseError
 from layerwise.files import read_text
 from layerwise.home import judged_claims
 from layerwise.run.doctor import first_few
-from layerwise.shapes import Loose, parse_yaml, require_shape
+from layerwise.shapes import parse_yaml
 
 LOCK = Path("dvc.lock")
-TAKE = "take the committed one: `git checkout dvc.lock`, in an archive unpack it again"
 CLAIMS = judged_claims("published")
 VERDICTS = CLAIMS.with_name("verdicts.json")
 NO_RECORD = "no record to compare it with: this is no git clone, or dvc.lock is not committed"
-
-
-class Out(Loose):
-    """A file or a folder that a stage made."""
-
-    path: str
-    md5: str
-
-
-class Stage(Loose):
-    """What is recorded of a stage."""
-
-    outs: Annotated[list[Out], Field(min_length=1)]
-
-
-class Lock(Loose):
-    """The part of `dvc.lock` that is read here."""
-
-    stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
 
 def compare_with_record(root: Path = Path()) -> str:
@@ -46,11 +22,7 @@ def compare_with_record(root: Path = Path()) -> str:
     committed = _committed(root, LOCK)
     if committed is None:
         return NO_RECORD
-    try:
-        record = _results(f"{LOCK} in the last commit", committed)
-        made = _results(str(root / LOCK), read_text(root / LOCK))
-    except LayerwiseError as error:
-        return f"no record to compare it with: {error}"
+    record, made = _results(LOCK, committed), _results(root / LOCK, read_text(root / LOCK))
     if record == made:
         return "identical to the record: every result has the bytes whose hash is committed"
     other = sorted(
@@ -64,16 +36,11 @@ def compare_with_record(root: Path = Path()) -> str:
     )
 
 
-def _results(place: str, lock: str) -> dict[str, str]:
-    """Return `{path: hash}` of the results of the source `published`.
-
-    Raises:
-        LayerwiseError: naming the place, if DVC did not write the text so.
-    """
-    document = require_shape(place, Lock, parse_yaml(place, lock, TAKE), TAKE)
+def _results(place: Path, lock: str) -> dict[str, str]:
+    """Return `{path: hash}` of the results of the source `published`."""
     return {
         out["path"]: out["md5"]
-        for name, stage in document["stages"].items()
+        for name, stage in parse_yaml(place, lock)["stages"].items()
         if name.endswith("@published")
         for out in stage["outs"]
     }

@@ -5,7 +5,7 @@ Read in the order in which it happens:
 scratch    the repository once more in a folder of its own, its texts and models declared anew; a
            random-weight stand-in of every model in a cache of the hub, at the pinned revisions
 running    the stages of the copy's dvc.yaml, a model per core
-outcome    which claims got a number, why the others did not, what random weights reproduced
+outcome    which claims got a number, and why the others did not
 share      not a rehearsal: the papers' models that a machine without GPU measures in an hour
 """
 
