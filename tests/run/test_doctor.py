@@ -134,7 +134,6 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (here.room, rooms(disk=0.1), "0.1 GB free for results, 0.2 GB", "make room", TARGETS),
     (here.repository, {"os.access": lambda path, mode: path.name != "paper"},
         "paper cannot be written", "make them writable", TARGETS),
-    (here.room, rooms(), "999.0 GB free for ", "", ()),
     (here.room, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
     (here.room, rooms(memory=1), "0.9 GiB of memory, up to 1.0 GiB", "more memory",
         (TEST, REHEARSE)),
