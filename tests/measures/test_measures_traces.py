@@ -18,7 +18,7 @@ from layerwise.measures import entropy as e
 from layerwise.measures import residual_gain as g
 from layerwise.measures import sheaf
 from layerwise.measures.traces import Trace
-from layerwise.papers.paper3.experiments.gains import over_texts
+from layerwise.papers.paper3.experiments.gains import gains_over_texts
 
 TINY = 1e-10
 
@@ -191,9 +191,9 @@ def test_overflow_of_a_float16_norm_is_what_the_notebook_had() -> None:
     found = synthetic([1, 2, 30000, 9], before_norm=70000, dtype="float16")
     assert g.last_block_gain(found) == np.inf
     assert g.last_block_gain(found, "float32") == pytest.approx(7 / 3)
-    _, definitions = over_texts([found])  # it alone is left out, not all results
+    _, definitions = gains_over_texts([found])  # it alone is left out, not all results
     assert definitions.keys() == g.gain_definitions(found).keys() - {g.ROUNDED}
-    _, definitions = over_texts([synthetic([1, 2, 3, 9], before_norm=7, dtype="float16")])
+    _, definitions = gains_over_texts([synthetic([1, 2, 3, 9], before_norm=7, dtype="float16")])
     assert g.ROUNDED in definitions
 
 

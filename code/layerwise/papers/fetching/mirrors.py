@@ -40,7 +40,7 @@ class Pin(NamedTuple):
 
     @property
     def most(self) -> int:
-        """Bytes that are worth reading: with one more it is another file."""
+        """The bytes that are worth reading: with one more it is another file."""
         return self.size or LARGEST
 
     def check(self, place: str, content: bytes) -> bytes:
@@ -76,7 +76,7 @@ def open_mirror(name: str) -> Mirror:
 
 
 def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
-    """Verified bytes of a file, asked for again after 1, 2, ... seconds if it did not come whole.
+    """Return the verified bytes of a file, asked for again after 1, 2, ... seconds if it fails.
 
     Raises:
         MissingFile: if it is not there.

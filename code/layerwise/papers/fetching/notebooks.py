@@ -22,7 +22,7 @@ class NotebookPrompts(NamedTuple):
 def prompts_document(
     sets: Iterable[NotebookPrompts], read: Callable[[NotebookPrompts], bytes]
 ) -> bytes:
-    """`prompts.json` in its canonical form: keys sorted, indent 1, UTF-8, no final line break."""
+    """Return `prompts.json` in its canonical form: keys sorted, indent 1, no final line break."""
     document = {
         entry.study: {
             "notebook": entry.notebook,
@@ -36,7 +36,7 @@ def prompts_document(
 
 
 def literal_in_notebook(notebook: bytes, variable: str, name: str = "notebook") -> Any:
-    """The literal (text, list or object of texts) that a code cell assigns to `variable`.
+    """Return the literal (text, list or object of texts) that a code cell assigns to `variable`.
 
     Raises:
         LayerwiseError: if this is no notebook, no cell assigns a literal to the variable, or two

@@ -14,7 +14,7 @@ from layerwise.papers.shared.names.result_files import TABLES
 
 
 def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
-    """Text of every table of `TABLES`, from the bytes of upstream's files by their paths."""
+    """Return the text of every table of `TABLES`, from upstream's files by their paths."""
     tables = {}
     for table, files in TABLES.items():
         text = io.StringIO()
@@ -41,7 +41,7 @@ def check_tables(folder: Path, tables: Mapping[str, str]) -> None:
 
 
 def _parse_file(file: str, content: bytes) -> Any:
-    """JSON as it is; CSV as a list of rows by column name, numbers and booleans parsed."""
+    """Return JSON as it is, CSV as a list of rows by column name, numbers and booleans parsed."""
     if not file.endswith(".csv"):
         return json.loads(content)
 

@@ -40,7 +40,7 @@ DEADLINE = 600  # seconds for all files together, however slowly the bytes drip
 
 
 class Registry(NamedTuple):
-    """Pins by path in the upstream repository, and where the prompts stand."""
+    """The pins by path in the upstream repository, and where the prompts stand."""
 
     pins: dict[str, Pin]
     prompt_sets: tuple[NotebookPrompts, ...]
@@ -142,7 +142,7 @@ def result_file(
     published: Path = PUBLISHED,
     retries: int = RETRIES,
 ) -> bytes:
-    """Verified bytes of one published file, by its path in the upstream repository."""
+    """Return the verified bytes of one published file, by its path in the upstream repository."""
     registry = read_registry(published)
     if path not in registry.pins:
         raise LayerwiseError(

@@ -48,7 +48,7 @@ class Categories:
         return self.file.evidence
 
     def neutral(self) -> dict[str, float]:
-        """UA by neutral category."""
+        """Return UA by neutral category."""
         return self.asymmetries(self.neutral_names())
 
     def neutral_names(self) -> list[str]:

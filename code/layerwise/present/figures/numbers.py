@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.engine.curves import Curves
+from layerwise.engine.published import OVER_MODELS, answers_by_model
+from layerwise.engine.questions.question import PUBLISHED
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import Names, display_names, label_model
 from layerwise.errors import LayerwiseError
@@ -49,40 +51,55 @@ class Numbers:
 
     @property
     def word(self) -> str:
-        """What the numbers are: published or measured."""
+        """The word for the numbers: published or measured."""
         return "published" if self.source == "published" else "measured"
 
     def shown(self, model: str) -> str:
-        """A model as labels show it, by the name that a published file has for it."""
+        """Return a model as labels show it, by the name that a published file has for it."""
         return label_model(model, self.displays)
+
+    def answer(self, question: str, model: str = OVER_MODELS) -> Mapping[str, Any] | None:
+        """Return the answer to a question, asked as the papers did; None where there is none."""
+        answer: Mapping[str, Any] | None = (
+            answers_by_model(self.statistics, question).get(model, {}).get(PUBLISHED)
+        )
+        return answer
 
     @property
     def grey(self) -> str:
-        """What grey lines are, where there are any."""
+        """The sentence on grey lines; empty where there are none."""
         return "Grey: the papers' models, as published." * bool(self.beside)
 
     def document(self, analysis: str, name: str, *keys: str) -> Document:
-        """One document, once it has what the keys ("a/b" for what is nested) name."""
+        """Return a document, once it has what the keys ("a/b" for what is nested) name."""
         document = self.statistics.get(analysis, {}).get(name, {})
         return self.having(analysis, {name: document}, *keys)[name]
 
     def models(self, analysis: str, *keys: str) -> dict[str, Document]:
-        """The documents of single models that have what the keys name."""
+        """Return the documents of single models that have what the keys name."""
         documents = self.statistics.get(analysis, {})
         of_models = {slug: documents[slug] for slug in documents if slug in self.names}
         return self.having(analysis, of_models, *keys)
 
     def model(self, analysis: str, *keys: str) -> tuple[str, Document]:
-        """The first of them, by the model's slug."""
+        """Return slug and document of the first model that has what the keys name."""
         return next(iter(self.models(analysis, *keys).items()))
 
     def having(self, what: str, entries: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-        """The entries that have what all keys name; the others are noted as missing."""
+        """Return the entries that have what all keys name; the others are noted as missing.
+
+        Raises:
+            NothingToDraw: if there is no such entry.
+        """
         kept = {
-            name: entry for name, entry in entries.items() if all(_there(entry, k) for k in keys)
+            name: entry
+            for name, entry in entries.items()
+            if all(has_value(entry, key) for key in keys)
         }
         if not kept:
-            lacking = [k for k in keys if not any(_there(entry, k) for entry in entries.values())]
+            lacking = [
+                key for key in keys if not any(has_value(entry, key) for entry in entries.values())
+            ]
             raise NothingToDraw(
                 f"{what} of {', '.join(map(self._named, entries)) or 'any model'}: "
                 f"{', '.join(lacking or keys).replace('/', ' ')} not {self.word}".replace("_", " ")
@@ -94,21 +111,21 @@ class Numbers:
         return self.names.get(name, self.shown(name))
 
 
-def _there(node: Any, key: str) -> bool:
-    """Whether a number (a label, a list with one, ...) stands below a key."""
+def has_value(node: Any, key: str) -> bool:
+    """Return whether a number (a label, a list with one, ...) stands below a key."""
     for name in key.split("/"):
         node = node.get(name) if isinstance(node, Mapping) else None
-    return _any(node)
+    return _has_leaf(node)
 
 
-def _any(node: Any) -> bool:
+def _has_leaf(node: Any) -> bool:
     if isinstance(node, Mapping | list) and node:  # an empty list is a result: nothing was found
-        return any(map(_any, node.values() if isinstance(node, Mapping) else node))
+        return any(map(_has_leaf, node.values() if isinstance(node, Mapping) else node))
     return node is not None
 
 
 def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbers:
-    """The statistics files and judged claims of a source.
+    """Return the statistics and judged claims of a source.
 
     Raises:
         LayerwiseError: if there are none.
@@ -120,11 +137,12 @@ def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbe
     documents = {analysis: result["documents"] for analysis, result in results.items()}
     registry = read_models(models)
     displays = display_names(registry)
-    keys = {key for found in documents.values() for key in found if key.startswith((*registry,))}
+    names = {name for by_name in documents.values() for name in by_name}
+    of_models = sorted(name for name in names if name.startswith((*registry,)))
     return Numbers(
         source,
         documents,
-        {key: name for key in sorted(keys) if (name := label_model(key, displays)) != key},
+        {name: label for name in of_models if (label := label_model(name, displays)) != name},
         judged["claims"],
         any(result.get("random_weights", False) for result in results.values()),
         displays=displays,

@@ -216,6 +216,14 @@ def signed(value: float, decimals: int = 3) -> str:
     return f"{value:+.{decimals}f}".replace("-", MINUS)
 
 
+def signed_interval(value: float, ends: Sequence[float | None] | None) -> str:
+    """Return a number with its sign at two decimals, and the ends of its interval if it has any."""
+    if not ends or None in ends:
+        return signed(value, 2)
+    low, high = (signed(end, 2) for end in ends if end is not None)
+    return f"{signed(value, 2)} ({low} to {high})"
+
+
 HOLDS_ZERO = "Bars: 95% intervals; \u00d7: the interval includes zero."
 FINAL_NORM = "Shaded: the last layer, read after the final norm."
 

@@ -86,7 +86,7 @@ def draw(name: str, numbers: Numbers) -> Drawn:
 
 
 def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn]:
-    """Every figure, in the papers' order, one at a time: a figure holds much memory."""
+    """Yield every figure, in the papers' order, one at a time: a figure holds much memory."""
     for name in names:
         yield draw(name, numbers)
 
@@ -108,15 +108,23 @@ def draw_picture(name: str, numbers: Numbers, narrow: bool = False) -> Picture:
 def print_all(
     numbers: Numbers, names: Iterable[str] = FIGURES, *, narrow: bool = False
 ) -> Iterator[Picture]:
-    """Every figure as its files, in order, by other processes; `narrow`: those of a phone too."""
+    """Yield every figure as its files, in order, drawn by other processes.
+
+    Arguments:
+        narrow: draw them for a phone too.
+    """
     return workers.results_in_order(
         draw_picture, ((name, _read_by(name, numbers), narrow) for name in names)
     )
 
 
 def _read_by(name: str, numbers: Numbers) -> Numbers:
-    """What one figure reads of them: the rest need not travel."""
+    """Return the numbers that one figure reads: the others need not travel."""
     _, reads = _ALL[name]
-    known = {of: numbers.statistics[of] for of in reads if of in numbers.statistics}
+    known = {
+        analysis: numbers.statistics[analysis]
+        for analysis in reads
+        if analysis in numbers.statistics
+    }
     claims = numbers.claims if CLAIMS in reads else ()
     return replace(numbers, statistics=known, claims=claims, missing=[])

@@ -34,18 +34,21 @@ def gains(numbers: Numbers) -> Figure:
     """
     keys = ("all_layer_gains", "residual_gain_mean", "residual_gain_all", "n_layers")
     documents = numbers.models("gains", *keys)
-    means = {name: of["residual_gain_mean"] for name, of in documents.items()}
+    means = {name: document["residual_gain_mean"] for name, document in documents.items()}
     stated = numbers.document(OVER_MODELS, "gains", "bound", "range", "interval")
     over, bounds = stated["above_bound"], stated["bound"]
     title = f"The second-last block's mean gain is {_values(numbers, means, stated['range'])}"
     if len(documents) == 1:
-        ((name, of),) = documents.items()
-        bound = f"the claimed bound 10^(1/{of['n_layers']}) = {bounds[name]:.3f}"
+        ((name, document),) = documents.items()
+        bound = f"the claimed bound 10^(1/{document['n_layers']}) = {bounds[name]:.3f}"
         title += f", {'above' if over else 'not above'} {bound}"
     else:
         title += f": {len(over)} of {len(bounds)} above the claimed bound 10^(1/L)"
     figure, (left, right) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
-    curves = {name: own_curves({"layers": of, "gains": of})[GAIN] for name, of in documents.items()}
+    curves = {
+        name: own_curves({"layers": document, "gains": document})[GAIN]
+        for name, document in documents.items()
+    }
     style.log_axis(left, "y")
     _curves(left, numbers, curves)
     left.axhline(1, **style.REFERENCE)
@@ -67,17 +70,18 @@ def _against_depth(
         name: (float(len(curve)), curve[-2][1])
         for name, curve in numbers.beside.get(GAIN, {}).items()
     }
-    bound_by_depth(axes, max([40, *(of["n_layers"] for of in documents.values())]))
-    for at in printed.values():
-        axes.plot(*at, "o", color=style.GREY, mfc="none", markersize=4)
-    for number, (name, of) in enumerate(documents.items()):
-        look = style.look(number)
+    bound_by_depth(axes, max([40, *(document["n_layers"] for document in documents.values())]))
+    for point in printed.values():
+        axes.plot(*point, "o", color=style.GREY, mfc="none", markersize=4)
+    for number, (name, document) in enumerate(documents.items()):
+        look, depth = style.look(number), document["n_layers"]
         if ends := intervals.get(name):
-            axes.vlines(of["n_layers"], ends[0], ends[1], color=look["color"], zorder=3)
-        axes.plot(of["n_layers"], of["residual_gain_mean"], zorder=3, ls="none", **look)
+            axes.vlines(depth, ends[0], ends[1], color=look["color"], zorder=3)
+        axes.plot(depth, document["residual_gain_mean"], zorder=3, ls="none", **look)
     axes.margins(y=0.1)
     axes.set_title("second-last block")
-    style.name_points(axes, {name.removeprefix("Pythia-"): at for name, at in printed.items()})
+    names = {name.removeprefix("Pythia-"): point for name, point in printed.items()}
+    style.name_points(axes, names)
 
 
 def spectral(numbers: Numbers) -> Figure:
@@ -85,15 +89,17 @@ def spectral(numbers: Numbers) -> Figure:
 
     Grey: the papers' models; the papers cut the fused matrices of Pythia and BLOOM at other rows.
     """
-    norms_of = (f"{matrix}_spectral_norm" for matrix in MATRICES)
-    documents = numbers.models("spectral", "W_V_over_W_O", *norms_of)
-    ratio = {name: of["W_V_over_W_O"] for name, of in documents.items()}
-    range_of = numbers.document(OVER_MODELS, "spectral", "range")["range"]
-    title = "The mean spectral norm of W_V over that of W_O is "
-    title += _values(numbers, ratio, range_of)
-    found = {name: own_curves({"layers": of, "spectral": of}) for name, of in documents.items()}
+    keys = (f"{matrix}_spectral_norm" for matrix in MATRICES)
+    documents = numbers.models("spectral", "W_V_over_W_O", *keys)
+    ratio = {name: document["W_V_over_W_O"] for name, document in documents.items()}
+    ends = numbers.document(OVER_MODELS, "spectral", "range")["range"]
+    title = f"The mean spectral norm of W_V over that of W_O is {_values(numbers, ratio, ends)}"
+    curves = {
+        name: own_curves({"layers": document, "spectral": document})
+        for name, document in documents.items()
+    }
     norms = {matrix: f"spectral norm of {matrix}" for matrix in MATRICES}
-    return _panels(numbers, title, found, norms, sharey=True)
+    return _panels(numbers, title, curves, norms, sharey=True)
 
 
 def by_depth(numbers: Numbers) -> Figure:
@@ -101,37 +107,55 @@ def by_depth(numbers: Numbers) -> Figure:
 
     Grey: the papers' models.
     """
-    found = {
-        name: own_curves({of: by[name] for of, by in numbers.statistics.items() if name in by})
+    curves = {
+        name: own_curves(
+            {
+                analysis: documents[name]
+                for analysis, documents in numbers.statistics.items()
+                if name in documents
+            }
+        )
         for name in numbers.models("layers", "n_layers")
     }
     stated = numbers.document(OVER_MODELS, "scaling", "drawn/n_models")["drawn"]
     title = f"At the last layer r over the categories is negative in {stated['n_negative_at_end']} "
     title += f"of {stated['n_models']} models"
-    return _panels(numbers, title, found, QUANTITIES)
+    return _panels(numbers, title, curves, QUANTITIES)
 
 
 def _panels(
     numbers: Numbers,
     title: str,
-    found: Mapping[str, Mapping[str, Curve]],
-    quantities: Mapping[str, str],
-    **grid_of: Any,
+    curves_by_model: Mapping[str, Mapping[str, Curve]],
+    titles: Mapping[str, str],
+    **grid: Any,
 ) -> Figure:
-    """A panel per quantity that some model has."""
-    there = [of for of in quantities if any(of in curves for curves in found.values())]
-    grid_of |= {"n": len(there), "columns": min(2, len(there))}
-    figure, panels = style.panels(numbers, title, 2.45, numbers.grey, **grid_of)
-    for axes, of in zip(panels, there, strict=True):
-        if of in LOGARITHMIC:
+    """Return a panel per quantity that some model has.
+
+    Arguments:
+        titles: of the panels, by quantity.
+        grid: what `style.panels` takes.
+    """
+    quantities = [
+        quantity
+        for quantity in titles
+        if any(quantity in curves for curves in curves_by_model.values())
+    ]
+    grid |= {"n": len(quantities), "columns": min(2, len(quantities))}
+    figure, panels = style.panels(numbers, title, 2.45, numbers.grey, **grid)
+    for axes, quantity in zip(panels, quantities, strict=True):
+        if quantity in LOGARITHMIC:
             style.log_axis(axes, "y")
-        _curves(axes, numbers, {name: c[of] for name, c in found.items() if of in c})
-        if of in LEVELS:
-            axes.axhline(LEVELS[of], **style.REFERENCE)
-        axes.set_title(quantities[of])
-    if len(found) > 1:
+        curves = {
+            name: curves[quantity] for name, curves in curves_by_model.items() if quantity in curves
+        }
+        _curves(axes, numbers, curves)
+        if quantity in LEVELS:
+            axes.axhline(LEVELS[quantity], **style.REFERENCE)
+        axes.set_title(titles[quantity])
+    if len(curves_by_model) > 1:
         style.legend_below(figure, 3)
-    style.draw_papers_curves(numbers, dict(zip(there, panels, strict=True)))
+    style.draw_papers_curves(numbers, dict(zip(quantities, panels, strict=True)))
     return figure
 
 
@@ -141,9 +165,10 @@ def last_layer(numbers: Numbers) -> Figure:
     Grey: the papers' Pythia sizes, without intervals.
     """
     documents = numbers.models("category_bootstrap", "layer_results", "n_categories")
+    layers = {name: document["layer_results"] for name, document in documents.items()}
     rows = {
-        numbers.names[name]: style.interval(of["layer_results"][max(of["layer_results"], key=int)])
-        for name, of in documents.items()
+        numbers.names[name]: style.interval(results[max(results, key=int)])
+        for name, results in layers.items()
     }
     printed = {name: curve[-1][1] for name, curve in numbers.beside.get(CATEGORIES, {}).items()}
     clear = numbers.document(OVER_MODELS, "category_bootstrap", "n_excluding_zero")
@@ -151,7 +176,10 @@ def last_layer(numbers: Numbers) -> Figure:
     title += f"{len(rows)} models"
     height, remark = 0.8 + 0.22 * (len(rows) + len(printed)), f"{style.HOLDS_ZERO} {numbers.grey}"
     figure, (axes,) = style.panels(numbers, title, height, remark)
-    counts = [f"{numbers.names[name]}, n = {of['n_categories']}" for name, of in documents.items()]
+    counts = [
+        f"{numbers.names[name]}, n = {document['n_categories']}"
+        for name, document in documents.items()
+    ]
     style.category_axis(axes, [*counts, *printed])
     for place, (r, low, high, holds_zero) in enumerate(rows.values()):
         colour = style.look(place)["color"]
@@ -164,9 +192,9 @@ def last_layer(numbers: Numbers) -> Figure:
     return figure
 
 
-def _curves(axes: Axes, numbers: Numbers, found: Mapping[str, Curve]) -> None:
-    """Own curves in colour."""
-    for number, (name, curve) in enumerate(found.items()):
+def _curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> None:
+    """Draw own curves in colour."""
+    for number, (name, curve) in enumerate(curves.items()):
         look: dict[str, Any] = {**style.look(number), "zorder": 3, "markersize": 3.5}
         axes.plot(*zip(*curve, strict=True), label=numbers.names[name], **look)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
@@ -174,7 +202,7 @@ def _curves(axes: Axes, numbers: Numbers, found: Mapping[str, Curve]) -> None:
 
 
 def _values(numbers: Numbers, values: Mapping[str, float], ends: Sequence[float]) -> str:
-    """A number of each model; of many the ends of their range."""
+    """Return the number of each model; of many the ends of their range."""
     if len(values) > 2:
         return " to ".join(f"{end:.3f}" for end in ends)
     return ", ".join(f"{value:.3f} in {numbers.names[name]}" for name, value in values.items())

@@ -67,6 +67,7 @@ def power_text(question: Question, asked: Asked) -> str:
 
 
 def power_document(question: Question, evidence: Evidence) -> Document:
+    """Return the document on what the units of one question can detect."""
     rules: dict[str, Function] = {}
     for model, entry in question.models(evidence).items():
         for choice, asked in question.rules(entry).items():
@@ -131,6 +132,7 @@ PRINTED: Mapping[str, Function] = {"needed": pairs_for_printed}
 
 
 def documents(evidence: Evidence) -> dict[str, Document]:
+    """Return a document per question with an effect, and those on single statements."""
     asked = {name: question for name, question in QUESTIONS.items() if question.effect}
     documents_by_question = {
         name: power_document(question, evidence) for name, question in asked.items()

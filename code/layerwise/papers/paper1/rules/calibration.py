@@ -48,7 +48,7 @@ RUN = re.compile(r"_(\d{4})(\d{2})(\d{2})_")  # when a model's result file was m
 
 
 def asymmetries(results: Entry, group: str = "neutral_only") -> Float[np.ndarray, " category"]:
-    """UA of a group's categories, in the order of the streams."""
+    """Return UA of a group's categories, in the order of the streams."""
     return np.array(
         [asymmetry(results[name]) for name in categories(results) if name != GROUPS[group]]
     )

@@ -30,11 +30,11 @@ def validation(numbers: Numbers) -> Figure:
     model, document = numbers.model("validation", *keys)
     points, without = _points(document), _left_out(document)
     r = document["_global_stats"]["ua_output_correlation"]
-    title = f"r over the categories is {_with_interval(r, document['_interval'])} in "
+    title = f"r over the categories is {style.signed_interval(r, document['_interval'])} in "
     title += numbers.names[model]
     if without:
         name, most = next(iter(without.items()))
-        title += f", and {_with_interval(most['r'], most.get('interval'))} without {name}"
+        title += f", and {style.signed_interval(most['r'], most.get('interval'))} without {name}"
     height = max(2.0, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
     figure, (left, right) = style.panels(numbers, title, height, n=2, columns=2)
     looks = _looks(points, without)
@@ -44,30 +44,23 @@ def validation(numbers: Numbers) -> Figure:
     return figure
 
 
-def _with_interval(r: float, ends: Sequence[float] | None) -> str:
-    if not ends:
-        return style.signed(r, 2)
-    low, high = (style.signed(end, 2) for end in ends)
-    return f"{style.signed(r, 2)} ({low} to {high})"
-
-
 def _points(document: Mapping[str, Any]) -> Points:
     return {
-        key_in_words(name): (of["asymmetry"], of["output_preference"])
-        for name, of in document.items()
+        key_in_words(name): (category["asymmetry"], category["output_preference"])
+        for name, category in document.items()
         if not name.startswith("_")
     }
 
 
 def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """r over the other categories, the one that changes it most first; none of under three."""
+    """Return r over the other categories, the one that changes it most first."""
     whole = document["_global_stats"]["ua_output_correlation"]
-    others = {key_in_words(name): of for name, of in document["_without_one"].items()}
+    others = {key_in_words(name): test for name, test in document["_without_one"].items()}
     return dict(sorted(others.items(), key=lambda item: -abs(item[1]["r"] - whole)))
 
 
 def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """A marker per category, in another colour when they begin again; red for the influential."""
+    """Return a marker per category, in another colour when they begin again; red for the first."""
     colours = (style.BLUE, style.GREEN, style.PURPLE)
     kept = list(without or points)[:MOST_NAMED]
     looks = {
@@ -93,7 +86,7 @@ def _without(
     without: Mapping[str, Mapping[str, Any]],
     looks: Mapping[str, dict[str, Any]],
 ) -> None:
-    """A row for r over all categories, and one for r without each of them."""
+    """Draw a row for r over all categories, and one for r without each of them."""
     whole: dict[str, Any] = {"r": r, "interval": interval}
     look_of_all: dict[str, Any] = {"marker": "o", "color": style.INK}
     rows: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
@@ -121,7 +114,7 @@ def layers(numbers: Numbers) -> Figure:
     """
     keys = ("layer_results", "n_categories", "ci_level", "drawn/n_excluding_zero")
     model, document = numbers.model("category_bootstrap", *keys)
-    found = numbers.document("layers", model, "strategies/mean_pooled", "summary/sign_changes")
+    curve = numbers.document("layers", model, "strategies/mean_pooled", "summary/sign_changes")
     results = document["layer_results"]
     title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
     title += f"{document['drawn']['n_excluding_zero']} of {len(results)} layers"
@@ -129,21 +122,21 @@ def layers(numbers: Numbers) -> Figure:
     remark += f"{style.FINAL_NORM} {numbers.grey}"
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
     figure, row = style.panels(numbers, title, 2.5, remark, **shape)
-    for change in found["summary"]["sign_changes"]:
+    for change in curve["summary"]["sign_changes"]:
         middle = (change["layer_before"] + change["layer_after"]) / 2
         row[0].axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
     style.intervals_by_layer(row[0], results)
     row[0].set(ylim=(-1.05, 1.05), ylabel="r(asymmetry, preference)")
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
-    _poolings(row[1], found["strategies"])
+    _poolings(row[1], curve["strategies"])
     style.draw_papers_curves(numbers, {CATEGORIES: row[0]}, max(map(int, results)))
     return figure
 
 
 def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) -> None:
-    """A first token that is always BOS has one state for all statements, hence no r.
+    """Draw r by pooling; of one that was not measured there is none.
 
-    A pooling that was not measured is left out.
+    A first token that is always BOS has one state for all statements, hence no r.
     """
     names = [name for name in POOLINGS if name in strategies]
     for place, name in enumerate(names):
@@ -170,7 +163,7 @@ def bins(numbers: Numbers) -> Figure:
     model, document = numbers.model("bins", *keys)
     n, k = document["comparison"]["original_n"], document["k_bins"]
     series = {f"{n} categories": "original_results", f"{k} random bins": "bootstrap_results"}
-    clear = {of: document["comparison"][f"{of}_sig_layers"] for of in ("original", "new")}
+    clear = {kind: document["comparison"][f"{kind}_sig_layers"] for kind in ("original", "new")}
     sweep = document.get("results_by_k") or {}
     title = f"Over {k} random bins the interval of r excludes zero at {clear['new']} of "
     title += f"{len(document['bootstrap_results'])} layers, over {n} categories at "

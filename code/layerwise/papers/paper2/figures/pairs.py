@@ -68,27 +68,30 @@ def layer_curves(numbers: Numbers) -> Figure:
     Bootstrap intervals of every layer. Red: the mean r of the late layers, on which the paper's
     late inversion rests, with its 95% interval over the pairs.
     """
-    found = {
+    curves_by_model = {
         name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
         for name, analysis, place, _ in CURVES
     }
-    there = numbers.having("pairs and cross_model", {n: {"r": c} for n, c in found.items()}, "r")
-    late = {name: numbers.document("phases", name, "means/late", "partition") for name in there}
+    entries = {name: {"r": curve} for name, curve in curves_by_model.items()}
+    drawn_models = numbers.having("pairs and cross_model", entries, "r")
+    late = {
+        name: numbers.document("phases", name, "means/late", "partition") for name in drawn_models
+    }
     means = {name: document["means"]["late"] for name, document in late.items()}
     drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
     title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
     title += f"{drawn['n_models']} models"
-    asked = _of_the_four(numbers, there)
+    asked = _answers_of(numbers, drawn_models)
     if asked["models"]:
         title += f", its interval below zero in {count_words(asked)[PUBLISHED][YES]}"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
     remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
-    shape: dict[str, Any] = {"n": len(there), "columns": 2, "sharey": True}
+    shape: dict[str, Any] = {"n": len(drawn_models), "columns": 2, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.1, remark, **shape)
-    curves = (entry for entry in CURVES if entry[0] in there)
+    curves = (entry for entry in CURVES if entry[0] in drawn_models)
     for axes, (name, analysis, _, by_metric) in zip(panels, curves, strict=True):
-        rows = {n: row[METRIC] if by_metric else row for n, row in found[name].items()}
+        rows = {n: row[METRIC] if by_metric else row for n, row in curves_by_model[name].items()}
         style.intervals_by_layer(axes, rows)
         ends = list(map(int, late[name]["partition"]["late"].split("-")))
         axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
@@ -105,10 +108,10 @@ def layer_curves(numbers: Numbers) -> Figure:
     return figure
 
 
-def _of_the_four(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:
-    """The answers on the late mean of the models that are drawn; the table has others too."""
+def _answers_of(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:
+    """Return the answers on the late mean of some models; the table has others too."""
     asked = answers_by_model(numbers.statistics, "late")
-    return {"models": {name: of for name, of in asked.items() if name in names}}
+    return {"models": {name: answers for name, answers in asked.items() if name in names}}
 
 
 def template_comparison(numbers: Numbers) -> Figure:

@@ -38,7 +38,7 @@ from layerwise.statistics.estimates import (
 
 @dataclass(frozen=True)
 class LastLayer:
-    """r over the categories at the last layer, and its points, where a file has them.
+    """The r over the categories at the last layer, and its points, where a file has them.
 
     Attributes:
         r: reads it.

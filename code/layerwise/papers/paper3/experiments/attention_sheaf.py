@@ -25,17 +25,17 @@ Norms = Float64[np.ndarray, "block head"]
 
 
 def attention(subject: Subject, texts: Sequence[str]) -> list[Maps]:
-    """The maps of every text."""
+    """Return the maps of every text."""
     return [subject.trace(text, attention=True).attention for text in texts]
 
 
-def by_head(maps: Sequence[Maps], mass: Callable[[Any], Any]) -> ByHead:
-    """A mass of every map of every text."""
+def mass_by_head(maps: Sequence[Maps], mass: Callable[[Any], Any]) -> ByHead:
+    """Return a mass of every map of every text."""
     return np.array([[mass(block) for block in text] for text in maps])
 
 
 def squared_norms(subject: Subject, slicing: str) -> Norms:
-    """|W_h|_F^2 of every query head; heads that share a key-value head have its norm."""
+    """Return |W_h|_F^2 of every query head; heads that share a key-value head have its norm."""
     weights = subject.weights
     norms = []
     for block in range(weights.n_layers):
@@ -46,7 +46,7 @@ def squared_norms(subject: Subject, slicing: str) -> Norms:
 
 
 def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
-    """The steepest layer of the mean over the texts of each trace.
+    """Return the steepest layer of the mean over the texts of each trace.
 
     A trace is linear in the attention, so the masses are averaged.
     """
@@ -60,7 +60,7 @@ def trace_layers(masses: ByHead, norms: Norms) -> dict[str, int | None]:
 
 
 def first_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The dense Laplacian of head 0, at most 6 tokens and a 16 x 16 corner of W_V (H4)."""
+    """Return numbers of the dense Laplacian: head 0, up to 6 tokens, a 16 x 16 corner (H4)."""
     weights = subject.weights
     corners = [
         weights.matrix(block, "W_V", "legacy")[:FIRST_CORNER, :FIRST_CORNER].copy()
@@ -84,9 +84,9 @@ def laplacian_spectra(
 
 
 def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """Traces of whole layers, and a gap from the two factors of the Laplacian (H4, v2)."""
+    """Return the traces of whole layers, and a gap from the Laplacian's two factors (H4, v2)."""
     maps = attention(subject, texts)
-    masses = by_head(maps, sheaf.off_diagonal_mass)
+    masses = mass_by_head(maps, sheaf.off_diagonal_mass)
     graphs = [
         [sheaf.ascending(sheaf.graph_laplacian(head_mean(a))) for a in prompt] for prompt in maps
     ]
@@ -113,7 +113,7 @@ def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 def second_gaps(
     subject: Subject, slicing: str, graphs: list[list[Float64[np.ndarray, " _"]]]
 ) -> dict[str, Float64[np.ndarray, " block"]]:
-    """Means over the texts of what the second script takes from the first head's slice."""
+    """Return what the second script takes from the first head's slice, means over the texts."""
     weights = subject.weights
     values = [
         weights.matrix(block, "W_V", slicing)[: weights.head_size]
@@ -131,12 +131,12 @@ def second_gaps(
 
 
 def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The extended run's traces from the real weights, for none of its published places.
+    """Return the extended run's traces from the real weights, for none of its published places.
 
     The run read W_V where bitsandbytes keeps it packed, so its "W_V" are raw bytes, two 4-bit codes
     each (their mean square is that of uniform bytes for every model). No measurement comes near.
     """
-    masses = by_head(attention(subject, texts), sheaf.off_diagonal_mass)
+    masses = mass_by_head(attention(subject, texts), sheaf.off_diagonal_mass)
     return {
         "beyond": {
             slicing: trace_layers(masses, squared_norms(subject, slicing)) for slicing in SLICINGS
@@ -150,13 +150,13 @@ def packed_run(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def printed_traces(maps: Sequence[Maps], norms: Norms) -> list[Float64[np.ndarray, " block"]]:
-    """Size of equation 4's trace, text by text."""
-    masses = by_head(maps, sheaf.excess_mass)
-    return [np.abs(sheaf.traces(of_text, norms)["mean_map"]) for of_text in masses]
+    """Return the size of equation 4's trace, text by text."""
+    masses = mass_by_head(maps, sheaf.excess_mass)
+    return [np.abs(sheaf.traces(mass, norms)["mean_map"]) for mass in masses]
 
 
 def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The layer of the largest step of t; its mean and SD were all that was saved."""
+    """Return the layer of the largest step of t; its mean and SD were all that was saved."""
     maps = attention(subject, texts)
     traces = printed_traces(maps, squared_norms(subject, "legacy"))
     layers = [critical_layer.sharpest(critical_layer.step_sizes, t) for t in traces]
@@ -167,7 +167,7 @@ def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def sign_changes(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The layer at which t turns, text by text, and the rule that found most of them."""
+    """Return the layer at which t turns, text by text, and the rule that found most of them."""
     maps = attention(subject, texts)
     norms = {slicing: squared_norms(subject, slicing) for slicing in SLICINGS}
     changes = [critical_layer.sign_change(t) for t in printed_traces(maps, norms["legacy"])]
@@ -179,14 +179,14 @@ def sign_changes(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def mean_layers(maps: Sequence[Maps], norms: Norms) -> dict[str, float | None]:
-    """Mean over the texts of both runs' layers, and of the largest step of the multi-head trace.
+    """Return both runs' layers and the largest step of the multi-head trace, means over the texts.
 
     A text without any number has no guarded layer and is left out; None where no text is left.
     """
     steps = critical_layer.step_sizes
     printed = printed_traces(maps, norms)
-    masses = by_head(maps, sheaf.off_diagonal_mass)
-    coded = [sheaf.traces(of_text, norms)["multihead"] for of_text in masses]
+    masses = mass_by_head(maps, sheaf.off_diagonal_mass)
+    coded = [sheaf.traces(mass, norms)["multihead"] for mass in masses]
     layers: dict[str, list[int | None]] = {
         "argmax": [critical_layer.sharpest(steps, t) for t in printed],
         "argmax_guarded": [critical_layer.guarded(steps, t) for t in printed],

@@ -30,9 +30,9 @@ COMPLEXITY = {"Factual": 1, "Cliche": 2, "Nonsense": 3, "Novel": 4, "Syntactic":
 # --- of every layer: the sweep, the hunt and the clean pair ---
 
 
-def by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """Gains of the last token, means over the prompts; the last one has the final norm in it."""
-    gains, last = over_texts(subject.trace(text) for text in texts)
+def mean_gains_by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Return the last token's gains, means over the prompts; the last has the final norm in it."""
+    gains, last = gains_over_texts(subject.trace(text) for text in texts)
     return {
         "n_heads": subject.weights.n_heads,
         "d_model": subject.weights.hidden_size,
@@ -41,21 +41,21 @@ def by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def by_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The same, and of the second-last block every prompt's gain (the sweep alone saved these)."""
-    by_layers = by_layer(subject, texts)
+def gains_by_layer_and_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Return the same, and every prompt's gain of the second-last block; the sweep saved it."""
+    by_layers = mean_gains_by_layer(subject, texts)
     return {**by_layers, "residual_gain_all": by_layers["beyond"]["gains"]["penultimate"]}
 
 
 def readings(traces: Iterable[Stream]) -> dict[str, list[float]]:
-    """The last gain of every text, by its definition."""
-    return over_texts(traces)[1]
+    """Return the last gain of every text, by its definition."""
+    return gains_over_texts(traces)[1]
 
 
-def over_texts(
+def gains_over_texts(
     traces: Iterable[Stream],
 ) -> tuple[Float64[np.ndarray, "text block"], dict[str, list[float]]]:
-    """Gains of every block, and `readings`; a trace that was read is let go.
+    """Return the gains of every block, and `readings`; a trace that was read is let go.
 
     The definition that rounds norms is left out where the dtype cannot hold one of them.
     """
@@ -69,14 +69,14 @@ def over_texts(
 # --- of attention and MLP: FFN expansion and the scaling law ---
 
 
-def of_modules(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The entry of the FFN expansion files."""
+def module_entry(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Return the entry of the FFN expansion files."""
     attention, mlp = module_gains([subject.trace(text, modules=True) for text in texts])
     return {"attention": {"gains": attention.tolist()}, "mlp": {"gains": mlp.tolist()}}
 
 
-def of_size(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """The entry of the scaling law."""
+def size_entry(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+    """Return the entry of the scaling law."""
     attention, mlp = module_gains([subject.trace(text, modules=True) for text in texts])
     return {
         "n_params": count_parameters(subject.weights),
@@ -86,7 +86,7 @@ def of_size(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def count_parameters(weights: Any) -> int:
-    """Parameters of a GPT-NeoX checkpoint, from the shapes that its files declare.
+    """Return the parameters of a GPT-NeoX checkpoint, from the shapes that its files declare.
 
     Older checkpoints store causal masks and rotary angles beside the parameters; those belong to
     modules that have no parameters, and are left out.
@@ -98,23 +98,23 @@ def count_parameters(weights: Any) -> int:
 # --- a row per prompt, gain and entropy: the benchmark, the twins and GPT-2 ---
 
 
-def stored_in_half(trace: Trace) -> float:
-    """Entropy of a softmax in float16 (benchmark), as the shortest decimals of float32."""
+def half_entropy(trace: Trace) -> float:
+    """Return the entropy of a float16 softmax (benchmark), as the shortest decimals of float32."""
     return float(str(entropy.half_entropy(trace.logits)))
 
 
-def clipped(trace: Trace) -> float:
-    """Entropy of a softmax clipped at 1e-10 (twins, GPT-2)."""
+def clipped_entropy(trace: Trace) -> float:
+    """Return the entropy of a softmax clipped at 1e-10 (twins, GPT-2)."""
     return entropy.clipped_entropy(trace.logits)
 
 
 def prompt_rows(
     file: str,
     prompts: str,
-    entropy_of: Callable[[Trace], float] = clipped,
+    entropy_of: Callable[[Trace], float] = clipped_entropy,
     names: Mapping[str, str] | None = None,
 ) -> Experiment:
-    """The rows of a published table that are about one model, each prompt in its place.
+    """Return the experiment for a table's rows about one model, each prompt in its place.
 
     The gain is that of the last block at the last token, norms in the dtype of the model.
 

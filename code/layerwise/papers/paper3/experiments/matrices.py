@@ -14,7 +14,7 @@ COMPARED = ("W_V", "W_O")  # means beyond the file, of both slicings
 
 
 def projections(subject: Subject, _: None) -> dict[str, Any]:
-    """Whole matrices, biases left out, the legacy slices of fused projections."""
+    """Return numbers of whole matrices, biases left out, the legacy slices of fused projections."""
     blocks = range(subject.weights.n_layers)
     spectra = {name: [_spectra(subject, block, name) for block in blocks] for name in MATRICES}
     legacy = {
@@ -27,11 +27,11 @@ def projections(subject: Subject, _: None) -> dict[str, Any]:
         }
         for n, slicing in enumerate(SLICINGS)
     }
-    return {"n_layers": len(blocks), **by_block(legacy), "beyond": beyond}
+    return {"n_layers": len(blocks), **numbers_by_block(legacy), "beyond": beyond}
 
 
-def by_block(by_matrix: Mapping[str, Sequence[Spectrum]]) -> dict[str, list[float]]:
-    """Each number of the matrices' spectra, a list over the blocks."""
+def numbers_by_block(by_matrix: Mapping[str, Sequence[Spectrum]]) -> dict[str, list[float]]:
+    """Return each number of the matrices' spectra, a list over the blocks."""
     return {
         f"{name}_{key}": [getattr(spectrum, key) for spectrum in spectra]
         for name, spectra in by_matrix.items()
@@ -40,7 +40,7 @@ def by_block(by_matrix: Mapping[str, Sequence[Spectrum]]) -> dict[str, list[floa
 
 
 def _spectra(subject: Subject, block: int, name: str) -> tuple[Spectrum, Spectrum]:
-    """Legacy and correct: for most architectures both are the same."""
+    """Return the spectra of both slicings: for most architectures both are the same."""
     legacy, correct = (subject.weights.matrix(block, name, slicing) for slicing in SLICINGS)
     first = spectrum(legacy)
     return first, first if np.array_equal(legacy, correct) else spectrum(correct)

@@ -14,8 +14,8 @@ from layerwise.measures.spectral import Spectrum, spectrum
 from layerwise.models.load import Checkpoint
 from layerwise.models.projections import Weights
 from layerwise.models.store import HiddenStates
-from layerwise.papers.paper3.experiments.gains import over_texts
-from layerwise.papers.paper3.experiments.matrices import by_block
+from layerwise.papers.paper3.experiments.gains import gains_over_texts
+from layerwise.papers.paper3.experiments.matrices import numbers_by_block
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.names.result_files import own_file
 from layerwise.progress import track
@@ -51,7 +51,7 @@ def files(
 def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
     """Return the gains of every block over the prompts, and each prompt's last, by reading."""
     prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
-    by_prompt, readings = over_texts(prompts)
+    by_prompt, readings = gains_over_texts(prompts)
     return {
         "n_heads": checkpoint.model.config.num_attention_heads,
         "d_model": checkpoint.hidden_size,
@@ -81,4 +81,4 @@ def spectral(checkpoint: Checkpoint, spectra: Spectra) -> dict[str, Any]:
     by_matrix: dict[str, list[Spectrum]] = {}
     for (name, _), future in track(spectra.items(), "spectral norms", "matrices", len(spectra)):
         by_matrix.setdefault(name, []).append(future.result())
-    return {"n_layers": checkpoint.n_layers, "slices": "correct", **by_block(by_matrix)}
+    return {"n_layers": checkpoint.n_layers, "slices": "correct", **numbers_by_block(by_matrix)}

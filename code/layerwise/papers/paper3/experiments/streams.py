@@ -22,8 +22,8 @@ MISTRAL = "mistral-7b"
 Named = Mapping[str, Mapping[str, str]]  # a set of named texts
 
 
-def four_models(subject: Subject, texts: Named) -> dict[str, Any]:
-    """Whole-sequence norms under autocast; the first is that of the embedding module's output.
+def four_model_norms(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Return whole-sequence norms under autocast, from the embedding module's output on.
 
     Gemma's is not yet scaled there: its initial gain holds a factor sqrt(3072).
     """
@@ -34,8 +34,8 @@ def four_models(subject: Subject, texts: Named) -> dict[str, Any]:
     }
 
 
-def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
-    """Mistral-7B's investigation: whole-sequence norms from block 0."""
+def mistral_norms(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Return Mistral-7B's whole-sequence norms, from block 0."""
     trace = subject.trace(texts[CAPITAL]["text"])
     return {
         "residual_stream_analysis": {
@@ -46,7 +46,7 @@ def mistral(subject: Subject, texts: Named) -> dict[str, Any]:
 
 
 def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
-    """Whole-sequence gains, and the entropy of a softmax stored in float16, of five texts."""
+    """Return whole-sequence gains and the entropy of a float16 softmax, of five texts."""
     traces = {name: subject.trace(entry["text"]) for name, entry in texts.items()}
     results = {}
     for name, trace in traces.items():
@@ -58,8 +58,8 @@ def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
     return {"results": results, "beyond": {"gains": readings(list(traces.values()))}}
 
 
-def token_means(subject: Subject, texts: Named) -> dict[str, Any]:
-    """LLaMA 2 and 3.1: mean token norms at all layers, the last one behind the final norm."""
+def token_mean_norms(subject: Subject, texts: Named) -> dict[str, Any]:
+    """Return mean token norms at all layers, the last one behind the final norm (LLaMA 2, 3.1)."""
     trace = subject.trace(texts[PANGRAM]["text"])
     return {
         "residual": {"norms": mean_token_norms(trace).tolist()},
@@ -89,6 +89,6 @@ def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _variation(tokens: Float32[np.ndarray, "token _"]) -> float:
-    """Population SD of the tokens' norms over their mean."""
+    """Return the population SD of the tokens' norms over their mean."""
     norms = np.linalg.norm(tokens.astype(np.float64), axis=1)
     return float(np.std(norms) / np.mean(norms))

@@ -8,7 +8,7 @@ from layerwise.engine.experiment import Experiment, Fragments, Subject
 from layerwise.engine.measured import merge
 from layerwise.papers.paper3.experiments import attention_sheaf as sheaf
 from layerwise.papers.paper3.experiments import gains, matrices, streams
-from layerwise.papers.paper3.experiments.gains import prompt_rows, stored_in_half
+from layerwise.papers.paper3.experiments.gains import half_entropy, prompt_rows
 from layerwise.papers.shared.names import result_files as files
 
 PACKED = dict.fromkeys(("pythia-1b", "pythia-2p8b", "pythia-6p9b", "mistral-7b", "gemma-2b"))
@@ -22,24 +22,28 @@ TUNED_BASES = {
 
 EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
     # eight Pythia sizes, 25 prompts (section 4.1)
-    "sweep": [Experiment(files.SWEEP, "models", gains.by_prompt, "gain_sweep")],
+    "sweep": [Experiment(files.SWEEP, "models", gains.gains_by_layer_and_prompt, "gain_sweep")],
     # 16 models of five labs, five prompts (sections 4.2, 5.4); figure 3 gives GPT-2's class too
-    "hunt": [Experiment(files.HUNT, "tested_results", gains.by_layer, "rho_hunt", {"gpt2": None})],
+    "hunt": [
+        Experiment(
+            files.HUNT, "tested_results", gains.mean_gains_by_layer, "rho_hunt", {"gpt2": None}
+        )
+    ],
     # Pythia-6.9B and GPT-J in float32, three prompts (appendix B)
-    "clean": [Experiment(files.CLEAN, "results", gains.by_layer, "clean_gain")],
+    "clean": [Experiment(files.CLEAN, "results", gains.mean_gains_by_layer, "clean_gain")],
     # four models, 25 prompts (abstract)
-    "bench": [prompt_rows(files.BENCHMARK_ROWS, "benchmark", stored_in_half)],
+    "bench": [prompt_rows(files.BENCHMARK_ROWS, "benchmark", half_entropy)],
     # base models and their instruction-tuned twins, 25 prompts (section 5.5)
     "twin": [prompt_rows(files.TWIN_ROWS, "twin", names=TUNED_BASES)],
     # GPT-2 against a gain of one, 25 prompts (notebook on norms)
     "gpt2_ln": [prompt_rows(files.GPT2, "gpt2_layernorm")],
     # attention and MLP of two sizes, eight sentences each; of eight sizes, four sentences
-    "ffn": [Experiment(files.MODULES, None, gains.of_modules, FFN_TEXTS)],
-    "scaling": [Experiment(files.MLP_SCALING, "models", gains.of_size, "mlp_scaling")],
+    "ffn": [Experiment(files.MODULES, None, gains.module_entry, FFN_TEXTS)],
+    "scaling": [Experiment(files.MLP_SCALING, "models", gains.size_entry, "mlp_scaling")],
     # one text, bfloat16 under autocast; Mistral's and LLaMA's streams (float16)
-    "fourmodel": [Experiment(files.FOUR, "results", streams.four_models, TEXTS)],
-    "mistral": [Experiment({"mistral-7b": files.MISTRAL}, None, streams.mistral, TEXTS)],
-    "llama23": [Experiment(files.LLAMAS, "models", streams.token_means, TEXTS)],
+    "fourmodel": [Experiment(files.FOUR, "results", streams.four_model_norms, TEXTS)],
+    "mistral": [Experiment({"mistral-7b": files.MISTRAL}, None, streams.mistral_norms, TEXTS)],
+    "llama23": [Experiment(files.LLAMAS, "models", streams.token_mean_norms, TEXTS)],
     "inputdep": [Experiment({"llama-3p1-8b": files.INPUTS}, None, streams.input_dependency, TEXTS)],
     # singular values of the projections (section 4.3, figures 3, A1 and A5)
     "spectral": [Experiment(files.SPECTRAL, "results", matrices.projections)],

@@ -49,13 +49,13 @@ def anisotropy(numbers: Numbers) -> Figure:
 
 
 def told_from_one(value: float) -> str:
-    """With as many digits as tell it from 1."""
+    """Return a share with as many digits as tell it from 1."""
     missing = 1 - value
     return f"{value:.{3 if missing <= 0 else max(3, 1 - math.floor(math.log10(missing)))}f}"
 
 
 def _fall(shares: Sequence[float], half: int | None) -> str:
-    """How the share goes on beyond its peak; the last layer is read after the final norm."""
+    """Say how the share goes on beyond its peak; the last layer is read after the final norm."""
     last = len(shares) - 1
     if half == last:
         drop = f"{told_from_one(shares[last - 1])} to {told_from_one(shares[last])}"

@@ -7,8 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.published import OVER_MODELS, answers_by_model
-from layerwise.engine.questions.question import NO, PUBLISHED
+from layerwise.engine.questions.question import NO
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS, depth_bound
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
@@ -93,12 +92,12 @@ class Gain:
 
     @property
     def ends(self) -> Sequence[float]:
-        """What an axis has to show."""
+        """The numbers that an axis has to show."""
         return self.interval or (self.mean,)
 
 
 def _survey(numbers: Numbers) -> dict[str, Gain]:
-    """The gains of the survey's models; none where they were not measured."""
+    """Return the gains of the survey's models; none where they were not measured."""
     try:
         document = numbers.document("lab_heritage", "hunt", "tested_results", "drawn/models")
         blocks = {
@@ -119,20 +118,17 @@ def _survey(numbers: Numbers) -> dict[str, Gain]:
 
 
 def _exceeds(numbers: Numbers, model: str) -> bool:
-    """Whether a model answers that the bound does not hold."""
-    answer = answers_by_model(numbers.statistics, "bound").get(model, {}).get(PUBLISHED)
+    """Return whether a model answers that the bound does not hold."""
+    answer = numbers.answer("bound", model)
     return answer is not None and answer["word"] == NO
 
 
 def _law(numbers: Numbers, question: str) -> str:
-    """The correlation of depth and gain with its interval."""
-    answer = answers_by_model(numbers.statistics, question).get(OVER_MODELS, {}).get(PUBLISHED)
+    """Return the correlation of depth and gain with its interval."""
+    answer = numbers.answer(question)
     if answer is None:
         return "unknown"
-    r = style.signed(answer["value"], 2)
-    if answer["low"] is None:
-        return r
-    return f"{r} ({style.signed(answer['low'], 2)} to {style.signed(answer['high'], 2)})"
+    return style.signed_interval(answer["value"], (answer["low"], answer["high"]))
 
 
 def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
@@ -147,7 +143,7 @@ def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
 
 
 def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
-    """The claimed bound, and the gain that neither damps nor expands."""
+    """Draw the claimed bound, and the gain that neither damps nor expands."""
     depths = range(4, deepest + 1)
     axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
     axes.annotate(r"$10^{1/L}$", (8, depth_bound(8)), (4, 4), textcoords="offset points")
@@ -169,7 +165,9 @@ def lab_heritage(numbers: Numbers) -> Figure:
     drawn = document["drawn"]
     labs = {name: row["lab"] for name, row in tested.items() if name in drawn["models"]}
     shares, fisher = drawn["shares"], document.get("fisher", {}).get("p")
-    counted = [f"{of['below']} of {of['n']} models of {name}" for name, of in shares.items()]
+    counted = [
+        f"{share['below']} of {share['n']} models of {name}" for name, share in shares.items()
+    ]
     title = f"Mean gain is below 1 in {' and '.join(counted)}"
     if fisher is not None:
         title += f"; Fisher's p = {fisher:.3f}{_of_fisher(numbers)}"
@@ -178,15 +176,14 @@ def lab_heritage(numbers: Numbers) -> Figure:
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 2)}
     figure, (left, right) = style.panels(numbers, title, 1.0 + 0.15 * len(labs), remark, **shape)
     _by_lab(left, numbers, drawn["models"], labs)
-    printed = {one["id"]: one["published"] for one in numbers.claims}
+    printed = {claim["id"]: claim["published"] for claim in numbers.claims}
     _shares(right, shares, printed)
     return figure
 
 
 def _of_fisher(numbers: Numbers) -> str:
-    """The range of p as the models are counted whose intervals include one."""
-    asked = answers_by_model(numbers.statistics, "heritage")
-    answer = asked.get(OVER_MODELS, {}).get(PUBLISHED)
+    """Return the range of p as the models are counted whose intervals include one."""
+    answer = numbers.answer("heritage")
     if answer is None or answer["low"] is None:
         return ""
     return f" ({answer['low']:.3f} to {answer['high']:.2f} as the undecided are counted)"
@@ -195,7 +192,7 @@ def _of_fisher(numbers: Numbers) -> str:
 def _by_lab(
     axes: Axes, numbers: Numbers, models: Mapping[str, Any], labs: Mapping[str, str]
 ) -> None:
-    """A row per model: EleutherAI's on top, the labs apart, by gain within a lab."""
+    """Draw a row per model: EleutherAI's on top, the labs apart, by gain within a lab."""
     order = sorted(labs, key=lambda name: (labs[name] != ELEUTHER, labs[name],
                                            models[name]["gain"]))  # fmt: skip
     for row, name in enumerate(order):
@@ -217,14 +214,15 @@ def _by_lab(
 def _shares(
     axes: Axes, shares: Mapping[str, Mapping[str, float]], printed: Mapping[str, float | None]
 ) -> None:
-    for row, (group, of) in enumerate(shares.items()):
-        axes.hlines(row, of["low"], of["high"], color=style.BLUE, linewidth=2)
-        axes.plot(of["value"], row, "o", color=style.BLUE, label="recomputed" if not row else None)
+    for row, (group, share) in enumerate(shares.items()):
+        axes.hlines(row, share["low"], share["high"], color=style.BLUE, linewidth=2)
+        label = "recomputed" if not row else None
+        axes.plot(share["value"], row, "o", color=style.BLUE, label=label)
         claimed = printed.get(CLAIMED[group][1])
         if claimed is not None:
             axes.plot(claimed, row - 0.22, "D", color=style.RED, mfc="none",
                       label="as printed" if not row else None)  # fmt: skip
-    names = [f"{group}:\n{CLAIMED[group][0]}\nn = {of['n']}" for group, of in shares.items()]
+    names = [f"{group}:\n{CLAIMED[group][0]}\nn = {share['n']}" for group, share in shares.items()]
     style.category_axis(axes, names)
     axes.set(xlim=(-5, 105), xlabel="models (%)", title="share as claimed")
     axes.legend(loc="lower left")

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from layerwise.engine.published import OVER_MODELS, answers_by_model
+from layerwise.engine.published import answers_by_model
 from layerwise.engine.questions.question import PUBLISHED
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -25,11 +25,11 @@ def spectral_norms(numbers: Numbers) -> Figure:
     )
     both = {name: {"x": ratio, "y": gains.get(name)} for name, ratio in ratios.items()}
     points = numbers.having("ratio and gain", both, "x/value", "y/value")
-    answer = answers_by_model(numbers.statistics, LAW).get(OVER_MODELS, {}).get(PUBLISHED)
+    answer = numbers.answer(LAW)
     title = f"Ratio and gain of {len(points)} models"
     if answer is not None and answer["low"] is not None:
-        r, low, high = (style.signed(answer[end], 2) for end in ("value", "low", "high"))
-        title += f": their correlation is {r} ({low} to {high})"
+        r = style.signed_interval(answer["value"], (answer["low"], answer["high"]))
+        title += f": their correlation is {r}"
     figure, (axes,) = style.panels(numbers, title, 2.7, SLICE)
     for number, point in enumerate(points.values()):
         x, y = point["x"], point["y"]
@@ -90,9 +90,8 @@ def critical_layer(numbers: Numbers) -> Figure:
 
 
 def _difference(numbers: Numbers) -> str:
-    """The interval of the difference of the two errors over the models."""
-    asked = answers_by_model(numbers.statistics, "lstar")
-    answer = asked.get(OVER_MODELS, {}).get(PUBLISHED)
+    """Return the interval of the difference of the two errors over the models."""
+    answer = numbers.answer("lstar")
     if answer is None or answer["low"] is None:
         return ""
     ends = (style.signed(answer[end], 0) for end in ("low", "high"))

@@ -55,7 +55,7 @@ ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two models of the benchmark; the second is said to have the larger gain."""
+    """The rows of two models of the benchmark; the second is said to have the larger gain."""
 
     first: Rows
     second: Rows

@@ -333,7 +333,7 @@ class Readings:
 
 
 def readings_by_model(evidence: Evidence) -> dict[str, Readings]:
-    """Models whose critical layers were measured with both slicings; print has none."""
+    """Return the models whose critical layers were measured with both slicings; print has none."""
     experiments_by_model: dict[str, dict[str, Entry]] = {}
     for file in evidence.cells.files():
         for slug, entry in evidence[file].items() if file.startswith(BEYOND) else ():

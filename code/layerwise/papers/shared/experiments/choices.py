@@ -52,7 +52,7 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
 
 
 def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
-    """r over the categories, and mean UA over the neutral ones, by reading of the last layer.
+    """Return r over the categories and mean neutral UA, by reading of the last layer.
 
     Left out are readings that are the same in every statement, or in every category.
     """
@@ -85,7 +85,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
 
 
 def _curves(values: Values, draws: Draws) -> dict[str, Any]:
-    """r over the pairs by layer, intervals of the late layers, and of the fall from early to late.
+    """Return r over the pairs by layer, and intervals of the late layers and the fall to them.
 
     All curves are resampled at once, so that they compare.
     """
@@ -132,7 +132,7 @@ def _ends(values: Float[np.ndarray, " resample"], level: float) -> dict[str, flo
 
 
 def _clustered(values: Values, draws: Draws) -> dict[str, Any]:
-    """Intervals of the pair measures, with categories drawn whole."""
+    """Return intervals of the pair measures, with categories drawn whole."""
     stream = np.random.RandomState(draws.seed)
     y, units = values.preferences, values.category_of_pair
 

@@ -27,7 +27,7 @@ OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefe
 
 
 def category_numbers(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Columns of each category: cosines, preferences (nats) and token NLL at the last layer."""
+    """Return columns of each category: last-layer cosines, preferences (nats) and token NLL."""
     uniformity = values.uniformity[values.readings.index("mean_pooled")]
     by_category = {}
     for number, name in enumerate(values.categories):
@@ -47,8 +47,8 @@ def category_numbers(values: Values, columns: Sequence[str]) -> dict[str, dict[s
     return by_category
 
 
-def over_categories(values: Values, draws: Draws) -> Intervals:
-    """Interval of r over the categories, of each sampled layer, drawn from one stream."""
+def category_intervals(values: Values, draws: Draws) -> Intervals:
+    """Return the interval of r over the categories by sampled layer, drawn from one stream."""
     preferences = values.category_preferences()
     test = _tester(draws, np.random.RandomState(draws.seed))
     return {
@@ -57,8 +57,8 @@ def over_categories(values: Values, draws: Draws) -> Intervals:
     }
 
 
-def over_bins(values: Values, draws: Draws) -> Intervals:
-    """The same over the stable bins, which were the first thing that their stream drew.
+def bin_intervals(values: Values, draws: Draws) -> Intervals:
+    """Return the same over the stable bins, which were the first thing that their stream drew.
 
     With under three bins or 100 usable resamples: the notebook's whole range.
     """
@@ -72,10 +72,10 @@ def over_bins(values: Values, draws: Draws) -> Intervals:
     }
 
 
-def over_pairs(
+def pair_intervals(
     values: Values, draws: Draws, metrics: Sequence[str] = tuple(METRICS), *, tests_before: int = 0
 ) -> dict[int, dict[str, CorrelationInterval]]:
-    """Intervals over the pairs: layers ascending, within a layer the measures as given.
+    """Return intervals over the pairs: layers ascending, within a layer the measures as given.
 
     Arguments:
         tests_before: tests of as many pairs that the stream served before.
@@ -96,7 +96,7 @@ def over_pairs(
 
 
 def _tester(draws: Draws, stream: np.random.RandomState) -> Callable[..., CorrelationInterval]:
-    """r and interval of two series, each test with the next draws of the stream."""
+    """Return the test of two series, each with the next draws of the stream."""
     n, level = draws.n_resamples, draws.level
     return partial(correlation_interval, stream=stream, n_resamples=n, level=level)
 
@@ -104,16 +104,17 @@ def _tester(draws: Draws, stream: np.random.RandomState) -> Callable[..., Correl
 def r_and_ends(
     interval: CorrelationInterval, ends: tuple[str, str] = ("ci_lower", "ci_upper")
 ) -> dict[str, float]:
-    """With the keys of the published files."""
+    """Return r and the ends of its interval, with the keys of the published files."""
     return {"r": interval.r, ends[0]: interval.low, ends[1]: interval.high}
 
 
-def by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
+def ends_by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
+    """Return r and the ends of its interval by layer, with the keys of the published files."""
     return {str(layer): r_and_ends(interval) for layer, interval in intervals.items()}
 
 
 def strategies(values: Values) -> dict[str, dict[str, Any]]:
-    """r over the categories by pooling and by layer (notebook 001).
+    """Return r over the categories by pooling and by layer (notebook 001).
 
     A token reading in which all statements share one vector (the first token, where the tokenizer
     adds a BOS), or all categories one asymmetry (where both sides of every pair begin with the same
@@ -136,7 +137,7 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
 
 
 def binnings(values: Values) -> dict[str, dict[str, Any]]:
-    """r over random bins, averaged over many binnings, by k and layer (notebook 000)."""
+    """Return r over random bins, averaged over many binnings, by k and layer (notebook 000)."""
     return {
         str(k): {
             str(layer): dataclasses.asdict(
@@ -149,7 +150,7 @@ def binnings(values: Values) -> dict[str, dict[str, Any]]:
 
 
 def anisotropy(values: Values) -> dict[str, Any]:
-    """The published series, what the notebook computed and did not save, and some spectra."""
+    """Return the published series, what the notebook computed and did not save, and spectra."""
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
     by_measure = dict(zip(MEASURES, series, strict=True))
     peak = int(np.argmax(by_measure["first_pc_share"]))
@@ -176,13 +177,13 @@ class Filled:
 
 
 def layer_documents(values: Values, draws: Draws) -> Filled:
-    """The documents on one model's layers, by the result that they are for.
+    """Return the documents on one model's layers, by the result that they are for.
 
     `intervals` are those over the categories that bins are compared with. Every interval is drawn
     once.
     """
-    by_category, by_bins = over_categories(values, draws), over_bins(values, draws)
-    by_pair = over_pairs(values, draws)
+    by_category, by_bins = category_intervals(values, draws), bin_intervals(values, draws)
+    by_pair = pair_intervals(values, draws)
     n_resamples = {"n_bootstrap": draws.n_resamples}
     files: dict[str, dict[str, Any]] = {
         "layers": {"strategies": strategies(values)},
@@ -190,16 +191,16 @@ def layer_documents(values: Values, draws: Draws) -> Filled:
             "n_categories": len(values.categories),
             **n_resamples,
             "ci_level": draws.level,
-            "layer_results": by_layer(by_category),
+            "layer_results": ends_by_layer(by_category),
         },
         "bins": {
             "k_bins": values.k_stable,
             **n_resamples,
             "n_permutations": values.n_permutations,
-            "bootstrap_results": by_layer(by_bins),
+            "bootstrap_results": ends_by_layer(by_bins),
             "results_by_k": binnings(values),
         },
-        "intervals": {"original_results": by_layer(by_category)},
+        "intervals": {"original_results": ends_by_layer(by_category)},
         "pairs": {
             "n_pairs": values.n_pairs,
             **n_resamples,

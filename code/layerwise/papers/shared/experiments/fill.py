@@ -70,27 +70,29 @@ def _parts(
     if extraction.template == "once":
         return []  # beside the published condition, and never in its place
     if slug == "llama-3p1-8b-instruct":
-        return [template(values, draws, with_template=extraction.template != "none")]
+        return [template_files(values, draws, with_template=extraction.template != "none")]
     parts: list[Documents] = []
     if "p1_ua" in extraction.experiments:
-        parts.append(paper_1(values, slug.partition("-")[0]))
+        parts.append(paper_1_file(values, slug.partition("-")[0]))
     if "p1_outcorr" in extraction.experiments:
-        parts.append(outputs(values, slug.partition("-")[0], published))
+        parts.append(output_files(values, slug.partition("-")[0], published))
     if "p1_pythia_ua" in extraction.experiments and slug in files.UA_FILES:  # two sizes were saved
         columns = documents.OF_LAST_LAYER
         parts.append({files.UA_FILES[slug]: documents.category_numbers(values, columns)})
     if "p2_scaling" in extraction.experiments:
-        parts.append(pythia_scaling(values, slug, published))
+        parts.append(scaling_file(values, slug, published))
     if "p2_layers" in extraction.experiments:
-        parts.append((first_model if slug == SLUG else cross_validation)(values, slug, draws))
+        parts.append(
+            (first_model_files if slug == SLUG else cross_validation_file)(values, slug, draws)
+        )
     return parts
 
 
 # --- Paper 1: categories ------------------------------------------------------------------------
 
 
-def paper_1(values: Values, model: str) -> Documents:
-    """A model's main result file (`Results/results_<model>_*.json`)."""
+def paper_1_file(values: Values, model: str) -> Documents:
+    """Return a model's main result file (`Results/results_<model>_*.json`)."""
     by_category = documents.category_numbers(values, ("uniformity_a", "uniformity_b"))
     last = values.layers.index(values.n_layers)
     similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
@@ -99,8 +101,8 @@ def paper_1(values: Values, model: str) -> Documents:
     return {files.PAPER1[model]: by_category}
 
 
-def outputs(values: Values, model: str, published: Published) -> Documents:
-    """A model's share of the supplement's files on the preference of the outputs, and notebook 003.
+def output_files(values: Values, model: str, published: Published) -> Documents:
+    """Return a model's share of the supplement's files on outputs, and of notebook 003.
 
     Its labels of regimes and its column `divergence` are left out: no rule for them is published.
     """
@@ -124,8 +126,8 @@ def outputs(values: Values, model: str, published: Published) -> Documents:
 # --- Paper 2: layers ----------------------------------------------------------------------------
 
 
-def pythia_scaling(values: Values, slug: str, published: Published) -> Documents:
-    """One model of the family's file (notebook 002); the last r follows from the file on UA."""
+def scaling_file(values: Values, slug: str, published: Published) -> Documents:
+    """Return a model of the family file (notebook 002); its last r follows from the file on UA."""
     by_strategy = documents.strategies(values)
     results = {
         str(layer): {"correlation": by_strategy[f"layer_{layer}"]["correlation"]}
@@ -138,8 +140,8 @@ def pythia_scaling(values: Values, slug: str, published: Published) -> Documents
     return {files.SCALING: {"models": {name: model}}}
 
 
-def first_model(values: Values, slug: str, draws: Draws) -> Documents:
-    """The files on Pythia-6.9B's layers, and Paper 2's tables of its curve.
+def first_model_files(values: Values, slug: str, draws: Draws) -> Documents:
+    """Return the files on Pythia-6.9B's layers, and Paper 2's tables of its curve.
 
     The last layer over the categories follows from the file on UA. The bins are compared, as in
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
@@ -151,7 +153,10 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
     by_file[TYPED_INTERVALS] = {
         "original_results": {
             str(layer): {
-                **{name: rounded(value) for name, value in documents.r_and_ends(test).items()},
+                **{
+                    name: round_as_printed(value)
+                    for name, value in documents.r_and_ends(test).items()
+                },
                 "includes_zero": curves.includes_zero(test[:2]),
             }
             for layer, test in drawn.by_category.items()
@@ -165,8 +170,8 @@ def first_model(values: Values, slug: str, draws: Draws) -> Documents:
     return {**by_file, **tables(curve, CURVES[slug])}
 
 
-def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
-    """The files of Llama, Apertus and Gemma: r and interval over the pairs.
+def cross_validation_file(values: Values, slug: str, draws: Draws) -> Documents:
+    """Return the file of Llama, Apertus and Gemma: r and interval over the pairs.
 
     Llama's has three measures from one stream and r over the categories, whose last value follows
     from Paper 1's cosines.
@@ -187,8 +192,8 @@ def cross_validation(values: Values, slug: str, draws: Draws) -> Documents:
     return by_file
 
 
-def template(values: Values, draws: Draws, *, with_template: bool) -> Documents:
-    """One condition of the template notebook, whose one stream drew all of WITH, then WITHOUT."""
+def template_files(values: Values, draws: Draws, *, with_template: bool) -> Documents:
+    """Return a condition of the template notebook, whose stream drew WITH, then WITHOUT."""
     place = CURVES["llama-3p1-8b-instruct" + "-template" * with_template]
     by_file = curve_documents(values, place, draws, 0 if with_template else len(values.layers))
     if with_template:
@@ -199,9 +204,9 @@ def template(values: Values, draws: Draws, *, with_template: bool) -> Documents:
 def curve_documents(
     values: Values, place: CurvePlace, draws: Draws, tests_before: int = 0
 ) -> Documents:
-    """A curve in its file, and in Paper 2's tables."""
+    """Return a curve in its file, and in Paper 2's tables."""
     metrics = LLAMA_METRICS if place.metric else (METRIC,)
-    by_layer = documents.over_pairs(values, draws, metrics, tests_before=tests_before)
+    by_layer = documents.pair_intervals(values, draws, metrics, tests_before=tests_before)
     tests = {
         str(layer): {
             name: documents.r_and_ends(test, place.names) for name, test in by_metric.items()
@@ -219,24 +224,24 @@ def curve_documents(
 
 
 def tables(curve: Mapping[int, Test], place: CurvePlace) -> Documents:
-    """A curve's numbers in Paper 2's two tables, which give two decimals."""
+    """Return a curve's numbers in Paper 2's two tables, which give two decimals."""
     r = {layer: test[0] for layer, test in curve.items()}
     rows = {
         str(place.first_row + number): {
             "n_layers": max(curve),
-            **dict(zip(("r", "ci_lo", "ci_hi"), map(rounded, test), strict=True)),
+            **dict(zip(("r", "ci_lo", "ci_hi"), map(round_as_printed, test), strict=True)),
         }
         for number, test in enumerate(curve.values())
     }
     means = {
-        f"{phase}_mean": rounded(phases.phase_mean(r, layers))
+        f"{phase}_mean": round_as_printed(phases.phase_mean(r, layers))
         for phase, layers in phases.thirds_of_list(list(r)).items()
     }
     return {files.CONSOLIDATED: rows, files.PHASE_SUMMARY: {str(place.summary_row): means}}
 
 
-def rounded(value: float) -> float:
-    """Two decimals; a rounded zero has no sign."""
+def round_as_printed(value: float) -> float:
+    """Return two decimals; a rounded zero has no sign."""
     return round(value, DECIMALS) + 0.0
 
 
@@ -244,7 +249,7 @@ def rounded(value: float) -> float:
 
 
 def text_fragments(pairs: StatementPairs, prompts: Sequence[str]) -> Fragments:
-    """Sizes of the categories, the words of the neutral statements, the number of prompts."""
+    """Return the categories' sizes, the words of neutral statements and the number of prompts."""
     sizes: dict[str, Any] = {}
     words: dict[str, Any] = {}
     for number, name in enumerate(pairs.categories):
