@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, read_json, read_text
+from layerwise.files import read_json, read_text
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.picture import NARROW, Picture
 from layerwise.shapes import FileName, Loose, require_shape
@@ -42,7 +42,7 @@ class Figures:
 
 def read_figures(folder: Path) -> Figures:
     """The figures that the folder's index lists."""
-    if not is_file(folder / INDEX):
+    if not (folder / INDEX).is_file():
         raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
     index = read_json(folder / INDEX)
     require_shape(folder / INDEX, Index, index, "draw the figures again")
@@ -64,6 +64,6 @@ def read_figures(folder: Path) -> Figures:
 
 
 def _read_svg(path: Path) -> str:
-    if not is_file(path):
+    if not path.is_file():
         raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
     return read_text(path)
