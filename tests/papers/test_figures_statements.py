@@ -69,14 +69,7 @@ def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Publis
     assert stated["calibration"]["models"]["drawn"] == {
         "n_models": 4,
         "n_within": sum(abs(one["lifestyle"]) < 0.015 for one in ua),
-        "n_negative": sum(one["ground_truth_numeric"] < 0 for one in ua),
     }
-    norms = [
-        [np.mean(row[f"{matrix}_spectral_norm"]) for matrix in ("W_V", "W_O")]
-        for row in of(files.SPECTRAL)["results"]
-    ]
-    larger = sum(value > output for value, output in norms)
-    assert stated["spectral_norms"]["study"]["drawn"] == {"n_models": 7, "n_value_larger": larger}
     late = [one["means"]["late"] for slug, one in stated["phases"].items()
             if slug != "paper" and "instruct" not in slug]  # fmt: skip
     assert stated["phases"]["paper"]["drawn"] == {
@@ -114,12 +107,12 @@ def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Publishe
 
 
 def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
-    two = {file: {"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5,
-                  "/ground_truth_numeric/uniformity_a": 0.4,
-                  "/ground_truth_numeric/uniformity_b": 0.6}
-           for file in list(files.PAPER1.values())[:2]}  # fmt: skip
+    two = {
+        file: {"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5}
+        for file in list(files.PAPER1.values())[:2]
+    }
     found = analysed("calibration", measured(published, two))
-    assert found.documents["models"]["drawn"] == {"n_models": 2, "n_within": 2, "n_negative": 2}
+    assert found.documents["models"]["drawn"] == {"n_models": 2, "n_within": 2}
 
 
 # --- of readers' models -------------------------------------------------------------------------
