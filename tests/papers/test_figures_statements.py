@@ -65,11 +65,17 @@ def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Publis
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
-    lifestyle = [published.document(file)["lifestyle"] for file in files.PAPER1.values()]
-    ua = [category["uniformity_a"] - category["uniformity_b"] for category in lifestyle]
+    lifestyle, numeric = (
+        [
+            document["uniformity_a"] - document["uniformity_b"]
+            for document in (published.document(file)[name] for file in files.PAPER1.values())
+        ]
+        for name in ("lifestyle", "ground_truth_numeric")
+    )
     assert stated["calibration"]["models"]["drawn"] == {
         "n_models": 4,
-        "n_within": sum(abs(value) < 0.015 for value in ua),
+        "n_within": sum(abs(value) < 0.015 for value in lifestyle),
+        "n_negative": sum(value < 0 for value in numeric),
     }
     late = [curve["means"]["late"] for slug, curve in stated["phases"].items()
             if slug != "paper" and "instruct" not in slug]  # fmt: skip
@@ -109,11 +115,21 @@ def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Publishe
 
 def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
     two = {
-        file: {"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5}
+        file: {
+            **{"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5},
+            **{
+                f"/ground_truth_numeric/uniformity_{side}": ua
+                for side, ua in (("a", 0.4), ("b", 0.6))
+            },
+        }
         for file in list(files.PAPER1.values())[:2]
     }
     derivation = analysed("calibration", measured(published, two))
-    assert derivation.documents["models"]["drawn"] == {"n_models": 2, "n_within": 2}
+    assert derivation.documents["models"]["drawn"] == {
+        "n_models": 2,
+        "n_within": 2,
+        "n_negative": 2,
+    }
 
 
 # --- of readers' models -------------------------------------------------------------------------
