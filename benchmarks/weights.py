@@ -5,7 +5,7 @@
 Spectral norms and effective ranks are timed beside a full singular value decomposition of the same
 matrices in the same run. For the memory a checkpoint of Pythia-6.9B's shape (float16, one shard a
 block, 13 GB) is written to a temporary folder (`--folder`: where), analysed in a process of its
-own, and removed: every projection and token matrix of it is read, the spectral norms of the first
+own, and removed: every projection of it is read, the spectral norms of the first
 `--blocks` blocks are computed. `--quick` takes smaller matrices and a 0.4 GB checkpoint.
 """
 
@@ -25,8 +25,8 @@ import torch
 from safetensors.torch import save_file
 
 from layerwise.measures.spectral import frobenius_norm, spectral_norm, spectrum
-from layerwise.models.families import MATRICES
 from layerwise.models.projections import Weights
+from layerwise.papers.shared.names.matrices import MATRICES
 
 LIMIT_GB = 3.0
 REAL = {"n_layers": 32, "hidden_size": 4096, "n_heads": 32, "vocab_size": 50432}
@@ -124,15 +124,11 @@ def analyse(folder: Path, blocks: int) -> None:
                 spectral_norm(matrix)
             reading += middle - start
             norms += time.perf_counter() - middle
-    start = time.perf_counter()
-    tokens = weights.unembedding()
-    frobenius_norm(tokens), spectral_norm(tokens)
     found = {
         "start_gb": before,
         "peak_gb": peak_gb(),
         "read_s": reading,
         "norm_s": norms / (blocks * len(MATRICES)),
-        "unembedding_s": time.perf_counter() - start,
     }
     print(json.dumps(found))
 
@@ -155,7 +151,6 @@ def measure_memory(shape: dict[str, int], where: Path | None, blocks: int) -> bo
     )
     print(f"  all projections read, with Frobenius norms: {found['read_s']:.0f} s")
     print(f"  spectral norm of a projection: {found['norm_s']:.2f} s")
-    print(f"  unembedding read, with both norms: {found['unembedding_s']:.1f} s")
     print(f"  limit {LIMIT_GB} GB: {'kept' if found['peak_gb'] < LIMIT_GB else 'BROKEN'}")
     return bool(found["peak_gb"] < LIMIT_GB)
 

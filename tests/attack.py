@@ -32,7 +32,6 @@ CASES = {
     "disks": 600,
     "kills": 190,
     "signals": 400,
-    "pages": 110,
 }
 HERE = Path(__file__).resolve().parent
 TABLE = re.compile(r"(<!-- attack: [^\n]*-->\n).*?(<!-- attack end -->)", re.DOTALL)

@@ -305,7 +305,7 @@ def prepared_twin(folder: Path) -> Path:
 KINDS: dict[str, Kind | str] = {
     "checkpoints": Kind(checkpoints, prepared_twin),
     **dict.fromkeys(("pairs", "prompts"), "fuzz_texts"),
-    **dict.fromkeys(("requests", "places", "disks", "kills", "signals", "pages"), "fuzz_runs"),
+    **dict.fromkeys(("requests", "places", "disks", "kills", "signals"), "fuzz_runs"),
 }
 
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from claim_records import SVG
 from fuzz import Attempt, Kind
-from hostile import MARKUP, PATHS, TEX
 
 TEXTS = (
     "The river rises in the north", "The river rises in the far south", "An owl", "Two cats sat",
@@ -366,46 +365,6 @@ def stopped(
     require_equal(contents(work / "out"), expected)
 
 
-# --- pages --------------------------------------------------------------------------------------
-
-
-def pages(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """Hostile names of categories: the page has the parts of a harmless one, no cell computes."""
-    texts = [*MARKUP, *TEX, *PATHS, "=1+1", "@SUM(A1)", "+x", "-x", "$\\frac{$", "語", "é" * 99]
-    while True:
-        names = rng.sample(texts, rng.choice([3, 4]))
-        yield Attempt(f"{names}", partial(paged, folder, names))
-
-
-def paged(folder: Path, names: list[str], work: Path) -> None:
-    """One of them."""
-    import csv
-    import re
-
-    from parsed_page import Page
-
-    found = []
-    plain = [f"{chr(97 + n)}".ljust(len(name), "x") for n, name in enumerate(names)]
-    for number, of in enumerate((names, plain)):
-        pairs = {
-            name: {"pairs": [[f"text {n} {m} so", f"not {m} so {n}"] for m in range(2)]}
-            for n, name in enumerate(of)
-        }
-        analyzed(folder, work / str(number), pairs=pairs)
-        text = (work / str(number) / "index.html").read_text(encoding="utf-8")
-        page = Page(re.sub("<svg .*?</svg>", "", text, flags=re.DOTALL))
-        links = [link for link in page.links if link[:5] != "data:"]
-        found.append((page.parts, links))
-        for file in (work / str(number) / "tables").glob("*.csv"):
-            for row in csv.reader(file.read_text(encoding="utf-8").splitlines()):
-                for cell in row:
-                    number_or_word = not cell.startswith(("=", "@")) and (
-                        not cell.startswith(("+", "-")) or re.fullmatch(r"[+-][\d.e+-]+", cell)
-                    )
-                    assert number_or_word, f"{file.name}: {cell!r}"
-    assert found[0] == found[1]
-
-
 ALL_FIGURES = partial(prepare, figures=None)
 KINDS = {
     "requests": Kind(requests, ALL_FIGURES),
@@ -413,5 +372,4 @@ KINDS = {
     "disks": Kind(disks, prepare, "tried/out"),
     "kills": Kind(kills, prepare),
     "signals": Kind(signals, prepare),
-    "pages": Kind(pages, prepare),
 }

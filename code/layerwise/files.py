@@ -1,14 +1,12 @@
 """Read and write files so that a partial file is never taken for a whole one."""
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
 import math
 import os
 import shutil
-import stat
 import tempfile
 import unicodedata
 from collections import Counter
@@ -24,7 +22,6 @@ LATEST = 2**37  # seconds since 1970: the year 6325
 LARGEST = 2**26  # bytes of a file that is read whole: up to 0.6 GB where characters are wide
 LAUNCHER = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 _PART = ".layerwise-"  # begins the name of what is being written
-_NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _UNSEEN = ("Cc", "Cf", "Cs")  # Unicode's control, format and surrogate characters
 
 
@@ -70,7 +67,7 @@ def refuse_link(place: Path) -> None:
 
 def require_kind(place: Path, *, is_folder: bool) -> None:
     """Refuse to put a file where a folder is, or a folder where a file is; a link is replaced."""
-    if place.is_symlink() or not is_there(place) or place.is_dir() == is_folder:
+    if place.is_symlink() or not place.exists() or place.is_dir() == is_folder:
         return
     wanted, other = ("a folder", "a file") if is_folder else ("a file", "a folder")
     raise LayerwiseError(
@@ -205,46 +202,17 @@ def from_environment(variable: str, least: int, most: int) -> int | None:
     )
 
 
-def is_there(path: Path) -> bool:
-    """Return whether a path leads to something.
-
-    `Path.exists` and its like say no, from Python 3.14 on, where they cannot tell: a file would be
-    called missing whose folder may not be entered. This and the next two raise the OSError.
-    """
-    return _mode(path) != 0
-
-
-def is_file(path: Path) -> bool:
-    return stat.S_ISREG(_mode(path))
-
-
-def is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(_mode(path))
-
-
-def _mode(path: Path) -> int:
-    """Return kind and permissions of what a path leads to; 0 for nothing."""
-    try:
-        return path.stat().st_mode
-    except ValueError:  # U+0000 is in no path
-        return 0
-    except OSError as error:
-        if error.errno in _NOTHING:
-            return 0
-        raise
-
-
 def read_text(path: Path) -> str:
     """Return the UTF-8 text of a file, with or without a byte order mark.
 
     Raises:
         LayerwiseError: if it is no file, say a device or a pipe, which may never end, or too large.
     """
-    if not is_there(path):
+    if not path.exists():
         problem = "no such file; check the path"
-    elif is_folder(path):
+    elif path.is_dir():
         problem = "expected a file, found a folder; check the path"
-    elif not is_file(path):
+    elif not path.is_file():
         problem = "expected a file, found a device or a pipe; save what it gives to a file first"
     elif (size := path.stat().st_size) == 0:
         return ""  # or a file of the kernel's, which may never end

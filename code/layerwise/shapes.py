@@ -14,7 +14,7 @@ from pydantic import Strict as StrictField
 from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, read_text
+from layerwise.files import read_text
 
 
 def _device(name: str) -> str:
@@ -114,7 +114,7 @@ def parse_yaml(place: object, text: str, again: str = "correct it") -> Any:
 
 def read_choices(path: Path, section: str) -> dict[str, Any]:
     """Return a section of params.yaml: what the stage of that name was left to choose."""
-    if not is_file(path):
+    if not path.is_file():
         raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
     document = read_yaml(path)
     if not isinstance(document, dict) or section not in document:

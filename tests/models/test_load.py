@@ -301,7 +301,7 @@ def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
     assert not np.isclose(matrices[0], matrices[1]).any(axis=1).all()
     assert np.array_equal(matrices[1], matrices[2])
     assert not np.isclose(matrices[1], matrices[3]).any(axis=1).all()
-    assert Weights.from_checkpoint(controls[0]).unembedding().shape == trained.head.weight.shape
+    assert controls[0].head.weight.shape == trained.head.weight.shape
     for control in controls:
         assert (control.display, control.has_random_weights) == ("Small", True)
         assert control.model.dtype == torch.float16

@@ -169,13 +169,9 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
     assert "gains.json" in page_of.links
 
 
-def test_a_section_per_result_document_and_their_titles_are_told_apart() -> None:
+def test_there_is_a_section_per_result_document() -> None:
     """But for the answers, which the page begins with."""
     assert [name for name in READER_ANALYSES if name != "sensitivity"] == NAMES
-    for said in ("title", "question"):
-        texts = [getattr(section, said) for section in sections.SECTIONS]
-        assert len(set(texts)) == len(texts)
-    assert all(section.question.endswith((".", "?")) for section in sections.SECTIONS)
 
 
 def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> None:
@@ -262,19 +258,6 @@ def test_random_weights_are_numbers_also_where_nothing_is_answered(analyzed: Res
     text = page.html(replace(analyzed._page, answers=[few], beside=control), [])
     assert text.count('class="random-draw"') == 3
     assert "0 of the 0 questions" in text
-
-
-@pytest.mark.parametrize(
-    ("same", "n", "said"),
-    [
-        (1, 1, "the same answer"),
-        (0, 1, "another answer"),
-        (7, 7, "the same answer under all 7"),
-        (2, 7, "another answer under 5 of 7"),
-    ],
-)
-def test_other_choices_in_plain_words(same: int, n: int, said: str) -> None:
-    assert answers.same_elsewhere(same, n) == said
 
 
 # --- hostile names ------------------------------------------------------------------------------

@@ -11,17 +11,10 @@ import pytest
 from claim_records import folders, record
 from hostile import as_nobody
 from layerwise import analyze
-from layerwise.engine.records import read_judged
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_text, write_json
-from layerwise.models.checkpoint_folder import check_folder
-from layerwise.models.load import load_model
-from layerwise.models.store import open_states
-from layerwise.papers.fetching.mirrors import open_mirror
+from layerwise.files import write_json
 from layerwise.papers.shared.names.result_files import LAYERS
-from layerwise.present.pictures import read_figures
 from layerwise.reader.compare import compare
-from layerwise.reader.results_folder import check_results_folder
 from layerwise.run.steps import page, sentences
 from run_records import with_made_up_record
 from tiny_checkpoints import EXAMPLE, twin_folder
@@ -107,27 +100,6 @@ def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
     assert err.count("\n") == 1
     left = {path.name for path in base.rglob("*")}
     assert left <= {"loop", "file", "out"}  # a folder that was made for it may stay, empty
-
-
-READERS = {
-    "a text": read_text,
-    "a model": load_model,
-    "a checkpoint": check_folder,
-    "hidden states": open_states,
-    "results": check_results_folder,
-    "figures": read_figures,
-    "a mirror": lambda place: open_mirror(str(place)),
-    "claims": lambda place: read_judged(place, "published"),
-}
-
-
-@pytest.mark.parametrize("what", READERS)
-def test_what_nobody_may_look_for_is_not_called_missing(what, tmp_path):
-    """Python's own `exists` says no there from 3.14 on, as where nothing is."""
-    (shut := tmp_path / "shut").mkdir(mode=0)
-    with as_nobody(), pytest.raises(PermissionError):
-        READERS[what](shut / "x")
-    shut.chmod(0o755)
 
 
 ANALYZE = "layerwise analyze --model={model} --prompts={prompts} --out=x --pairs="

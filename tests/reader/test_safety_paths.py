@@ -1,15 +1,12 @@
 """No name leads out of its folder: paths of a mirror, of models, and their slugs."""
 
 import hashlib
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from hostile import PATHS
 from layerwise.errors import LayerwiseError
-from layerwise.models.registry import read_models
 from layerwise.papers.fetching import upstream
 from layerwise.papers.fetching.mirrors import Pin, read
 from layerwise.run.steps import measure
@@ -41,12 +38,3 @@ def test_a_name_that_no_table_has_is_refused(tmp_path: Path, root: Path, name: s
     with pytest.raises(LayerwiseError, match=re.escape(repr(name))):
         measure.run(name, tmp_path / "out", models=root / "models.yaml", data=tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("slug", [*PATHS[:2], "A", "a\n"])
-def test_a_slug_is_no_path(tmp_path: Path, slug: str) -> None:
-    (tmp_path / "models.yaml").write_text(json.dumps({"models": {slug: {}}}))
-    with pytest.raises(
-        LayerwiseError, match="must have lower-case letters, digits and hyphens onl"
-    ):
-        read_models(tmp_path / "models.yaml")

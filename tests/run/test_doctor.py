@@ -103,7 +103,6 @@ def without(*packages: str) -> dict[str, Any]:
 
 
 ONLY = "layerwise.run.doctor.here.IMPORTED"
-DATA = "layerwise.run.doctor.measuring.data"
 
 
 def at(name: str) -> dict[str, Any]:
@@ -134,9 +133,8 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (here.room, rooms(disk=0.1), "0.1 GB free for results, 0.2 GB", "make room", TARGETS),
     (here.repository, {"os.access": lambda path, mode: path.name != "paper"},
         "paper cannot be written", "make them writable", TARGETS),
-    (here.room, rooms(), "999.0 GB free for ", "", ()),
     (here.room, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
-    (here.room, rooms(memory=1), "0.9 GiB of memory, up to 1.0 GiB", "more memory",
+    (here.room, rooms(memory=1), "0.9 GiB of memory, up to 1.2 GiB", "more memory",
         (TEST, REHEARSE)),
     (here.packages, pins() | which("latexmk", "chromium", "pdftoppm"),
         "; no latexmk, chromium, pdftoppm",
@@ -147,7 +145,7 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
         "have a driver of 580 or newer", (FULL,)),
     (measuring.gpu, driver("580.65", None), "CUDA None", "TORCH=cuda`", (FULL,)),
     (measuring.models, closed("none") | device(80),
-        "35 of 37 can be measured on cuda: about 53 min (singular values and the download apart); "
+        "35 of 37 can be measured on cuda: about 52 min (singular values and the download apart); "
         "40.0 GB to fetch, 999.0 GB free for ", "", ()),
     (measuring.models, closed("gemma-7b") | device(80), "34 of 37 can be measured",
         "gemma-7b: accept its licence; or give it a `skip`", ()),
@@ -188,7 +186,7 @@ CHECKS = [*here.CHECKS.values(), *measuring.CHECKS.values(), *installed.CHECKS.v
 
 @pytest.mark.parametrize(("check", "there", "found", "fix", "blocks"), OUTCOMES)
 def test_outcome(check, there, found, fix, blocks, root, offline, monkeypatch):
-    put({ONLY: ("json",)} | which() | {DATA: lambda folder: "texts"} | there, monkeypatch)
+    put({ONLY: ("json",)} | which() | there, monkeypatch)
     finding = check(root)
     assert found in finding.found
     assert fix in finding.fix
@@ -251,10 +249,10 @@ def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
 
 def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offline, monkeypatch):
     """By hand, for four models; the table is as wide as a terminal."""
-    put(closed("gemma-7b") | device(30) | {DATA: lambda folder: "texts"}, monkeypatch)
+    put(closed("gemma-7b") | device(30), monkeypatch)
     finding = measuring.models(root)
     rows = {row["slug"]: list(row.values())[2:] for row in finding.rows}
-    assert rows["pythia-6p9b"] == ["yes", 29.2, 1.0, 6.0, ""]
+    assert rows["pythia-6p9b"] == ["yes", 29.2, 1.0, 5.9, ""]
     assert rows["gemma-7b"][0] == "no"
     assert rows["gemma-7b"][-1] == "gemma-7b: accept its licence"
     assert rows["opt-125m"][-1] == "pickles, converted once"
@@ -271,7 +269,7 @@ def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
     for name in ("models.yaml", "params.yaml"):
         text = (root / name).read_text()
         (tmp_path / name).write_text(text.replace("device: cuda ", "device: cpu "))
-    put(closed("none") | rooms(memory=50) | {DATA: lambda folder: "texts"}, monkeypatch)
+    put(closed("none") | rooms(memory=50), monkeypatch)
     minutes = {}
     for cores in (2, 64):
         monkeypatch.setattr("psutil.cpu_count", lambda logical, n=cores: n)
@@ -279,26 +277,6 @@ def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
         minutes[cores] = int(re.search(r"35 of 37 .* on cpu: about (\d+) min", found)[1])
     assert 180 < minutes[64] < 300 < minutes[2]  # docs/costs.md: four hours
     assert measuring.gpu(tmp_path).blocks == ()
-
-
-def test_data(tmp_path, monkeypatch):
-    """Where they are looked for, in order: in data/, at the mirror, at upstream."""
-    monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path / "none"))
-    with pytest.raises(LayerwiseError, match="must be a folder, there is none"):
-        measuring.data(tmp_path)
-    asked: list[Any] = []
-    monkeypatch.setattr(
-        "layerwise.papers.fetching.upstream.read", lambda *given: asked.append(given) or b""
-    )
-    monkeypatch.setenv("LAYERWISE_MIRROR", str(tmp_path))
-    assert f"pairs and prompts at {tmp_path}" in measuring.data(tmp_path)
-    monkeypatch.delenv("LAYERWISE_MIRROR")
-    measuring.data(tmp_path)
-    pin = upstream.read_registry().pins["dataset.json"]
-    places = tmp_path, upstream.open_mirror(upstream.ADDRESS)
-    assert asked == [(place, "dataset.json", pin, 0) for place in places]
-    monkeypatch.setattr("layerwise.papers.fetching.upstream.verify_data", lambda folder: None)
-    assert measuring.data(tmp_path) == "the pinned pairs and prompts are in data/"
 
 
 def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):

@@ -3,7 +3,6 @@
 import inspect
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -88,22 +87,6 @@ def test_deps_are_what_the_step_imports(name):
     code = [dep for dep in deps if dep.startswith("code/")]
     idle = [dep for dep in code if not any(covered(path, [dep]) for path in modules)]
     assert not idle, f"{name} does not reach {idle}"
-
-
-def test_dvc_finds_the_repository_again_from_a_folder_below(root, tmp_path, monkeypatch):
-    """What it leaves where it is asked from is no `.dvc`, which it would take for a root."""
-    below = tmp_path / "below"
-    below.mkdir()
-    shutil.copytree(root / ".dvc", tmp_path / ".dvc", ignore=shutil.ignore_patterns("tmp", "cache"))
-    write_text(tmp_path / ".dvc" / "config.local", "[core]\n    no_scm = true\n")
-    monkeypatch.delenv("DVC_SITE_CACHE_DIR", raising=False)
-    monkeypatch.chdir(below)
-    for _ in range(2):
-        with Repo() as repo:
-            assert Path(repo.root_dir) == tmp_path
-            assert Path(repo.site_cache_dir).is_dir()
-    ignored = (root / ".gitignore").read_text().splitlines()
-    assert [of.name for of in below.iterdir() if f"{of.name}/" not in ignored] == []
 
 
 MODELS = ("gpt2", "pythia-12b")

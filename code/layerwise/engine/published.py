@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, read_text
+from layerwise.files import read_text
 
 # Our files, for what was measured and never published: `beyond/<experiment>`, by model.
 BEYOND = "beyond/"
@@ -171,7 +171,7 @@ def read_tables(folder: Path, names: Iterable[str]) -> Published:
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row of a table of `published/`."""
-    if not is_file(path):
+    if not path.is_file():
         raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
     rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from layerwise.engine.verdicts import count_verdicts
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_there, read_json, sha256_of
+from layerwise.files import read_json, sha256_of
 from layerwise.home import is_repository, judged_claims
 from layerwise.progress import say
 
@@ -55,7 +55,7 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
         LayerwiseError: if the ledger was not judged yet, or for another source, or by other
             statistics; if another version wrote the file, or it was changed since.
     """
-    if not is_there(path):
+    if not path.exists():
         raise LayerwiseError(
             f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
             "(or `make reproduce-full` for source measured) first"

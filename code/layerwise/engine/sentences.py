@@ -14,7 +14,6 @@ from pydantic import Field
 
 from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_there
 from layerwise.shapes import Strict, read_yaml, require_shape
 
 NOTHING = "no value"
@@ -35,7 +34,7 @@ def read_entries(path: Path, shape: Any, *, optional: bool = False) -> list[dict
     Args:
         optional: a paper may have no such file, and then no entries.
     """
-    if optional and not is_there(path):
+    if optional and not path.exists():
         return []
     document: Any = Annotated[dict[Literal[path.stem], list[shape]], Field(min_length=1)]  # type: ignore[name-defined]
     entries: list[dict[str, Any]] = require_shape(path, document, read_yaml(path))[path.stem]

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from layerwise.files import is_there
 from layerwise.home import here
 from layerwise.models.registry import Model, read_models
 from layerwise.shapes import Strict, read_yaml, require_shape
@@ -39,7 +38,7 @@ def words_here() -> Words:
 def _words_around(folder: Path) -> Words:
     """Return the words for the working folder, around which `here` looks."""
     path = here() / "claims" / WORDS
-    if not is_there(path):  # a ledger without keys to put in words
+    if not path.exists():  # a ledger without keys to put in words
         return {"keys": {}, "experiments": {}}
     words: Words = require_shape(path, Words, read_yaml(path))
     return words

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, read_json
+from layerwise.files import read_json
 from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
 from layerwise.models.registry import Model
 
@@ -27,7 +27,7 @@ def check_config(path: Path) -> None:
         LayerwiseError: also where there is no config.json.
     """
     file = path / "config.json"
-    if not is_file(file):
+    if not file.is_file():
         raise LayerwiseError(
             f"{path}: a checkpoint folder has a config.json, this one has none; check the path, or "
             "save config, tokenizer and weights of the model into it"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import safetensors
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, is_folder, read_json
+from layerwise.files import read_json
 from layerwise.models.checkpoint_config import QUANTISED, check_config, reword_errors
 from layerwise.models.checkpoint_tokenizer import check_tokenizer
 
@@ -37,7 +37,7 @@ def check_folder(path: Path) -> list[Stored]:
         LayerwiseError: for a config.json, a tokenizer or a file of weights that is missing, or is
             not what can be measured.
     """
-    if not is_folder(path):
+    if not path.is_dir():
         raise LayerwiseError(f"{path}: a checkpoint is a folder, this is none; check the path")
     check_adapters(path, [file.name for file in path.iterdir()])
     check_config(path)
@@ -67,7 +67,7 @@ def weight_files(path: Path) -> list[Path]:
     """Return the files that hold the weights, all of which are there."""
     files = shards(path)
     for file in files:
-        if not is_file(file):
+        if not file.is_file():
             others = sorted(other.name for other in (*path.glob("*.bin"), *path.glob("*.pt")))
             raise LayerwiseError(
                 f"{path}: weights are read from *.safetensors only (other formats can run code), "
@@ -85,7 +85,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
     """Return where the weights are: one file, or those of its index; they may be missing."""
     file = path / f"{weights}.index.json"
-    if is_file(path / weights) or not is_file(file):
+    if (path / weights).is_file() or not file.is_file():
         return [path / weights]
     return [path / name for name in sorted(set(_weight_map(file).values()))]
 

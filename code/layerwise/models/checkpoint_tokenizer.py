@@ -20,7 +20,7 @@ import huggingface_hub
 from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, sha256_of
+from layerwise.files import sha256_of
 from layerwise.models.checkpoint_config import reword_errors
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Declaration:
 
 def check_tokenizer(path: Path) -> None:
     """Refuse a folder without a tokenizer."""
-    if not any(is_file(path / name) for name in TOKENIZERS):
+    if not any((path / name).is_file() for name in TOKENIZERS):
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(TOKENIZERS)}); save it into the same folder"
         )
@@ -111,7 +111,7 @@ def load_tokenizer(path: Path) -> Any:
     """
     import transformers
 
-    has_file = is_file(path / TOKENIZER_FILE)
+    has_file = (path / TOKENIZER_FILE).is_file()
     kind = transformers.TokenizersBackend if has_file else transformers.AutoTokenizer
     with reword_errors(
         path, "the tokenizer cannot be loaded", "save it again into the same folder"
@@ -154,7 +154,7 @@ def _origin(tokenizer: Any) -> Path | None:
     place = str(tokenizer.name_or_path)
     if not place:
         return None
-    if is_file(file := Path(place) / TOKENIZER_FILE):
+    if (file := Path(place) / TOKENIZER_FILE).is_file():
         return file
     try:
         cached = huggingface_hub.try_to_load_from_cache(place, TOKENIZER_FILE)

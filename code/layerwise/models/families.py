@@ -44,7 +44,6 @@ class Family:
     embedding: str  # the input embeddings, without the base model's prefix
     mlp: tuple[str, str] = ("mlp", "mlp")  # in a block, and whose output it adds to the stream
     added: str = ""  # whose output attention adds, where it is not `attention` itself
-    head: str = "lm_head"  # the output embeddings
     head_by_head: bool = False  # shared rows go q, k, v of head 0, ...; else queries, keys, values
     transposed: bool = False  # weights are stored (in, out)
 
@@ -141,9 +140,7 @@ FAMILIES: Mapping[str, Family] = {
     "gemma3_text": _LLAMA,
     "gpt2": Family("h", "attn", ("c_attn", "c_proj"), "wte", transposed=True),
     "gpt_neo": Family("h", "attn.attention", _OUT, "wte"),
-    "gpt_neox": Family(
-        "layers", "attention", _FUSED, "embed_in", head="embed_out", head_by_head=True
-    ),
+    "gpt_neox": Family("layers", "attention", _FUSED, "embed_in", head_by_head=True),
     "gptj": Family("h", "attn", _OUT, "wte"),
     "llama": _LLAMA,
     "mistral": _LLAMA,

@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_there, require_name, sha256_of
+from layerwise.files import require_name, sha256_of
 from layerwise.models.checkpoint_config import (
     ONE_MODEL,
     check_declared,
@@ -190,7 +190,7 @@ def load_model(
         TextError: for a text that the model cannot take.
     """
     path = Path(name)
-    if not is_there(path):
+    if not path.exists():
         snapshot = fetch(str(name), revision or "main", texts=texts, template=template)
         return load_folder(
             snapshot, str(name), snapshot.name, dtype, device, texts=texts, template=template

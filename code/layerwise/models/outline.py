@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_there, read_json
+from layerwise.files import read_json
 from layerwise.models.checkpoint_config import ONE_MODEL, declared, quiet
 from layerwise.models.checkpoint_folder import (
     Stored,
@@ -87,7 +87,7 @@ def read_outline(
 
         device = choose_device(device)
     path, download = Path(name), 0
-    if is_there(path):
+    if path.exists():
         refuse_revision(name, revision)
         name = path.resolve().name
         tensors = check_folder(path)

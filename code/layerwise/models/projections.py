@@ -47,8 +47,6 @@ class Weights:
     kv_heads: int  # of keys and values
     head_size: int
     hidden_size: int
-    vocab_size: int  # rows of the embedding, those no token uses included
-    tied: bool  # the output embeddings are the input embeddings
     tensors: Mapping[str, Stored | torch.Tensor]  # by name without base prefix
 
     @classmethod
@@ -58,9 +56,6 @@ class Weights:
             return cls.open(checkpoint.folder, checkpoint.dtype)
         model = checkpoint.model
         tensors = {_without_base(key): tensor for key, tensor in model.state_dict().items()}
-        # GPT-NeoX's output embeddings have another name in files than in the model
-        head = FAMILIES[checkpoint.family].head
-        tensors[f"{head}.weight"] = checkpoint.head.weight.detach()
         return cls._from_tensors(checkpoint.name, checkpoint.dtype, model.config, tensors)
 
     @classmethod
@@ -81,8 +76,6 @@ class Weights:
             layout=FAMILIES[config.model_type],
             n_layers=config.num_hidden_layers,
             **vars(heads_of(config)),
-            vocab_size=config.vocab_size,
-            tied=bool(config.tie_word_embeddings),
             tensors=tensors,
         )
 
@@ -104,18 +97,7 @@ class Weights:
             transposed=self.layout.transposed,
         )
 
-    def embedding(self) -> Float32[np.ndarray, "vocabulary width"]:
-        """The input embeddings; in OPT-350M narrower than the residual stream."""
-        return self._words(self.layout.embedding)
-
-    def unembedding(self) -> Float32[np.ndarray, "vocabulary width"]:
-        """The output embeddings, which are the input embeddings where `tied`."""
-        return self.embedding() if self.tied else self._words(self.layout.head)
-
-    def _words(self, module: str) -> Float32[np.ndarray, "vocabulary width"]:
-        return self._read(f"{module}.weight", [(0, self.vocab_size)], total=self.vocab_size)
-
-    def _read(self, tensor: str, rows: Rows, total: int, *, transposed: bool = False) -> Matrix:
+    def _read(self, tensor: str, rows: Rows, total: int, *, transposed: bool) -> Matrix:
         """Return some of the `total` rows of a tensor (columns, if it is stored transposed).
 
         The file is mapped for this one read only: its pages count as memory while it is.

@@ -26,7 +26,7 @@ import safetensors
 from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, read_json
+from layerwise.files import read_json
 from layerwise.measures.traces import Stream
 
 POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
@@ -104,7 +104,7 @@ class HiddenStates:
 
 def open_states(folder: Path) -> HiddenStates:
     """Open a finished extraction, if all its batches are there and whole."""
-    if not is_file(folder / "index.json"):
+    if not (folder / "index.json").is_file():
         raise LayerwiseError(
             f"{folder}: no finished extraction here (index.json is missing); extract again"
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, read_json, read_text
+from layerwise.files import read_json, read_text
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.picture import NARROW, Picture
 from layerwise.shapes import FileName, Loose, require_shape
@@ -46,7 +46,7 @@ def read_figures(folder: Path) -> Figures:
     Raises:
         LayerwiseError: if the index or a figure is missing, or the index has another shape.
     """
-    if not is_file(folder / INDEX):
+    if not (folder / INDEX).is_file():
         raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
     index = read_json(folder / INDEX)
     require_shape(folder / INDEX, Index, index, "draw the figures again")
@@ -68,6 +68,6 @@ def read_figures(folder: Path) -> Figures:
 
 
 def _read_svg(path: Path) -> str:
-    if not is_file(path):
+    if not path.is_file():
         raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
     return read_text(path)

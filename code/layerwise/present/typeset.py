@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import atomic_path, is_file
+from layerwise.files import atomic_path
 
 REPORT = "report"
 DOCUMENTS = {"main.tex.j2": REPORT, "supplement.tex.j2": "supplement"}  # template: name of the PDF
@@ -34,7 +34,7 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
     latexmk = shutil.which("latexmk")
     if absent := [name for name in ("latexmk", "pdflatex") if not shutil.which(name)]:
         raise NoLatexError(f"there is no {' and no '.join(absent)} on PATH; install it: {APT}")
-    if not is_file(tex_folder / f"{name}.tex"):
+    if not (tex_folder / f"{name}.tex").is_file():
         raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
     variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
     options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from layerwise.errors import LayerwiseError, TextError, require_extra
-from layerwise.files import is_there, n_processes
+from layerwise.files import n_processes
 from layerwise.given import PLAIN, Draw, Folder, Layers
 from layerwise.models.checkpoint_folder import check_folder
 from layerwise.models.registry import Dtype
@@ -100,7 +100,7 @@ def request_of(model: Any, pairs: Any, prompts: Any, asked: Mapping[str, Any]) -
     n_processes()
     statement_pairs = read_pairs(pairs)
     texts = () if prompts is None else read_prompts(prompts)
-    if isinstance(model, str | Path) and is_there(Path(model)):
+    if isinstance(model, str | Path) and Path(model).exists():
         check_folder(Path(model))
     if choices["out"] is not None:
         check_results_folder(choices["out"], (pairs, prompts))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_folder, is_there, locked, refuse_link, require_kind
+from layerwise.files import locked, refuse_link, require_kind
 from layerwise.folders import (
     AGAIN,
     CONTROL,
@@ -113,7 +113,7 @@ def check_comparison_folder(out: Path) -> None:
 
 def _check_place(out: Path) -> None:
     refuse_link(out)
-    if is_there(out) and not is_folder(out):
+    if out.exists() and not out.is_dir():
         raise LayerwiseError(f"{out}: --out must be a folder, found a file; choose another place")
 
 

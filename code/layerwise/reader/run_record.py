@@ -11,7 +11,7 @@ from typing import Any
 
 import layerwise
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_there, read_json
+from layerwise.files import read_json
 from layerwise.measures.values import sampled_layers
 from layerwise.models.registry import RANDOM
 from layerwise.models.store import digest_of_texts
@@ -97,7 +97,7 @@ def read_run(folder: Path) -> dict[str, Document]:
             its run wrote it.
     """
     paths = {name: folder / f"{name}.json" for name in READER_ANALYSES}
-    if not is_there(paths["layers"]):
+    if not paths["layers"].exists():
         raise LayerwiseError(
             f"{folder}: results of `layerwise analyze` are compared, there is no layers.json; name "
             "the --out folder of a run"

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import requests
 
 from layerwise.errors import LayerwiseError, address_shown
-from layerwise.files import is_file, is_folder
 
 MIRROR_VARIABLE = "LAYERWISE_MIRROR"
 TIMEOUT = (3, 30)  # seconds until there is a way, and without a byte
@@ -64,7 +63,7 @@ def open_mirror(name: str) -> Mirror:
     shown, check = address_shown(name), f"check --mirror or {MIRROR_VARIABLE}"
     if not name.isprintable():
         raise LayerwiseError(f"the mirror {shown!r:.200} must be printable, it is not; {check}")
-    if is_folder(Path(name)):
+    if Path(name).is_dir():
         return Path(name)
     address = re.fullmatch(r"https?://[^\s?#]+", name)
     if address is None or "@" in name.partition("://")[2].partition("/")[2]:
@@ -84,7 +83,7 @@ def read(mirror: Mirror, path: str, pin: Pin, retries: int) -> bytes:
         LayerwiseError: distinct for no network, a cut transfer and wrong bytes.
     """
     if isinstance(mirror, Path):
-        if not is_file(mirror / path):
+        if not (mirror / path).is_file():
             raise MissingFile(f"the mirror {mirror} has no file {path}; complete the mirror")
         with (mirror / path).open("rb") as file:
             return pin.check(str(mirror / path), file.read(pin.most + 1))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from layerwise.engine.published import DATASET, PROMPTS, read_table
 from layerwise.errors import LayerwiseError
-from layerwise.files import is_file, is_folder, is_there, sha256_of, together
+from layerwise.files import sha256_of, together
 from layerwise.home import checkout, find_home
 from layerwise.papers.fetching.mirrors import (
     MIRROR_VARIABLE,
@@ -88,7 +88,7 @@ def fetch(
     Raises:
         LayerwiseError: distinct for no network, a missing file, a cut transfer and wrong bytes.
     """
-    if is_there(target) and not is_folder(target):
+    if target.exists() and not target.is_dir():
         raise LayerwiseError(f"{target}: the data go into a folder, this is a file; move it away")
     registry = read_registry(published)
     if all(_is_whole(target / name, registry.pins[name]) for name in DATA_FILES):
@@ -126,7 +126,7 @@ def verify_data(folder: Path, *, published: Path = PUBLISHED) -> None:
     registry = read_registry(published)
     for name in DATA_FILES:
         path = folder / name
-        if not is_file(path):
+        if not path.is_file():
             raise LayerwiseError(f"{path}: the data are not here; run `layerwise fetch`")
         if not _is_whole(path, registry.pins[name]):
             raise LayerwiseError(
@@ -191,4 +191,4 @@ def _prompts(source: Mirror, registry: Registry, retries: int) -> bytes:
 
 
 def _is_whole(path: Path, pin: Pin) -> bool:
-    return is_file(path) and sha256_of(path) == pin.sha256
+    return path.is_file() and sha256_of(path) == pin.sha256

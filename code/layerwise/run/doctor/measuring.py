@@ -1,12 +1,11 @@
 """Checks of what measuring needs: a device, upstream's data, the models, room for them."""
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, address_shown
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import read_json
 from layerwise.models.registry import Model
 from layerwise.run.doctor import FULL, KEY, Check, Finding, free
@@ -47,35 +46,13 @@ def gpu(root: Path) -> Finding:
     return Finding(found, fix, (FULL,))
 
 
-def data(root: Path) -> str:
-    """Say where upstream's pairs and prompts are: here, or where the pipeline fetches them.
-
-    Raises:
-        LayerwiseError: if they are neither here nor there.
-    """
-    from layerwise.papers.fetching import upstream
-
-    try:
-        upstream.verify_data(root / "data")
-        return "the pinned pairs and prompts are in data/"
-    except LayerwiseError:
-        place = os.environ.get(upstream.MIRROR_VARIABLE) or upstream.ADDRESS
-    upstream.result_file(upstream.DATASET, place, retries=0)
-    return f"pairs and prompts at {address_shown(place)}, where the pipeline fetches them"
-
-
 def models(root: Path) -> Finding:
-    """Say what will be measured and what will not, a row per model, and what all of it takes.
-
-    Raises:
-        LayerwiseError: if upstream's texts cannot be had.
-    """
+    """Say what will be measured and what will not, a row per model, and what all of it takes."""
     from huggingface_hub import constants
 
     from layerwise.models.devices import free_bytes, require_accelerator
     from layerwise.models.registry import read_models
 
-    texts_are = data(root)
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
     device = chosen["device"]
@@ -96,7 +73,6 @@ def models(root: Path) -> Finding:
         f"{len(run)} of {len(rows)} can be measured on {device}: about {minutes:.0f} min "
         f"(singular values and the download apart); {download:.1f} GB to fetch, {room:.1f} GB free "
         f"for {cache}; up to {max(states, default=0):.1f} GB of hidden states at a time in results/"
-        f"; {texts_are}"
     )
     refused = [row for row in rows if row not in run and not registry[row[KEY]].skipped]
     fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
@@ -110,13 +86,13 @@ def models(root: Path) -> Finding:
 
 
 def _texts(folder: Path) -> dict[str, Sequence[str]]:
-    """Return upstream's statements and prompts, by kind; none where they are not fetched yet."""
+    """Return upstream's statements and prompts, by kind, once they are fetched."""
     from layerwise.papers.fetching import upstream
     from layerwise.papers.fetching.texts import read_pairs
 
     try:
         upstream.verify_data(folder)
-    except LayerwiseError:  # of which another check speaks
+    except LayerwiseError:  # they are not fetched yet
         return {}
     sets = read_json(folder / upstream.PROMPTS)
     prompts = [text for study in sets.values() for text in _strings(study["prompts"])]

@@ -5,20 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, derive, for_each_group
-from layerwise.engine.evidence import Entry, Evidence, measured_among
+from layerwise.engine.derivation import Document, Rule, Rules, count, derive
+from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.result_files import SCALING, UA_FILES
 from layerwise.papers.shared.published import tables_of_reader
-from layerwise.papers.shared.rules.categories import (
-    n_categories,
-    p_over_categories,
-    r_over_categories,
-)
+from layerwise.papers.shared.rules.categories import p_over_categories, r_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
-from layerwise.statistics.estimates import correlation_estimate
 
 STABLE_STD_PCT = 10.0  # of the depths of the peaks, percent of depth
 
@@ -43,6 +38,11 @@ def r_by_layer(row: Entry) -> dict[int, float]:
     return {
         layer: model_of_row(row).layer_results[layer].correlation for layer in sampled_layers(row)
     }
+
+
+def last_r(row: Entry) -> float:
+    """Return r at the last layer."""
+    return model_of_row(row).layer_results[sampled_layers(row)[-1]].correlation
 
 
 def peak(row: Entry, extreme: Callable[..., int] = max) -> int:
@@ -76,10 +76,7 @@ MODEL_RULES: Rules = {
     "max_neg_pct": Rule(
         lambda row: peak_pct(row, min), "depth of the smallest r, percent of the blocks"
     ),
-    "final_r": Rule(
-        lambda row: model_of_row(row).layer_results[sampled_layers(row)[-1]].correlation,
-        "r at the last layer",
-    ),
+    "final_r": last_r,
     "sign_changes": sign_changes,
     "n_sign_changes": Rule(lambda row: len(sign_changes(row)), "how often r changes its sign"),
 }
@@ -110,60 +107,15 @@ def strongest_mid_model(results: Entry, size: Callable[[float], float] = float) 
     return str(max(results.summary, key=largest).model)
 
 
-def drawn_curves(results: Entry) -> list[list[float]]:
-    """Return r by depth for every model that was measured."""
-    rows = measured_among({row.model: row for row in results.summary}, r_by_layer)
-    return [list(r_by_layer(row).values()) for row in rows.values()]
-
-
+# What a figure of several models states.
 DRAWN: Rules = {
-    "drawn/n_models": Rule(lambda results: len(drawn_curves(results)), "the measured models"),
+    "drawn/n_models": Rule(lambda results: count(results.summary, last_r), "the models"),
     "drawn/n_negative_at_end": Rule(
-        lambda results: sum(r[-1] < 0 for r in drawn_curves(results)),
-        "the measured models with a negative r at the end",
-    ),
-    "drawn/n_with_positive": Rule(
-        lambda results: sum(max(r) > 0 for r in drawn_curves(results)),
-        "the measured models with a positive r somewhere",
+        lambda results: sum(last_r(row) < 0 for row in results.summary),
+        "the models with a negative r at the end",
     ),
 }
-
-
-def fisher_intervals(row: Entry) -> dict[str, list[float]]:
-    """Return Fisher's 95% interval of r over the categories by layer; r of 1 has none."""
-    estimates = {
-        layer: correlation_estimate(r, n_categories(row), "categories")
-        for layer, r in r_by_layer(row).items()
-    }
-    return {
-        str(layer): [estimate.low, estimate.high]
-        for layer, estimate in estimates.items()
-        if estimate.has_interval
-    }
-
-
-def drawn_ends(results: Entry) -> list[tuple[list[float], list[float]]]:
-    """Return lower and upper ends by depth for every measured model with intervals."""
-    rows = measured_among({row.model: row for row in results.summary}, fisher_intervals)
-    ends_by_model = [list(fisher_intervals(row).values()) for row in rows.values()]
-    return [
-        ([low for low, _ in ends], [high for _, high in ends]) for ends in ends_by_model if ends
-    ]
-
-
 PAPER_RULES: Rules = {
-    **DRAWN,
-    "drawn/intervals": for_each_group(
-        lambda results: {row.model: row for row in results.summary}, fisher_intervals
-    ),
-    "drawn/n_clear_at_end": Rule(
-        lambda results: sum(high[-1] < 0 for _, high in drawn_ends(results)),
-        "the measured models whose last interval lies below zero",
-    ),
-    "drawn/n_clear_positive": Rule(
-        lambda results: sum(max(low) > 0 for low, _ in drawn_ends(results)),
-        "the measured models with an interval above zero somewhere",
-    ),
     "strongest_positive_mid": Rule(
         strongest_mid_model, "the model with the largest r at 20 to 50 % of depth"
     ),

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from layerwise.engine.derivation import Document, Rule, Rules
-from layerwise.engine.evidence import Entry, Evidence, measured_among
+from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import (
     dampens,
     entry_reader,
@@ -136,14 +136,6 @@ def model_at_end(evidence: Evidence, end: Callable[..., str]) -> str:
     return end(ratios, key=lambda name: ratios[name][0])
 
 
-def measured_ratios(evidence: Evidence) -> list[float]:
-    """Return the ratio of every model that was measured."""
-    models = {model.model: model for model in evidence[SPECTRAL].results}
-    return [
-        value_over_output(model) for model in measured_among(models, value_over_output).values()
-    ]
-
-
 NORM_RULES: Rules = {
     f"{matrix}_{name}_spectral": partial(layer_moment, matrix=matrix, moment=moment)
     for name, moment in (("mean", np.mean), ("std", np.std))
@@ -192,11 +184,6 @@ STUDY_RULES: Rules = {
     ),
     "late_square_ratio/meta": ratio_of_groups(
         late_square, "pythia", "meta", "squared W_V norm over the last third of the layers"
-    ),
-    "drawn/n_models": Rule(lambda evidence: len(measured_ratios(evidence)), "the measured models"),
-    "drawn/n_value_larger": Rule(
-        lambda evidence: sum(ratio > 1 for ratio in measured_ratios(evidence)),
-        "the measured models whose W_V is larger than W_O",
     ),
 }
 
