@@ -1,6 +1,5 @@
 """Headlines and findings: by rules from verdicts, explained by sentences that are filled in."""
 
-import copy
 import hashlib
 import math
 import random
@@ -28,13 +27,10 @@ from layerwise.engine.headlines import (
     read_headlines,
     unanswered_sentences,
 )
-from layerwise.engine.judging import read_statistics
-from layerwise.engine.published import Published
 from layerwise.engine.sentences import Said, Value, fill
 from layerwise.engine.story import read_story, story
 from layerwise.engine.verdicts import FALLS
 from layerwise.errors import LayerwiseError
-from layerwise.files import write_json
 
 
 def answer(word, in_range=True):
@@ -420,25 +416,6 @@ def test_claims_move_with_what_they_rest_on_and_with_nothing_else(records, root,
     assert n_touched > 100
     assert still == []
     assert stray == []
-
-
-@pytest.mark.parametrize(
-    ("file", "key", "message"),
-    [
-        ("questions", "word", r"questions\.json: documents: .*word: must be .*; analyse again"),
-        ("power", "smallest", r"power\.json: documents: .*smallest: must be .*; analyse again"),
-    ],
-)
-def test_answers_and_power_of_another_shape_are_refused(tmp_path, works, file, key, message):
-    """Grades are computed from them."""
-    path = tmp_path / f"{file}.json"
-    late = copy.deepcopy(works[file].documents["late"])
-    write_json(path, {"documents": {"late": late}})
-    read_statistics("published", tmp_path, Published({}))
-    next(iter(late["models"].values()))["published"][key] = [58]
-    write_json(path, {"documents": {"late": late}})
-    with pytest.raises(LayerwiseError, match=message):
-        read_statistics("published", tmp_path, Published({}))
 
 
 def test_a_sentence_quotes_values_lists_and_intervals_and_nothing_deeper():
