@@ -46,7 +46,7 @@ def trace(
 
     Raises:
         LayerwiseError: for a text without tokens, states or logits that are not finite or zero,
-            maps that are missing, or a block that does not call its known parts.
+            or maps that are missing.
     """
     (ids,) = tokenize(checkpoint.declaration, "prompts", [text])
     tokens = torch.from_numpy(ids).long()[None].to(checkpoint.model.device)
@@ -86,7 +86,7 @@ def trace(
         before_norm=states[BEFORE_NORM],
         logits=logits,
         attention=tuple(maps[block] for block in sorted(maps)),
-        modules=_module_states(checkpoint, parts) if modules else (),
+        modules=tuple(ModuleStates(**states) for states in parts) if modules else (),
     )
 
 
@@ -117,21 +117,6 @@ def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> list[Any]:
         for number, block in enumerate(checkpoint.blocks)
         for name, path in FAMILIES[checkpoint.family].parts.items()
     ]
-
-
-def _module_states(
-    checkpoint: Checkpoint, parts: list[dict[str, np.ndarray]]
-) -> tuple[ModuleStates, ...]:
-    known = FAMILIES[checkpoint.family].parts
-    for number, states in enumerate(parts):
-        if missing := sorted(set(known) - set(states)):
-            modules = ", ".join(known[name] for name in missing)
-            raise LayerwiseError(
-                f"{checkpoint.name}: block {number} never showed its {', '.join(missing)}: its "
-                f"config makes {checkpoint.family} call other modules than {modules}; set "
-                "slow_but_exact to false, or correct the family's parts"
-            )
-    return tuple(ModuleStates(**states) for states in parts)
 
 
 def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> None:
