@@ -110,7 +110,7 @@ for layer in $missing; do # each lock holds the whole of its layer: what is ther
 done
 "${pip[@]}" install "${build[@]}" -e .
 # The figures are drawn by several processes, each of which would compile matplotlib for itself.
-.venv/bin/python -c 'import layerwise.papers.across.figures.drawing'
+.venv/bin/python -c 'import matplotlib.backends.backend_pdf, matplotlib.backends.backend_svg, matplotlib.figure'
 mkdir -p -m 700 .dvc-site # DVC keeps pickles there, and would let everybody write
 if [ -d .dvc ] && [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
     .venv/bin/dvc config --local core.no_scm true

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from layerwise.errors import LayerwiseError
 from layerwise.files import is_first_process
 
 QUIET = 60.0  # seconds between two lines of a log
@@ -86,27 +85,6 @@ def track(items: Iterable[T], what: str, unit: str, total: int) -> Generator[T, 
         for item in items:
             yield item
             advance()
-
-
-def run_within(seconds: int, late: str, work: Callable[[], T]) -> T:
-    """What `work` gives, if it is done by then, else an error that says `late`."""
-    results: list[T] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if raised:
-        raise raised[0]
-    if not results:
-        raise LayerwiseError(late)
-    return results[0]
 
 
 def say(line: str) -> None:

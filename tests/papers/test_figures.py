@@ -67,7 +67,7 @@ def numbers(statistics: Path, claims: Path) -> Numbers:
 
 @pytest.fixture(scope="module")
 def drawn(numbers: Numbers) -> dict[str, Drawn]:
-    return {one.name: one for one in draw_all(numbers)}
+    return {drawing.name: drawing for drawing in draw_all(numbers)}
 
 
 def words(figure: Figure) -> str:
@@ -80,13 +80,15 @@ def rounded(points: Iterable[Any]) -> Points:
 
 def points(where: Any, colour: str | None = None) -> Points:
     """Every point of every line, and the ends of every bar."""
-    found: list[Any] = []
+    ends: list[Any] = []
     for panel in where.axes if isinstance(where, Figure) else [where]:
         bars = [c for c in panel.collections if isinstance(c, LineCollection)]
         lines = [(line.get_color(), line.get_xydata()) for line in panel.lines]
         lines += [(bar.get_color()[0], end) for bar in bars for end in bar.get_segments()]
-        found += [e for of, es in lines for e in es if colour is None or to_hex(of) == colour]
-    return rounded(found)
+        for drawn_in, line_ends in lines:
+            if colour is None or to_hex(drawn_in) == colour:
+                ends += list(line_ends)
+    return rounded(ends)
 
 
 def by_model(published: Published, file: str, place: str) -> dict[str, dict[str, Any]]:
@@ -98,7 +100,7 @@ def by_model(published: Published, file: str, place: str) -> dict[str, dict[str,
 
 
 def test_published_numbers_give_every_figure(drawn: dict[str, Drawn]) -> None:
-    assert [name for name, one in drawn.items() if one.figure] == FIGURES
+    assert [name for name, drawing in drawn.items() if drawing.figure] == FIGURES
     assert {analysis for reads in READS.values() for analysis in reads} <= {*TABLES, "claims"}
 
 
@@ -167,11 +169,12 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
     """Gains of three sizes: a figure of these three, and a reason for each of the others."""
     gains = {f"/models/{n}/residual_gain_all": [0.9 + n / 10, 1.1, 1.3 - n / 10] for n in range(3)}
     layers = {f"/models/{n}/all_layer_gains": [1.0] * (6 + 6 * n) for n in range(3)}
-    found = analysed(
+    derivation = analysed(
         "depth_gain", measured(published, {files.SWEEP: gains | layers}), n_resamples=10
     )
-    drawn = {d.name: d for d in draw_all(Numbers("measured", {"depth_gain": found.documents}, {}))}
-    assert [name for name, one in drawn.items() if one.figure] == ["depth_gain"]
+    numbers = Numbers("measured", {"depth_gain": derivation.documents}, {})
+    drawn = {drawing.name: drawing for drawing in draw_all(numbers)}
+    assert [name for name, drawing in drawn.items() if drawing.figure] == ["depth_gain"]
     text = words(drawn["depth_gain"].figure)
     for said in ("n = 3 Pythia sizes", "Not measured: 1B, 1.4B"):
         assert said in text
@@ -200,9 +203,9 @@ def test_the_stage_writes_all_figures_or_nothing(
     said = stage.run("published", few, few_claims, out, MODELS)
     assert said.startswith(f"2 figures in {out}\n  without asymmetry_by_category: ")
     index = read_json(out / INDEX)
-    found = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
-    assert list(found) == ["validation", "depth_gain"]
-    assert found["validation"]["title"].startswith("r over the categories is")
+    there = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
+    assert list(there) == ["validation", "depth_gain"]
+    assert there["validation"]["title"].startswith("r over the categories is")
     assert index["random_weights"] is False
     del gains["documents"]["family"]["models"][0]["model"]
     write_json(few / "depth_gain.json", gains)
@@ -210,9 +213,9 @@ def test_the_stage_writes_all_figures_or_nothing(
     note_statistics(tmp_path / "claims.json", few)
     with pytest.raises(KeyError, match="model"):
         stage.run("published", few, tmp_path / "claims.json", out, MODELS)
-    assert {path.stem for path in out.glob("*.pdf")} == set(found)
+    assert {path.stem for path in out.glob("*.pdf")} == set(there)
     assert {path.stem for path in out.glob("*.svg")} == {
-        f"{name}{end}" for name in found for end in ("", NARROW)
+        f"{name}{end}" for name in there for end in ("", NARROW)
     }
 
 
@@ -220,17 +223,18 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     numbers: Numbers, tmp_path: Path
 ) -> None:
     for folder in ("one", "two"):
-        (one := draw("layers", numbers).picture).save(tmp_path / folder)
-    alone = one.svg
+        (picture := draw("layers", numbers).picture).save(tmp_path / folder)
+    alone = picture.svg
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
         assert not re.search(rb"CreationDate|matplotlib\.org", path.read_bytes())
     assert "prefers-color-scheme:dark" in alone
-    inside = one.inline
+    inside = picture.inline
     assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
     assert 'fill="currentColor"' in inside
     ids, used = (
-        set(re.findall(found, inside)) for found in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
+        set(re.findall(pattern, inside))
+        for pattern in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
     )
     assert ids == used == {f"layers-{number}" for number in range(len(ids))}  # no other figure's
     assert not re.search(r'<path d="[^"]*" fill="none" />', inside)  # nothing would be painted
@@ -242,12 +246,12 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
         )
     assert len(inside) < 20_000
     # the PDF is as wide, and without message and footer
-    ((width, height),) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", one.pdf)
+    ((width, height),) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", picture.pdf)
     whole = draw("layers", numbers).figure.get_figheight()
     assert float(width) == pytest.approx(72 * style.WIDTH)
     assert 72 * (whole - 1) < float(height) < 72 * (whole - 0.3)
-    assert one.title in inside.replace("</tspan>", "")
-    assert one.note.startswith("Bars: 95% intervals")
+    assert picture.title in inside.replace("</tspan>", "")
+    assert picture.note.startswith("Bars: 95% intervals")
 
 
 # --- against the published tables ---------------------------------------------------------------
@@ -261,29 +265,31 @@ def curve(rows: Mapping[str, Any], low: str = "ci_lo", high: str = "ci_hi") -> P
 def test_the_points_are_those_of_the_tables(
     drawn: dict[str, Drawn], numbers: Numbers, published: Published
 ) -> None:
-    of, ends = published.document, ("ci_lower", "ci_upper")
-    pairs, llama = of(files.PAIRS)["results"], of(files.LLAMA)["pair_level_results"]
-    centroid = [{n: row["centroid_asymmetry"] for n, row in of.items()} for of in (pairs, llama)]
+    document, ends = published.document, ("ci_lower", "ci_upper")
+    pairs, llama = document(files.PAIRS)["results"], document(files.LLAMA)["pair_level_results"]
+    centroid = [
+        {n: row["centroid_asymmetry"] for n, row in rows.items()} for rows in (pairs, llama)
+    ]
     sizes = by_model(published, files.SWEEP, "models")
     keys = ("n_layers", "residual_gain_mean")
     gains = {name: [size[key] for key in keys] for name, size in sizes.items()}
     intervals = numbers.statistics["depth_gain"]["family"]["drawn"]["interval"]
-    found = by_model(published, files.CROSS, "results").values()
+    validated = by_model(published, files.CROSS, "results").values()
     late = np.mean([centroid[0][n]["r"] for n in ("24", "28", "32")])
     shown: list[tuple[str, int, Any]] = [
         ("layer_curves", 0, curve(centroid[0], *ends)),
         ("layer_curves", 1, curve(centroid[1], *ends)),
-        ("layer_curves", 2, curve(of(files.APERTUS)["results"])),
-        ("layer_curves", 3, curve(of(files.GEMMA)["results"])),
-        *(("template_comparison", 0, curve(of(files.TEMPLATE)[f"results_{how}_template"]))
+        ("layer_curves", 2, curve(document(files.APERTUS)["results"])),
+        ("layer_curves", 3, curve(document(files.GEMMA)["results"])),
+        *(("template_comparison", 0, curve(document(files.TEMPLATE)[f"results_{how}_template"]))
           for how in ("with", "without")),
         ("depth_gain", 0, gains.values()),
         ("depth_gain", 0, [(gains[name][0], end) for name, ends in intervals.items()
                            for end in ends]),
         *(("critical_layer", 0,
-           [(100 * row[key] / row["L"], place) for place, row in enumerate(found)])
+           [(100 * row[key] / row["L"], place) for place, row in enumerate(validated)])
           for key in ("L_star_empirical", "L_star_predicted")),
-        ("anisotropy", 0, enumerate(of(files.ANISOTROPY)["intrinsic_dim_ratio"])),
+        ("anisotropy", 0, enumerate(document(files.ANISOTROPY)["intrinsic_dim_ratio"])),
     ]  # fmt: skip
     for name, panel, expected in shown:
         assert rounded(expected) <= points(drawn[name].figure.axes[panel]), (name, panel)
@@ -301,8 +307,7 @@ def test_asymmetries_are_those_of_the_table(drawn: dict[str, Drawn], published: 
     shown = [label.get_text().split(",")[0] for label in axes.get_yticklabels()]
     assert shown[0] == "numeric facts"
     for line, model in zip(axes.lines, ("gemma", "llama", "mistral", "apertus"), strict=False):
-        (file,) = [f for f in published.files() if f.startswith(f"Results/results_{model}_2025")]
-        document = published.document(file)
+        document = published.document(files.PAPER1[model])
         expected = [document[name]["asymmetry"] for name in document if not name.startswith("_")]
         assert list(line.get_xdata()) == expected
     assert drawn["asymmetry_by_category"].title.startswith("On lifestyle 2 of 4 models lie")
@@ -331,7 +336,7 @@ def test_ratio_and_gain_are_drawn_with_the_interval_that_decides(
 ) -> None:
     asked = numbers.statistics["questions"]
     ratios, gains = (
-        {name: of["published"] for name, of in asked[question]["models"].items()}
+        {name: answers["published"] for name, answers in asked[question]["models"].items()}
         for question in ("spectral_norms", "damping")
     )
     (axes,) = drawn["spectral_norms"].figure.axes
@@ -347,18 +352,18 @@ def test_lab_heritage_draws_every_model_and_the_shares_in_print(
     numbers: Numbers, published: Published
 ) -> None:
     shares = {"p3.heritage.eleuther_dampen": 80, "p3.heritage.others_expand": 100}
-    claims = [{**REPORTED[0], "id": name, "published": of} for name, of in shares.items()]
-    one = draw("lab_heritage", replace(numbers, claims=claims))
-    left, right = one.figure.axes
+    claims = [{**REPORTED[0], "id": name, "published": share} for name, share in shares.items()]
+    drawing = draw("lab_heritage", replace(numbers, claims=claims))
+    left, right = drawing.figure.axes
     hunt = by_model(published, files.HUNT, "tested_results")
-    below = [of for of in hunt.values() if of["gain_no_ln_mean"] < 1]
+    below = [row for row in hunt.values() if row["gain_no_ln_mean"] < 1]
     rows = [label.get_text() for label in left.get_yticklabels()]
     assert sorted(rows)[:2] == ["BLOOM-1B1 (BigScience)", "BLOOM-1B7 (BigScience)"]
     gains = {x for x, _ in points(left)}
-    assert gains >= {round(of["gain_no_ln_mean"], 9) for of in hunt.values()}
+    assert gains >= {round(row["gain_no_ln_mean"], 9) for row in hunt.values()}
     assert {(80.0, -0.22), (100.0, 0.78)} <= points(right, style.RED.lower())
-    by_group = [sum(of["lab"] == "EleutherAI" for of in below), len(below)]
-    assert one.title.startswith(
+    by_group = [sum(row["lab"] == "EleutherAI" for row in below), len(below)]
+    assert drawing.title.startswith(
         f"Mean gain is below 1 in {by_group[0]} of 5 models of EleutherAI and "
         f"{by_group[1] - by_group[0]} of 11 models of other labs; Fisher's p = 0.036 (0.003 to"
     )
@@ -366,8 +371,9 @@ def test_lab_heritage_draws_every_model_and_the_shares_in_print(
 
 def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numbers) -> None:
     document = numbers.statistics["validation"]["pythia-6p9b"]
-    kept = [of for name, of in document.items() if name[0] != "_" and "_numeric" not in name]
-    r = np.corrcoef(*[[of[key] for of in kept] for key in ("asymmetry", "output_preference")])[0, 1]
+    names = [name for name in document if name[0] != "_" and "_numeric" not in name]
+    x, y = ([document[name][key] for name in names] for key in ("asymmetry", "output_preference"))
+    r = np.corrcoef(x, y)[0, 1]
     _, right, *_ = drawn["validation"].figure.axes
     assert round(r, 9) in {x for x, _ in points(right, style.RED.lower())}
     whole = document["_global_stats"]["ua_output_correlation"]
@@ -388,7 +394,7 @@ def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numb
     anisotropy = {"spectra": {"0": [3.0, 2.0, 1.0], "2": [9.0, 0.9, 0.1]}, "n_prompts": 16,
                   "L_star_anisotropy": 2, "intrinsic_dim_ratio": [0.1, 0.2, 0.9]}  # fmt: skip
     kept = add_drawn({"bins": {**bins, "results_by_k": {"10": k}}, "anisotropy": anisotropy})
-    made_up = Numbers(OWN, {name: {"m": of} for name, of in kept.items()}, {"m": "M"})
+    made_up = Numbers(OWN, {name: {"m": result} for name, result in kept.items()}, {"m": "M"})
     *_, sweep = draw("bins", made_up).figure.axes
     assert {(0.0, 0.0), (4.0, 0.4)} <= points(sweep)
     spectra = draw("anisotropy_spectra", made_up)

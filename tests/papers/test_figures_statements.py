@@ -33,44 +33,51 @@ def short(name: str) -> str:
 
 
 def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Published) -> None:
-    of = published.document
-    tests = of(files.BOOTSTRAP)["layer_results"].values()
+    document = published.document
+    tests = document(files.BOOTSTRAP)["layer_results"].values()
     clear = [row for row in tests if row["ci_lower"] > 0 or row["ci_upper"] < 0]
     assert stated["category_bootstrap"][SLUG]["drawn"]["n_excluding_zero"] == len(clear) > 0
-    layers = of(files.PAIRS)["results"]
-    turning = [m for m in layers["0"] if layers["0"][m]["r"] * layers["32"][m]["r"] < 0]
+    layers = document(files.PAIRS)["results"]
+    first, last = layers["0"], layers["32"]
+    turning = [name for name in first if first[name]["r"] * last[name]["r"] < 0]
     assert stated["pairs"][SLUG]["drawn"]["turning"] == turning
-    assert 0 < len(turning) < len(layers["0"])
-    ends = {"first": layers["0"], "last": layers["32"]}
-    clear = [m for m in turning if all(of[m]["ci_lower"] * of[m]["ci_upper"] > 0
-                                       for of in ends.values())]  # fmt: skip
+    assert 0 < len(turning) < len(first)
+
+    def is_clear(test: Any) -> bool:
+        return test["ci_lower"] * test["ci_upper"] > 0
+
+    clear = [name for name in turning if is_clear(first[name]) and is_clear(last[name])]
     assert stated["pairs"][SLUG]["drawn"]["turning_clearly"] == clear
     for how in ("with", "without"):
-        high = [row["ci_hi"] for row in of(files.TEMPLATE)[f"results_{how}_template"].values()]
+        high = [
+            row["ci_hi"] for row in document(files.TEMPLATE)[f"results_{how}_template"].values()
+        ]
         n_below = stated["cross_model"]["llama-3p1-8b-instruct"]["drawn"]["n_below_zero"]
         assert n_below[how] == np.sum(np.array(high) < 0) > 0
     for slug, file in files.PROFILES.items():
-        shares = of(file)["intrinsic_dim_ratio"]
+        shares = document(file)["intrinsic_dim_ratio"]
         peak = int(np.argmax(shares))
         behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
         rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
-        found = stated["anisotropy"][slug]["drawn"]
-        assert found["half_layer"] == behind[0]
-        assert found["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
+        drawn = stated["anisotropy"][slug]["drawn"]
+        assert drawn["half_layer"] == behind[0]
+        assert drawn["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
-    of = published.document
-    ua = [
-        {name: one["uniformity_a"] - one["uniformity_b"] for name, one in of(file).items()
-         if not name.startswith("_")}
-        for file in files.PAPER1.values()
-    ]  # fmt: skip
+    lifestyle, numeric = (
+        [
+            document["uniformity_a"] - document["uniformity_b"]
+            for document in (published.document(file)[name] for file in files.PAPER1.values())
+        ]
+        for name in ("lifestyle", "ground_truth_numeric")
+    )
     assert stated["calibration"]["models"]["drawn"] == {
         "n_models": 4,
-        "n_within": sum(abs(one["lifestyle"]) < 0.015 for one in ua),
+        "n_within": sum(abs(value) < 0.015 for value in lifestyle),
+        "n_negative": sum(value < 0 for value in numeric),
     }
-    late = [one["means"]["late"] for slug, one in stated["phases"].items()
+    late = [curve["means"]["late"] for slug, curve in stated["phases"].items()
             if slug != "paper" and "instruct" not in slug]  # fmt: skip
     assert stated["phases"]["paper"]["drawn"] == {
         "n_models": len(late),
@@ -80,21 +87,21 @@ def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Publis
 
 def test_labs_have_the_shares_of_their_models(stated: Any, published: Published) -> None:
     hunt = {short(row["model"]): row for row in published.document(files.HUNT)["tested_results"]}
-    found = stated["lab_heritage"]["hunt"]["drawn"]
-    assert found["models"].keys() == hunt.keys()
+    drawn = stated["lab_heritage"]["hunt"]["drawn"]
+    assert drawn["models"].keys() == hunt.keys()
     for name, row in hunt.items():
         # Student's of five prompts, whose deviation is over n
         half = 2.776445 * row["gain_no_ln_std"] / 2
         wanted = row["gain_no_ln_mean"] - half, row["gain_no_ln_mean"] + half
-        np.testing.assert_allclose(found["models"][name]["interval"], wanted, rtol=1e-6)
-    for name, of in found["shares"].items():
+        np.testing.assert_allclose(drawn["models"][name]["interval"], wanted, rtol=1e-6)
+    for name, share in drawn["shares"].items():
         gains = [row["gain_no_ln_mean"] for row in hunt.values()
                  if (row["lab"] == "EleutherAI") == (name == "EleutherAI")]  # fmt: skip
         below = sum(gain < 1 for gain in gains)
         as_claimed = below if name == "EleutherAI" else len(gains) - below
-        assert (of["n"], of["below"]) == (len(gains), below)
-        assert of["value"] == pytest.approx(100 * as_claimed / len(gains))
-        assert 0 < of["low"] < of["value"] < of["high"] < 100
+        assert (share["n"], share["below"]) == (len(gains), below)
+        assert share["value"] == pytest.approx(100 * as_claimed / len(gains))
+        assert 0 < share["low"] < share["value"] < share["high"] < 100
 
 
 def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Published) -> None:
@@ -102,17 +109,27 @@ def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Publishe
         gains = np.array(row["residual_gain_all"])
         half = 2.063899 * gains.std(ddof=1) / np.sqrt(len(gains))
         wanted = gains.mean() - half, gains.mean() + half
-        found = stated["depth_gain"]["family"]["drawn"]["interval"][row["model"]]
-        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        interval = stated["depth_gain"]["family"]["drawn"]["interval"][row["model"]]
+        np.testing.assert_allclose(interval, wanted, rtol=1e-6)
 
 
 def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
     two = {
-        file: {"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5}
+        file: {
+            **{"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5},
+            **{
+                f"/ground_truth_numeric/uniformity_{side}": ua
+                for side, ua in (("a", 0.4), ("b", 0.6))
+            },
+        }
         for file in list(files.PAPER1.values())[:2]
     }
-    found = analysed("calibration", measured(published, two))
-    assert found.documents["models"]["drawn"] == {"n_models": 2, "n_within": 2}
+    derivation = analysed("calibration", measured(published, two))
+    assert derivation.documents["models"]["drawn"] == {
+        "n_models": 2,
+        "n_within": 2,
+        "n_negative": 2,
+    }
 
 
 # --- of readers' models -------------------------------------------------------------------------
@@ -129,17 +146,17 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
     } | {"_global_stats": {"ua_output_correlation": -0.5}}
     anisotropy = {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}
     results = {"validation": validation, "anisotropy": anisotropy, "gains": gains_of(1.0)}
-    found = drawn.add_drawn(results)
-    assert {name: of.keys() - results[name].keys() for name, of in found.items()} == {
+    stated = drawn.add_drawn(results)
+    assert {name: document.keys() - results[name].keys() for name, document in stated.items()} == {
         "validation": {"_without_one", "_interval"},
         "anisotropy": {"drawn"},
         "gains": set(),
     }
     assert results["anisotropy"] == {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}  # as it was
-    assert found["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
+    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
     others = [(0.1, 1.0), (0.4, 0.7), (0.3, 0)]
     np.testing.assert_allclose(
-        found["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
+        stated["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
     )
 
 
@@ -157,17 +174,19 @@ def test_a_share_falls_to_half_or_does_not(
 ) -> None:
     document = {"intrinsic_dim_ratio": shares, "n_layers": len(shares) - 1, "n_prompts": 9}
     document["L_star_anisotropy"] = shares.index(0.9)
-    found = drawn.add_drawn({"anisotropy": document})
-    assert found["anisotropy"]["drawn"]["half_layer"] == half
-    one = draw("anisotropy", Numbers(OWN, {"anisotropy": {"m": found["anisotropy"]}}, {"m": "M"}))
-    assert one.title.endswith(said), one.reason
+    stated = drawn.add_drawn({"anisotropy": document})
+    assert stated["anisotropy"]["drawn"]["half_layer"] == half
+    figure = draw(
+        "anisotropy", Numbers(OWN, {"anisotropy": {"m": stated["anisotropy"]}}, {"m": "M"})
+    )
+    assert figure.title.endswith(said), figure.reason
 
 
 def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
     shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
     numbers = measured(published, {files.ANISOTROPY: shares})
-    found = analysed("anisotropy", numbers).documents[SLUG]
-    assert found["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
+    document = analysed("anisotropy", numbers).documents[SLUG]
+    assert document["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
 
 
 def test_several_models_are_stated_without_those_that_lack_a_number() -> None:

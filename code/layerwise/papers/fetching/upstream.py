@@ -26,7 +26,6 @@ from layerwise.papers.fetching.mirrors import (
     read,
 )
 from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_document
-from layerwise.progress import run_within
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
 REPOSITORY = "https://github.com/buk81/uniformity-asymmetry"
@@ -36,7 +35,6 @@ DATA_FILES = (DATASET, PROMPTS)
 PAPERS = "papers"  # in place of a file: what the papers used
 PUBLISHED = find_home() / "published"
 RETRIES = 3
-DEADLINE = 600  # seconds for all files together, however slowly the bytes drip
 
 
 class Registry(NamedTuple):
@@ -158,7 +156,7 @@ def _read(
     name = mirror or os.environ.get(MIRROR_VARIABLE)
     source = open_mirror(str(name or ADDRESS))
 
-    def one(path: str) -> bytes:
+    def read_file(path: str) -> bytes:
         if path == PROMPTS and not name:
             return _prompts(source, registry, retries)
         try:
@@ -168,12 +166,7 @@ def _read(
                 raise
             return _prompts(source, registry, retries)  # a plain copy has the notebooks only
 
-    return run_within(
-        DEADLINE,
-        f"upstream or its mirror took more than {DEADLINE} seconds; try again later, or name "
-        f"another mirror with --mirror or {MIRROR_VARIABLE}",
-        lambda: list(map(one, paths)),
-    )
+    return list(map(read_file, paths))
 
 
 def _prompts(source: Mirror, registry: Registry, retries: int) -> bytes:

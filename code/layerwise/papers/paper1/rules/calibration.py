@@ -507,6 +507,10 @@ STATEMENTS: Mapping[str, Rules] = {
             statement_on_measured("lifestyle", lambda ua: len(models_in_zone(ua))),
             "the measured models that lie within the zone on lifestyle",
         ),
+        "n_negative": Rule(
+            statement_on_measured(NUMERIC, lambda ua: sum(value < 0 for value in ua.values())),
+            "the measured models below zero on numeric facts",
+        ),
     },
     "words": {
         "parity": Rule(
