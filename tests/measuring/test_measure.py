@@ -258,7 +258,7 @@ def test_memory_that_runs_out_while_weights_move_is_a_reason(
     def run_out(*_: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB")
 
-    monkeypatch.setattr(replicates_module, "moved", run_out)
+    monkeypatch.setattr(replicates_module, "move_by_rounding", run_out)
     found = measured_with({}, experiment=lambda name, subject, **_: {"file": {}}, replicates=2)
     assert list(found["runs"]) == ["sweep", "scaling", "bench", "clean", "hunt"]
     for replicate in found["noise"]:

@@ -11,7 +11,7 @@ from layerwise.models import replicates as module
 from layerwise.models.forward import forward
 from layerwise.models.load import Checkpoint, load_model
 from layerwise.models.replicates import Replicates
-from layerwise.models.rounding import Rounding, moved, rounds
+from layerwise.models.rounding import Rounding, move_by_rounding, rounds
 from tiny_checkpoints import TWIN_FAMILIES, twin_folder
 
 SIXTEEN = {"float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -40,7 +40,7 @@ def test_a_rounding_error_is_replayed_with_its_variance(dtype: str) -> None:
     wide = 2 ** torch.empty(200_000).uniform_(-3, 3) * torch.tensor([-1.0, 1.0]).repeat(100_000)
     numbers = wide.to(SIXTEEN[dtype])
     step = (numbers.view(torch.int16) + 1).view(SIXTEEN[dtype]).float() - numbers.float()
-    noise = (moved(numbers, torch.rand(numbers.shape)).float() - numbers.float()) / step
+    noise = (move_by_rounding(numbers, torch.rand(numbers.shape)).float() - numbers.float()) / step
     rounding = (numbers.float() - wide) / step
     # a step towards zero from a power of two is half as wide
     assert set(noise.unique().tolist()) <= {-1.0, -0.5, 0.0, 1.0}
@@ -54,7 +54,7 @@ def test_zero_and_what_has_no_neighbour_stay_degenerate(dtype: str) -> None:
     largest = torch.finfo(SIXTEEN[dtype]).max
     odd = torch.tensor([0.0, -0.0, largest, -largest, float("inf")], dtype=SIXTEEN[dtype])
     for drawn in (0.0, 0.5, 0.999):
-        found = moved(odd, torch.full(odd.shape, drawn))
+        found = move_by_rounding(odd, torch.full(odd.shape, drawn))
         assert torch.equal(found[[0, 1, 4]], odd[[0, 1, 4]])
         assert torch.isfinite(found[2:4]).all()
 
@@ -155,9 +155,9 @@ def test_memory_that_runs_out_while_weights_move_leaves_them_as_they_were(monkey
     def run_out(numbers: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
         if next(calls) == 3:
             raise torch.OutOfMemoryError
-        return moved(numbers, drawn)
+        return move_by_rounding(numbers, drawn)
 
-    monkeypatch.setattr(module, "moved", run_out)
+    monkeypatch.setattr(module, "move_by_rounding", run_out)
     with pytest.raises(torch.OutOfMemoryError), Replicates(checkpoint).disturbed(0):
         raise AssertionError
     for name, weight in checkpoint.model.state_dict().items():

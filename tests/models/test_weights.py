@@ -78,9 +78,7 @@ def put_adapter_beside(folder: Path) -> None:
 
 CASES = {
     "biases": add(q_proj__bias=(16,), k_proj__bias=(8,)),
-    "norms": add(q_norm__weight=(4,), k_norm__weight=(4,)),
     "adapter unmerged": add(q_proj__lora_A__weight=(2, 16), q_proj__lora_B__weight=(16, 2)),
-    "scales": add(q_proj__weight_scale=(1,)),
     "adapter beside": put_adapter_beside,
     "two shards": store_in_two_shards,
     "two prefixes": store_without_prefix,

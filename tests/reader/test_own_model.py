@@ -213,7 +213,7 @@ def test_the_axis_of_a_strip_has_round_numbers_apart(low: float, high: float) ->
 def test_the_interval_says_how_many_digits_count(
     value: float, low: float, high: float, said: tuple[str, str]
 ) -> None:
-    assert answers.number(Estimate(value, low, high, 9, "pairs")) == said
+    assert answers.value_and_interval(Estimate(value, low, high, 9, "pairs")) == said
 
 
 def test_a_p_value_is_never_printed_as_zero() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from browser import Browser, browser, missing
 
-FOUND = "return [...document.querySelectorAll('.md-search-result__item a')].map(a => a.href)"
 # How far the page and its tables reach beyond what is seen, and what cannot be scrolled there.
 CUT = """
 const seen = document.documentElement.clientWidth;
@@ -55,31 +54,6 @@ def test_no_page_asks_the_network_or_is_wider_than_a_phone(window: Browser, site
             assert window.console() == [], page.name
             assert {one for one in asked if not one.startswith(site.as_uri())} == set(), page.name
         window.console()
-
-
-@pytest.mark.parametrize(
-    ("words", "page"),
-    [("residual gain", "answers"), ("measure", "api")],
-)
-def test_search_finds_the_right_page_first(
-    window: Browser, site: Path, words: str, page: str
-) -> None:
-    """From a disk too."""
-    window.size(1280, 900)
-    window.open((site / "index.html").as_uri())
-    window.click(".md-search__input")
-    window.type(".md-search__input", words)
-    window.run_later(
-        """
-        const [selector, done] = arguments;
-        const look = () => document.querySelector(selector) ? done() : setTimeout(look, 20);
-        look();
-        """,
-        ".md-search-result__item",
-    )
-    first = window.run(FOUND)[0].partition("#")[0].partition("?")[0]
-    assert first == f"{site.as_uri()}/{page}.html"
-    assert window.console() == []
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])

@@ -27,8 +27,8 @@ from layerwise.run.rehearsal.outcome import (
     EXPLAINED,
     NO_STATISTIC,
     NOT_MEASURED,
+    claims_without_reason,
     outcome,
-    silent,
 )
 from layerwise.run.rehearsal.running import environment, run_stages
 from layerwise.run.steps import analyse, judge, measure, places
@@ -185,7 +185,7 @@ def test_where_nothing_is_measured_no_claim_has_a_number(copy, tmp_path):
     judged = [r for r in records if r["verdict"] not in SAID]
     assert {r["verdict"] for r in judged} == {"not measured"}
     assert [r["id"] for r in judged if r["recomputed"] is not None] == []
-    assert silent(records) == []
+    assert claims_without_reason(records) == []
 
 
 def test_random_weights_reproduce_nothing_but_by_chance(claims):
@@ -206,7 +206,7 @@ def test_random_weights_reproduce_nothing_but_by_chance(claims):
     numbered = [record for record in claims if record["recomputed"] is not None]
     runs = {run.partition("/")[0] for record in numbered for run in record["provenance"]["runs"]}
     assert runs == set(FEW)
-    assert silent(claims) == []
+    assert claims_without_reason(claims) == []
     assert len(numbered) > 20
 
 
@@ -222,7 +222,7 @@ def test_the_outcome_counts_every_claim_by_paper_and_kind(claims):
     said = {name for name, _ in counted}
     assert {f"- {NOT_MEASURED}", f"- {EXPLAINED}", f"- {NO_STATISTIC}", f"- {AS_RANDOM}"} <= said
     none = {"id": "p7", "recomputed": None, "verdict": "not measured", "cause": None}
-    assert silent([*claims, none]) == ["p7"]
+    assert claims_without_reason([*claims, none]) == ["p7"]
 
 
 def test_a_killed_measurement_gives_the_same_numbers_when_it_goes_on(copy, tmp_path):

@@ -27,7 +27,7 @@ def models(root):
 
 
 def test_with_room_for_all_only_those_are_left_that_the_registry_leaves(models) -> None:
-    assert share.left_out(models, **AMPLE, **ONCE) == {
+    assert share.skip_reasons(models, **AMPLE, **ONCE) == {
         slug: model.skipped for slug, model in models.items() if model.skipped
     }
 
@@ -42,7 +42,7 @@ def test_with_room_for_all_only_those_are_left_that_the_registry_leaves(models) 
 )
 def test_no_limit_is_exceeded_and_the_cheapest_are_taken_first(models, limit, reason) -> None:
     limits = AMPLE | limit
-    left = share.left_out(models, **limits, **ONCE)
+    left = share.skip_reasons(models, **limits, **ONCE)
     chosen = [model for slug, model in models.items() if slug not in left]
     assert sum(needs.seconds(model, "cpu", **ONCE) for model in chosen) <= limits["seconds"]
     assert sum(m.parameters * 1e9 * BYTES[m.dtype] for m in chosen) <= limits["download"]
@@ -53,8 +53,8 @@ def test_no_limit_is_exceeded_and_the_cheapest_are_taken_first(models, limit, re
 
 
 def test_more_replicates_and_draws_take_from_the_share(models) -> None:
-    alone = share.left_out(models, **AMPLE | {"seconds": 1800.0}, **ONCE)
-    again = share.left_out(models, **AMPLE | {"seconds": 1800.0}, replicates=5, control=5)
+    alone = share.skip_reasons(models, **AMPLE | {"seconds": 1800.0}, **ONCE)
+    again = share.skip_reasons(models, **AMPLE | {"seconds": 1800.0}, replicates=5, control=5)
     assert set(alone) < set(again)
 
 

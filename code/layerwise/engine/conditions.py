@@ -75,7 +75,7 @@ def _holds(part: str, values: Mapping[str, Value]) -> bool:
 
 
 def _operand(text: str, values: Mapping[str, Value], part: str) -> Any:
-    """A number, true or false, a quoted word, or another name."""
+    """Return a number, true or false, a quoted word, or the value of another name."""
     if re.fullmatch(r"-?\d+(\.\d+)?", text):
         return float(text)
     if text in ("true", "false"):

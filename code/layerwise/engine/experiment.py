@@ -36,7 +36,7 @@ def is_about(entry: str, name: str) -> bool:
 
 
 def dotted(slug: str) -> str:
-    """The model's name in result files: pythia-1p4b is pythia-1.4b."""
+    """Return the model's name in result files: pythia-1p4b is pythia-1.4b."""
     return re.sub(r"(\d)p(\d)", r"\1.\2", slug)
 
 
@@ -65,22 +65,26 @@ class Experiment:
     names: Mapping[str, str | None] = field(default_factory=dict)
 
     def fragments(self, experiment: str, subject: Subject) -> Fragments:
-        """The model's fragments: objects number by number, lists as a whole."""
+        """Return the model's fragments: objects number by number, lists as a whole.
+
+        Raises:
+            LayerwiseError: for a number without a place in the file.
+        """
         slug = subject.model.slug
         file = self._own_value(self.file, experiment, slug)
         prompts = self._own_value(self.prompts, experiment, slug)
         place = self._place(file, experiment, subject)
-        theirs = dict(self.measure(subject, prompts and subject.prompts[prompts]["prompts"]))
+        entry = dict(self.measure(subject, prompts and subject.prompts[prompts]["prompts"]))
         fragments: Fragments = {}
-        if ours := theirs.pop("beyond", None):
-            fragments[f"{BEYOND}{experiment}"] = {pointer(slug): ours}
+        if beyond := entry.pop("beyond", None):
+            fragments[f"{BEYOND}{experiment}"] = {pointer(slug): beyond}
         if place is not None:
-            fragments[file] = dict(numbers(place, theirs))
-            there = [f"{key}/" for key in subject.published.keys(file)]
+            fragments[file] = dict(numbers(place, entry))
+            known = [f"{key}/" for key in subject.published.keys(file)]
             lost = [
                 key
                 for key in fragments[file]
-                if not any(start.startswith(f"{key}/") for start in there)
+                if not any(start.startswith(f"{key}/") for start in known)
             ]
             if lost:
                 raise LayerwiseError(
@@ -90,7 +94,7 @@ class Experiment:
         return fragments
 
     def _place(self, file: str, experiment: str, subject: Subject) -> str | None:
-        """JSON Pointer of the model's entry."""
+        """Return the JSON Pointer of the model's entry; None where the file has none."""
         slug = subject.model.slug
         name = self.names.get(slug, dotted(slug))
         if self.at is None or name is None:
@@ -123,7 +127,7 @@ class Experiment:
 
 
 def numbers(place: str, entry: Any) -> Iterator[tuple[str, Any]]:
-    """Place and value of each number or list of an object."""
+    """Yield place and value of each number or list of an object."""
     if not isinstance(entry, Mapping):
         yield place, entry
         return

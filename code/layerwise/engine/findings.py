@@ -120,11 +120,11 @@ def findings(
             falling = [record for record in touched if record["verdict"] in FALLS]
             if falling or entry.get("caveat"):
                 facts.append(_finding(entry, touched, (falling or touched)[0], known, argued))
-    rest: dict[tuple[int, str], list[Record]] = {}
+    unlisted: dict[tuple[int, str], list[Record]] = {}
     for record in records:
         if record["verdict"] in FALLS and record["id"] not in listed:
-            rest.setdefault((record["paper"], record["quantity"]), []).append(record)
-    for group in rest.values():
+            unlisted.setdefault((record["paper"], record["quantity"]), []).append(record)
+    for group in unlisted.values():
         first = {"id": group[0]["id"], "claims": {"claim": group[0]["id"]}, "weight": 2}
         title = f"{group[0]['quantity']}: {{claim}}, not {{claim.printed}}."
         try:

@@ -157,7 +157,7 @@ def headlines(
     control: Sequence[Mapping[str, Any]] = (),
     undefined: Mapping[str, str] | None = None,
 ) -> list[Headline]:
-    """The graded headlines, in order; the same for every source.
+    """Return the graded headlines, in order; the same for every source.
 
     Arguments:
         records: judged claims.
@@ -177,7 +177,7 @@ def headlines(
 
 
 def read_headlines(folder: Path) -> list[dict[str, Any]]:
-    """The entries of `headlines.yaml` of the ledger's folder."""
+    """Return the entries of `headlines.yaml` of the ledger's folder."""
     return read_entries(folder / "headlines.yaml", Asked)
 
 
@@ -213,7 +213,10 @@ def _headline(
         power=" ".join(
             filter(
                 None,
-                [power_sentence(entry["asks"], documents), too_small(entry["asks"], documents)],
+                [
+                    power_sentence(entry["asks"], documents),
+                    too_few_sentences(entry["asks"], documents),
+                ],
             )
         ),
         parts=[
@@ -256,7 +259,7 @@ def grade(choices: Mapping[str, str], models: Mapping[str, str], *, as_random: b
 
 
 def answers(ask: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[str, str]:
-    """The word of a quantifier by choice; empty where the source answers nothing.
+    """Return the word of a quantifier by choice; empty where the source answers nothing.
 
     Under a choice that bears on some models alone, the others keep the word of the papers' way.
     """
@@ -275,7 +278,7 @@ def answers(ask: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[str, s
 
 
 def quantified(words: Sequence[str], need: int) -> str:
-    """Yes where as many models answer it as are needed, no where too few still could.
+    """Return yes where as many models answer it as are needed, no where too few still could.
 
     A model that could never answer is asked for nothing.
     """
@@ -291,8 +294,9 @@ def quantified(words: Sequence[str], need: int) -> str:
 
 
 def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """The words of several quantifiers together; a choice that one of them has not leaves it be.
+    """Return the words of several quantifiers together, by choice.
 
+    A quantifier that lacks a choice keeps its word of the papers' way.
     One that can never be answered holds the others neither up nor down.
     """
     if not all(asked):
@@ -305,7 +309,7 @@ def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _weakest(words: Iterable[str]) -> str:
-    """The word of a conjunction."""
+    """Return the word of a conjunction."""
     given = set(words)
     return next(word for word in (NO, OPEN, TOO_FEW, YES, NEVER) if word in given)
 
@@ -313,7 +317,7 @@ def _weakest(words: Iterable[str]) -> str:
 def words_by_model(
     asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The word of each model that a claim is about, as the papers asked.
+    """Return the word of each model that a claim is about, as the papers asked.
 
     Empty for a claim that names one model or none, or counts how many of them answer.
     """
@@ -329,7 +333,7 @@ def words_by_model(
 
 
 def yes_alone_under(words: Mapping[str, str]) -> str:
-    """The one choice under which questions are answered yes; empty where none or several are."""
+    """Return the one choice under which questions are answered yes; empty for none or several."""
     yes = [choice for choice, word in words.items() if word == YES]
     return yes[0] if len(yes) == 1 else ""
 
@@ -372,7 +376,7 @@ def count_as_printed(records: Sequence[Record]) -> str:
 def _words_by_choice(
     ask: Mapping[str, Any], documents: Mapping[str, Any]
 ) -> dict[str, dict[str, str]]:
-    """{model: {choice: word}}, a word being yes where the answer is what the claim says.
+    """Return {model: {choice: word}}; a word is yes where the answer is what the claim says.
 
     A choice is `choice/part` where parts are left out.
     """
@@ -427,7 +431,7 @@ def power_sentence(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, An
             if cell["word"] not in (ask.get("answer", YES), TOO_FEW, NEVER):
                 sizes.setdefault(power["told"], []).append(power["smallest"])
                 times_wider += [power["wider"]] if "taken as independent" in power["told"] else []
-    clauses = [f"{units}{_least(smallest)}" for units, smallest in sizes.items()]
+    clauses = [f"{units}{_smallest_effects(smallest)}" for units, smallest in sizes.items()]
     wider = _wider_clause(times_wider)
     return f"With 80% power at 5%, {'; '.join(clauses)}{wider}." if clauses else ""
 
@@ -441,8 +445,8 @@ def _wider_clause(times: Sequence[float]) -> str:
     return f" (the resampled intervals are {factor} times as wide as independence gives)"
 
 
-def too_small(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:
-    """A sentence for every question whose units could not answer it, with the number that could."""
+def too_few_sentences(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:
+    """Say for every question that its units could not answer how many units it takes."""
     sentences = {}
     for ask in asks:
         models = answers_by_model(documents, ask["question"])
@@ -457,8 +461,8 @@ def too_small(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -
     return " ".join(sentences.values())
 
 
-def _least(sizes: Sequence[float]) -> str:
-    """The smallest effects of several models: that of the best and that of the worst."""
+def _smallest_effects(sizes: Sequence[float]) -> str:
+    """Say the smallest effects of several models: that of the best and that of the worst."""
     low, high = (f"{size:.2g}" for size in (min(sizes), max(sizes)))
     return f"{low} or more" if low == high else f"{low} to {high} or more, depending on the model"
 
@@ -466,5 +470,5 @@ def _least(sizes: Sequence[float]) -> str:
 def _words_of(
     asks: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]],
 ) -> dict[str, Value]:
-    """The questions' words as conditions name them."""
+    """Return the questions' words as conditions name them."""
     return {ask["question"]: Value(words.get(PUBLISHED)) for ask, words in asks}

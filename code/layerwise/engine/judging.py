@@ -84,7 +84,7 @@ class Sides:
 
 
 def read_sides(source: str, folder: Path, published: Published, origins: Origins | None) -> Sides:
-    """The statistics in a folder, and those in the numbered folders beside them."""
+    """Read the statistics in a folder, and those in the numbered folders beside them."""
     replicates, draws = (
         [read_statistics(source, side, published) for side in numbered(folder / kind)]
         for kind in (NOISE, CONTROL)
@@ -95,7 +95,7 @@ def read_sides(source: str, folder: Path, published: Published, origins: Origins
 def read_statistics(
     source: str, folder: Path, published: Published, origins: Origins | None = None
 ) -> Statistics:
-    """The statistics of one source, every analysis of the folder."""
+    """Read the statistics of one source, every analysis of the folder."""
     analyses = {}
     for path in sorted(folder.glob("*.json")):
         result = require_shape(path, Analysed, read_json(path), "analyse again")
@@ -175,7 +175,7 @@ def judge_ledger(
 
 
 def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The published files that claims and their other readings rest on."""
+    """Return the published files that claims and their other readings rest on."""
     files = set()
     for record in records:
         rests_on = [record["provenance"], *record["readings"]]

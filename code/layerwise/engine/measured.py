@@ -47,7 +47,11 @@ Measurements = Mapping[str, Mapping[str, Any]]  # by slug: `Runs` as a document
 
 
 def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
-    """All fragments together, no two of the same place."""
+    """Return all fragments together.
+
+    Raises:
+        LayerwiseError: for two of the same place.
+    """
     merged: dict[str, dict[str, Any]] = {}
     for fragment in fragments:
         for file, parts in fragment.items():
@@ -63,7 +67,7 @@ def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
 
 
 def places(published: Published) -> dict[str, dict[str, Value]]:
-    """Names and settings of the published files by place, None in the place of a number."""
+    """Return names and settings of the published files by place, None in place of a number."""
     places_by_file: dict[str, dict[str, Value]] = {}
     for (file, key), value in published.cells.items():
         is_kept = published.constants.has(file, key)
@@ -103,7 +107,7 @@ def fate(key: str, places: Collection[str], *, is_constant: bool) -> Fate:
 
 
 def measured(published: Published, fragments: Fragments) -> Published:
-    """Tables of the published structure with the measured numbers in their places.
+    """Return tables of the published structure with the measured numbers in their places.
 
     Reading a number that was not measured raises `NotMeasured`.
     """
@@ -135,7 +139,7 @@ def measured(published: Published, fragments: Fragments) -> Published:
 def tables_of(
     documents: Mapping[str, Any], constants: Constants, roles: Roles | None = None
 ) -> Published:
-    """The tables of one model that has no published place: whole files, texts included.
+    """Return the tables of one model that has no published place: whole files, texts included.
 
     They are measured numbers, so names and settings are kept apart as in `measured`.
 
@@ -154,7 +158,7 @@ def tables_of(
 
 
 def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
-    """`FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, and what is `absent`."""
+    """Read `FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, what is `absent`."""
     measurements = {
         path.parent.name: require_shape(path, Runs, read_fragments(path), "measure it again")
         for path in sorted(folder.glob(f"*/{NAME}"))
@@ -165,13 +169,13 @@ def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def all_fragments(measurements: Measurements) -> dict[str, dict[str, Any]]:
-    """The fragments of all runs of all models together."""
+    """Return the fragments of all runs of all models together."""
     runs = (run for measurement in measurements.values() for run in measurement["runs"].values())
     return merge(run["fragments"] for run in runs)
 
 
 def replicates(measurements: Measurements) -> list[dict[str, Any]]:
-    """The measurements with one draw of rounding noise each, as many as every model has.
+    """Return the measurements with one draw of rounding noise each, as many as every model has.
 
     What does not round, or rests on the weights alone, is in them as it was measured.
     """
@@ -201,7 +205,7 @@ def _laid_over(fragments: Fragments, others: Fragments) -> dict[str, dict[str, A
 
 
 def controls(measurements: Measurements) -> list[dict[str, Any]]:
-    """The measurements of random weights, draw by draw; of texts alone they are as they were.
+    """Return the measurements of random weights, draw by draw; those of texts as they were.
 
     A model whose random weights gave nothing has no runs in them.
     """
@@ -227,7 +231,7 @@ def _fewest(measurements: Measurements, kind: str) -> int:
 
 
 def sides(measurements: Measurements) -> dict[str, Measurements]:
-    """The measurements, and beside them replicates and draws, by the folder of their statistics."""
+    """Return measurements, replicates and draws, by the folder of their statistics."""
     by_folder = {"": measurements}
     for folder, others in ((NOISE, replicates(measurements)), (CONTROL, controls(measurements))):
         by_folder |= {f"{folder}/{number}": side for number, side in enumerate(others)}
@@ -253,7 +257,7 @@ def failures(measurement: Mapping[str, Any]) -> dict[str, str]:
 
 
 def group_by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
-    """The names of what is absent, by the reason."""
+    """Return the names of what is absent, by the reason."""
     names_by_reason: dict[str, list[str]] = {}
     for name, reason in absent.items():
         names_by_reason.setdefault(reason, []).append(name)
@@ -290,7 +294,7 @@ def read_fragments(path: Path) -> Any:
 
 
 def map_leaves(node: Any, function: Callable[[Any], Any]) -> Any:
-    """The document with another leaf in the place of each."""
+    """Return the document with another leaf in the place of each."""
     if isinstance(node, dict):
         return {str(name): map_leaves(entry, function) for name, entry in node.items()}
     if isinstance(node, list | tuple):

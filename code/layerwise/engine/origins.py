@@ -29,7 +29,7 @@ class Origins:
 
     @cached_property
     def _places(self) -> dict[Cell, str]:
-        """The run that filled each place."""
+        """The run that filled each place, by file and pointer."""
         return {
             (file, place): f"{slug}/{name}"
             for slug, measurement in self.measurements.items()
@@ -43,7 +43,7 @@ class Origins:
         return slugs(self.models)
 
     def runs(self, cells: Iterable[str]) -> list[str]:
-        """The runs ("slug/experiment") that measured these cells ("file#/pointer")."""
+        """Return the runs ("slug/experiment") that measured cells ("file#/pointer")."""
         runs = set()
         for cell in cells:
             file, _, key = cell.partition("#")
@@ -124,7 +124,7 @@ class Origins:
         return f"{what} ({slug}: {reasons})" if reasons else what
 
     def _model_of(self, cell: str) -> str | None:
-        """The model that an entry is about: by its names, its keys, or the file's name."""
+        """Return the model that an entry is about, by its names or its keys."""
         file, _, key = cell.partition("#")
         for place in prefixes(key):
             for name in self._identities.get((file, place), ()):
@@ -146,6 +146,6 @@ class Origins:
 
 
 def prefixes(key: str) -> list[str]:
-    """A pointer or a statistic and all that it is below, the longest first."""
+    """Return a pointer or a statistic and all that it is below, the longest first."""
     names = key.split("/")
     return ["/".join(names[:n]) for n in range(len(names), 0, -1)]

@@ -37,7 +37,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judged(source: str, results: Path) -> dict[str, Any]:
-    """The judged claims of a source, of the folder of all results.
+    """Return the judged claims of a source, of the folder of all results.
 
     A line on stderr says if the repository around that folder has changed since they were judged.
     """
@@ -49,7 +49,7 @@ def judged(source: str, results: Path) -> dict[str, Any]:
 
 
 def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict[str, Any]:
-    """The judged claims of a source, and that STATISTICS are the files that they were judged by.
+    """Read the judged claims of a source, once STATISTICS are the files they were judged by.
 
     Raises:
         LayerwiseError: if the ledger was not judged yet, or for another source, or by other
@@ -94,13 +94,13 @@ def count_by_paper(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, 
 
 
 def hashes_of(folder: Path, pattern: str = "*.json") -> dict[str, str]:
-    """SHA-256 by relative path of every file below a folder: statistics, those of draws too."""
+    """Return the SHA-256 of every file below a folder, by relative path."""
     files = sorted(path for path in folder.rglob(pattern) if path.is_file())
     return {file.relative_to(folder).as_posix(): sha256_of(file) for file in files}
 
 
 def hashes_judged_from(claims: Path, published: Path) -> dict[str, str]:
-    """SHA-256 of the ledger's files and of the published numbers, by path in the repository."""
+    """Return the SHA-256 of the ledger and of the published numbers, by path in the repository."""
     folders = zip(JUDGED_FROM, (claims, published), strict=True)
     return {
         f"{name}/{path}": sha256
@@ -111,7 +111,7 @@ def hashes_judged_from(claims: Path, published: Path) -> dict[str, str]:
 
 
 def changed_files(document: Mapping[str, Any], results: Path) -> list[str]:
-    """The files of the ledger and published numbers that are not as they were when judged.
+    """Return the files of ledger and published numbers that are not as they were when judged.
 
     Empty where RESULTS is not the folder of a repository: a wheel brings some of these files only.
     """
@@ -127,7 +127,7 @@ def require_judged(document: dict[str, Any], hashes: Mapping[str, str], statisti
     """Refuse statistics of which a file was written, changed or removed since they were judged.
 
     Arguments:
-        found: `hashes_of` the folder of the statistics, or some of them.
+        hashes: `hashes_of` the folder of the statistics, or some of them.
     """
     for name, sha256 in hashes.items():
         if sha256 != document["statistics"].get(name):

@@ -29,7 +29,7 @@ class Entry(Strict, total=False):
 
 
 def read_entries(path: Path, shape: Any, *, optional: bool = False) -> list[dict[str, Any]]:
-    """The entries of a list of the ledger, `headlines.yaml` for one, under the file's name.
+    """Return the entries of a list of the ledger, `headlines.yaml` for one, under the file's name.
 
     Args:
         optional: a paper may have no such file, and then no entries.
@@ -131,7 +131,11 @@ def values_of(
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """The sentence of a template."""
+    """Return the sentence of a template, filled in.
+
+    Raises:
+        LayerwiseError: for a template that names what has no value here.
+    """
     try:
         return template.format_map(values)
     except (AttributeError, LookupError, TypeError, ValueError) as error:

@@ -49,7 +49,7 @@ def story(
     graded: Sequence[Headline],
     entries: Sequence[Mapping[str, Any]],
 ) -> list[Paragraph]:
-    """The paragraphs that have something to say, in order.
+    """Return the paragraphs that have something to say, in order.
 
     Arguments:
         records: judged claims.
@@ -74,5 +74,5 @@ def story(
 
 
 def read_story(folder: Path) -> list[dict[str, Any]]:
-    """The entries of `story.yaml` of the ledger's folder."""
+    """Return the entries of `story.yaml` of the ledger's folder."""
     return read_entries(folder / "story.yaml", Asked, optional=True)

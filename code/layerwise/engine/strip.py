@@ -105,7 +105,7 @@ class Row:
 
 
 def read_strip(folder: Path) -> list[dict[str, Any]]:
-    """The entries of `strip.yaml` of the ledger's folder; none where there is no such file."""
+    """Return the entries of `strip.yaml` of the ledger's folder; none without such a file."""
     return read_entries(folder / "strip.yaml", Asked, optional=True)
 
 
@@ -168,26 +168,26 @@ def strip_rows(
 def _points(
     shown: Mapping[str, Any], documents: Mapping[str, Any], questions: Mapping[str, "Question"]
 ) -> Iterator[Point]:
-    """The estimates of a question that a row shows; those that the source lacks are left out."""
+    """Yield the estimates of a question that a row shows, without those that the source lacks."""
     name = shown["question"]
     if name not in questions:
         raise LayerwiseError(f"there is no question {name!r}")
     answers = answers_by_model(documents, name)
     choice = shown.get("choice", PUBLISHED)
-    of_models = {
+    answers_of_choice = {
         model: answers[model][choice]
         for model in shown.get("of", answers)
         if choice in answers.get(model, {})
     }
-    order = sorted(of_models, key=lambda model: -of_models[model]["value"])
-    kept = order[: shown["largest"]] if "largest" in shown else list(of_models)
+    order = sorted(answers_of_choice, key=lambda model: -answers_of_choice[model]["value"])
+    kept = order[: shown["largest"]] if "largest" in shown else list(answers_of_choice)
     agrees = shown.get("answer", YES) == YES
     above, below = questions[name].above, questions[name].below
     if not agrees:  # the claim is what lies outside: a range too, where the question's has one end
         has_one_end = math.isinf(above) != math.isinf(below)
         above, below = (below, above) if has_one_end else (math.inf, math.inf)
     for model in kept:
-        answer = of_models[model]
+        answer = answers_of_choice[model]
         word = answer["word"]
         low, high = answer["narrow"] or (answer["low"], answer["high"])
         yield Point(

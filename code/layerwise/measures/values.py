@@ -10,7 +10,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.measures.anisotropy import Anisotropy
 
 POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
-ANISOTROPY = tuple(of.name for of in fields(Anisotropy) if of.name != "eigenvalues")
+ANISOTROPY = tuple(field.name for field in fields(Anisotropy) if field.name != "eigenvalues")
 # A mean pairwise cosine above this: all vectors are equal. The offset of norms takes 2e-10 / norm
 # off the cosine of equal vectors.
 IDENTICAL = 1 - 1e-6

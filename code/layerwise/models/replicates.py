@@ -13,7 +13,7 @@ import torch
 from layerwise.models.checkpoint_folder import weight_files
 from layerwise.models.forward import removing
 from layerwise.models.load import Checkpoint
-from layerwise.models.rounding import Rounding, moved, rounds
+from layerwise.models.rounding import Rounding, move_by_rounding, rounds
 
 # dtypes of files that a 16-bit dtype holds without rounding (but for the very small)
 _HELD = {"float16": ("F16", "BF16"), "bfloat16": ("BF16",)}
@@ -73,7 +73,7 @@ class Replicates:
                 drawn = torch.rand(
                     part.shape, generator=generator, device=part.device, dtype=torch.float32
                 )
-                part.copy_(moved(part, drawn))
+                part.copy_(move_by_rounding(part, drawn))
 
     @torch.no_grad()
     def _restore(self) -> None:

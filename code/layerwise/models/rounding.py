@@ -47,7 +47,7 @@ class Rounding:
             self.generators[device] = torch.Generator(device).manual_seed(self.of_pass)
         generator = self.generators[device]
         drawn = torch.rand(states.shape, generator=generator, device=device, dtype=torch.float32)
-        return moved(states, drawn)
+        return move_by_rounding(states, drawn)
 
     def after(self, _module: Any, _args: Any, out: Any) -> Any:
         """Return a module's output, or every part of it, with noise: a forward hook."""
@@ -56,7 +56,7 @@ class Rounding:
         return self(out) if torch.is_tensor(out) else out
 
 
-def moved(numbers: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+def move_by_rounding(numbers: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     """Return each number, or a neighbour with probability 1/12; `drawn` is uniform in [0, 1).
 
     Half of these steps go away from zero and half towards it. Zero stays (a sum that is exact), as

@@ -138,7 +138,7 @@ def _require_different_names(name: str, categories: Iterable[str]) -> None:
     """Refuse two categories that a reader cannot tell apart: r would be over both."""
     seen: dict[str, str] = {}
     for category in categories:
-        other = seen.setdefault(as_read(category), category)
+        other = seen.setdefault(fold_name(category), category)
         if other != category:
             raise LayerwiseError(
                 f"{name}names of categories must differ in more than case, blanks, how a letter is "
@@ -147,7 +147,7 @@ def _require_different_names(name: str, categories: Iterable[str]) -> None:
             )
 
 
-def as_read(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name as a reader tells it apart: NFKC, case folded, without what is not seen."""
     composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join("".join(letter for letter in composed if letter not in UNSEEN).split())

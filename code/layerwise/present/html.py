@@ -24,22 +24,23 @@ _FORMULAS = (
 
 
 def packed(document: Any) -> Markup:
-    """JSON, deflated, as base64: a seventh of its length, and safe inside a script element whatever
-    the texts hold. The page's script unpacks it.
+    """Return JSON, deflated, as base64, which the page's script unpacks.
+
+    It has a seventh of the length, and is safe inside a script element whatever the texts hold.
     """
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     return Markup(base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii"))
 
 
 def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
-    """A template of the first folder that has it, every value escaped."""
+    """Fill a template of the first folder that has it, every value escaped."""
     environment = environment_of(folders, autoescape=True, finalize=reveal_all)
     environment.filters["prose"] = prose
     return filled(environment, template, context)
 
 
 def prose(text: str) -> Markup:
-    """A sentence or a value: escaped, with true signs, its formulas set as such."""
+    """Return a sentence or a value: escaped, with true signs, its formulas set as such."""
     safe = str(escape(with_signs(reveal_all(text))))
     for formula, element in _FORMULAS:
         safe = re.sub(formula, element, safe)
@@ -56,7 +57,7 @@ def linked(text: str, addresses: Mapping[str, str]) -> Markup:
 
 
 def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environment:
-    """What reads the templates of these folders; blocks leave no empty lines."""
+    """Return the environment of the templates of some folders; blocks leave no empty lines."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
         undefined=jinja2.StrictUndefined,
@@ -68,7 +69,11 @@ def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environmen
 
 
 def filled(environment: jinja2.Environment, template: str, context: Mapping[str, Any]) -> str:
-    """The text of a template."""
+    """Return the text of a template.
+
+    Raises:
+        LayerwiseError: for a template that is missing or broken, or names what is not there.
+    """
     folder = environment.loader.searchpath[0]  # type: ignore[union-attr]
     try:
         return environment.get_template(template).render(context)
@@ -84,7 +89,7 @@ def filled(environment: jinja2.Environment, template: str, context: Mapping[str,
 
 
 def reveal_all(value: Any) -> Any:
-    """A value with every text `revealed`: none may turn around what stands beside it."""
+    """Return a value with every text `revealed`: none may turn around what stands beside it."""
     if isinstance(value, Markup):  # style, script and data, which the page itself made safe
         return value
     if isinstance(value, str):
@@ -97,7 +102,11 @@ def reveal_all(value: Any) -> Any:
 
 
 def inlined(path: Path) -> str:
-    """Text of a style or a script."""
+    """Return the text of a style or a script.
+
+    Raises:
+        LayerwiseError: if it is missing, or could end its element.
+    """
     if not path.is_file():
         raise LayerwiseError(f"{path.parent}: there is no {path.name}; restore the templates")
     text = path.read_text(encoding="utf-8")
@@ -109,7 +118,7 @@ def inlined(path: Path) -> str:
 
 
 def policy(style: str, script: str = "") -> str:
-    """A page's security policy: it may use what is inlined, named by hash, and no network."""
+    """Return a page's security policy: what is inlined, named by hash, and no network."""
 
     def hashed(text: str) -> str:
         digest = hashlib.sha256(text.encode()).digest()

@@ -47,7 +47,7 @@ LONG_NUMBER = 5  # digits before the point, from which on they stand in groups o
 
 
 def escape(text: str, *, foreign: bool = False) -> str:
-    """Plain text as LaTeX.
+    """Return plain text as LaTeX.
 
     Arguments:
         foreign: letters of any script stay as they are; LuaLaTeX and XeLaTeX typeset them.
@@ -87,32 +87,32 @@ _FORMULA = re.compile("|".join(f"(?:{formula.pattern})" for formula, _ in _FORMU
 
 
 def prose(text: str) -> str:
-    """Plain text as LaTeX, its formulas as mathematics, with the quotes and dashes of print."""
+    """Return plain text as LaTeX: formulas as mathematics, the quotes and dashes of print."""
     for typed, printed in _TYPED:
         text = typed.sub(printed, text)
     parts, end = [], 0
-    for place in (found.start() for found in _FORMULA.finditer(text)):
+    for start in (match.start() for match in _FORMULA.finditer(text)):
         for formula, mathematics in _FORMULAS:
-            if found := formula.match(text, place):
-                math = rf"\ensuremath{{{found.expand(mathematics)}}}"
-                parts += [escape(text[end:place]), math]
-                end = found.end()
+            if match := formula.match(text, start):
+                math = rf"\ensuremath{{{match.expand(mathematics)}}}"
+                parts += [escape(text[end:start]), math]
+                end = match.end()
                 break
     return "".join([*parts, escape(text[end:])])
 
 
 def breakable(tex: str) -> str:
-    """LaTeX of names and paths, which may be broken behind every underscore and slash."""
+    """Return LaTeX of names and paths that may be broken behind every underscore and slash."""
     return tex.replace(r"\_", r"\_\allowbreak{}").replace("/", r"/\allowbreak{}")
 
 
 def number(value: Any, decimals: int | None = None, *, sign: bool = False) -> str:
-    """What `rounded` gives, as mathematics."""
+    """Return what `rounded` gives, as mathematics."""
     return typeset_digits(rounded(value, decimals, sign=sign))
 
 
 def typeset_digits(text: str) -> str:
-    """A number as mathematics: with a minus, a power of ten, thin spaces from five digits on."""
+    """Return a number as mathematics: true minus, power of ten, thin spaces from five digits on."""
     mantissa, _, exponent = text.partition("e")
     whole, point, decimals = mantissa.partition(".")
     if len(whole.lstrip("+-")) >= LONG_NUMBER:
@@ -122,7 +122,7 @@ def typeset_digits(text: str) -> str:
 
 
 def latex_value(value: Any, decimals: int | str | None = None) -> str:
-    """A claim's value: a number, a label, a truth value, a list of these, or nothing."""
+    """Return a claim's value: a number, a label, a truth value, a list of these, or nothing."""
     return values.value_text(value, decimals, number=number, text=escape, nothing="--")
 
 

@@ -64,7 +64,7 @@ def page(
     names: Names,
     environment: Mapping[str, str] = ENVIRONMENT,
 ) -> str:
-    """The whole page. The same input gives the same text.
+    """Return the whole page. The same input gives the same text.
 
     Args:
         paper: whose claims these are.
@@ -79,13 +79,13 @@ def page(
         environment: what made the page.
     """
     source, records = document["source"], document["claims"]
-    told = context(document, names, random=figures.random_weights)
-    told |= {"again": "random number"} if figures.random_weights else {}
+    shared = context(document, names, random=figures.random_weights)
+    shared |= {"again": "random number"} if figures.random_weights else {}
     views = [reveal_all(view_of_page(record, source)) for record in readable(records, names)]
-    by_id = {record["id"]: seen for record, seen in zip(records, views, strict=True)}
+    by_id = {record["id"]: shown for record, shown in zip(records, views, strict=True)}
     lines = strip_lines(document["strip"], names)
     short = {line.id: line.claim for line in lines}
-    for headline in told["headlines"]:
+    for headline in shared["headlines"]:
         for claim in claims_of(headline):
             parts = by_id[claim].get(CENTRAL, "central claim")
             by_id[claim][CENTRAL] = f"{parts}; {reveal_all(short[headline['id']])}"
@@ -93,7 +93,7 @@ def page(
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
-        "again": told["again"],
+        "again": shared["again"],
         "verdicts": list(VERDICTS),
         "files": files_of(document, pins),
         "statistics": document["statistics"],
@@ -105,7 +105,7 @@ def page(
         "cells": number_cells(records, views, published if source == "published" else None),
     }
     filled = {
-        **reveal_all(told),
+        **reveal_all(shared),
         "paper": {"title": paper.title, "about": linked(paper.about, paper.links)},
         "strip": [
             (block, [{**vars(line), "picture": Markup(row_picture(line))} for line in group])
@@ -115,7 +115,7 @@ def page(
         "cards": [
             (block, reveal_all(figure_groups([*block_cards], pictures)))
             for block, block_cards in groupby(
-                cards(paper, told, lines, records, by_id), key=lambda card: card["block"]
+                cards(paper, shared, lines, records, by_id), key=lambda card: card["block"]
             )
         ],
         "apart": NOTEBOOKS,
@@ -144,19 +144,19 @@ def page(
 
 
 def view_of_page(record: Record, source: str) -> View:
-    """A record as the page shows it."""
+    """Return a record as the page shows it."""
     compared = {"compared": tolerance_used(record, source)}
     return view(record) | compared | {"rank": place_rank(record)}
 
 
 def claims_of(headline: Mapping[str, Any]) -> list[str]:
-    """The ids of the claims that a central claim rests on."""
+    """Return the ids of the claims that a central claim rests on."""
     return [part["claim"] for part in headline["parts"] if "claim" in part]
 
 
 def cards(
     paper: Paper,
-    told: Mapping[str, Any],
+    shared: Mapping[str, Any],
     lines: Sequence[Line],
     records: Sequence[Record],
     by_id: Mapping[str, View],
@@ -166,11 +166,11 @@ def cards(
     Findings that change an answer stand with the claim that they touch.
 
     Arguments:
-        told: `records.context`: headlines and findings in words.
+        shared: `records.context`: headlines and findings in words.
         lines: the rows of the strip.
     """
     random_ids = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
-    headlines = {headline["id"]: headline for headline in told["headlines"]}
+    headlines = {headline["id"]: headline for headline in shared["headlines"]}
     for line in lines:
         headline = headlines[line.id]
         claims = claims_of(headline)
@@ -184,7 +184,7 @@ def cards(
             "rows": [by_id[claim] for claim in claims],
             "findings": [
                 finding
-                for finding in told["findings"]
+                for finding in shared["findings"]
                 if finding["headline"] == line.id and finding["weight"] == DECIDES
             ],
             "under": say_choices(headline["choices"], paper),
@@ -226,18 +226,21 @@ def number_methods(
     views: Sequence[View],
     methods: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> list[list[str]]:
-    """Every function of a method once, as name, words and place; claims name them by position."""
+    """Return every rule once, as name, words and place; claims name them by position."""
     places: dict[tuple[str, ...], int] = {}
-    for record, seen in zip(records, views, strict=True):
+    for record, shown in zip(records, views, strict=True):
         method = methods.get(record["provenance"]["statistic"] or "", ())
         rules = [(rule["name"], rule["says"], rule["at"]) for rule in method]
         if rules:
-            seen["method"] = [places.setdefault(rule, len(places)) for rule in rules]
+            shown["method"] = [places.setdefault(rule, len(places)) for rule in rules]
     return [list(rule) for rule in places]
 
 
 def files_of(document: Mapping[str, Any], pins: Mapping[str, str]) -> dict[str, str]:
-    """SHA-256 of the published files that claims stand in or rest on; none for a paper's text."""
+    """Return the SHA-256 of the published files that claims stand in or rest on.
+
+    A paper's text has none.
+    """
     printed = {record["provenance"]["file"] for record in document["claims"]} - {None}
     pinned = {file: pins[file] for file in printed if file in pins}
     return dict(sorted((pinned | document["inputs"]).items()))
@@ -248,10 +251,10 @@ def number_cells(
     views: Sequence[dict[str, Any]],
     published: Published | None,
 ) -> list[dict[str, str]]:
-    """The cells under all claims, each once; claims name them by position."""
+    """Return the cells under all claims, each once; claims name them by position."""
     places: dict[str, int] = {}
     cells: list[dict[str, str]] = []
-    for record, seen in zip(records, views, strict=True):
+    for record, shown in zip(records, views, strict=True):
         provenance = record["provenance"]
         for cell in provenance["inputs"]:
             if cell not in places:
@@ -263,36 +266,38 @@ def number_cells(
                     raise LayerwiseError(f"claim {record['id']}: {error}") from None
                 cells.append({"file": file, "key": key, "value": value_text(value)})
         if provenance["inputs"]:
-            seen["inputs"] = [places[cell] for cell in provenance["inputs"]]
+            shown["inputs"] = [places[cell] for cell in provenance["inputs"]]
         if provenance.get("runs"):
-            seen["runs"] = provenance["runs"]
+            shown["runs"] = provenance["runs"]
     return cells
 
 
 def describe_machine(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """What measured: every device, driver and version that a run names."""
+    """Return every device, driver and version that a run names, by kind."""
     named = {name: {str(run[name]) for run in runs.values() if run.get(name)} for name in MACHINE}
     return {name: " and ".join(sorted(values)) for name, values in named.items() if values}
 
 
 def describe_runs(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[str, list[str]]:
-    """By model: commit and dtype, and what was measured so."""
+    """Return commit and dtype of every model, and what was measured so."""
     experiments: dict[str, dict[str, list[str]]] = {}
     for name, run in runs.items():
         slug, _, experiment = name.partition("/")
-        how = " ".join(str(run[key]) for key in ("model", "revision", "dtype") if key in run)
-        how += " (random weights)" if run.get(RANDOM) else ""
-        experiments.setdefault(slug, {}).setdefault(how, []).append(experiment)
+        setting = " ".join(str(run[key]) for key in ("model", "revision", "dtype") if key in run)
+        setting += " (random weights)" if run.get(RANDOM) else ""
+        experiments.setdefault(slug, {}).setdefault(setting, []).append(experiment)
     return {
-        label_model(slug, names): [f"{how}: {studies(which)}" for how, which in by_how.items()]
-        for slug, by_how in experiments.items()
+        label_model(slug, names): [
+            f"{setting}: {studies(measured)}" for setting, measured in by_setting.items()
+        ]
+        for slug, by_setting in experiments.items()
     }
 
 
 def describe_absences(
     absent: Mapping[str, Mapping[str, Any]], names: Names
 ) -> dict[str, list[str]]:
-    """By model, how many claims wait, and every reason."""
+    """Return every reason by model, and how many claims wait for the model."""
     return {
         f"{label_model(slug, names)}, {model['claims']} claims": [
             f"{studies(failed)}: {why}" for why, failed in group_by_reason(model["reasons"]).items()
@@ -302,7 +307,7 @@ def describe_absences(
 
 
 def _flat(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Names and values of what measured a run, those of its parts after one another."""
+    """Yield names and values of a run's settings, those of its parts after one another."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flat(value)

@@ -28,7 +28,7 @@ REASON = 60  # words of a claim's reason, in the report
 
 
 class Cited(Loose):
-    """What the title page says of CITATION.cff."""
+    """The fields of CITATION.cff that the title page shows."""
 
     authors: list[dict[str, Any]]
     version: str
@@ -36,14 +36,13 @@ class Cited(Loose):
 
 
 def read_citation(citation: Path) -> dict[str, Any]:
-    """Authors, version, and the address of the repository where one is given."""
-    found = read_yaml(citation)
-    found = {key.replace("-", "_"): value for key, value in found.items()}
-    require_shape(citation, Cited, found, "see citation-file-format.github.io")
+    """Return authors, version, and the address of the repository where one is given."""
+    fields = {key.replace("-", "_"): value for key, value in read_yaml(citation).items()}
+    require_shape(citation, Cited, fields, "see citation-file-format.github.io")
     return {
-        "authors": ", ".join(map(_author, found["authors"])),
-        "version": found["version"],
-        "address": found.get("repository_code", ""),
+        "authors": ", ".join(map(_author, fields["authors"])),
+        "version": fields["version"],
+        "address": fields.get("repository_code", ""),
     }
 
 
@@ -53,30 +52,31 @@ def _author(person: Mapping[str, Any]) -> str:
 
 
 def _caption_beyond_title(title: str, caption: str) -> str:
-    """A caption without the sentence that it begins with, where the title begins with it too."""
-    first, _, rest = caption.partition(". ")
-    return rest if rest and title.startswith(f"{first}. ") else caption
+    """Return a caption without its first sentence, where the title begins with that too."""
+    first, _, further = caption.partition(". ")
+    return further if further and title.startswith(f"{first}. ") else caption
 
 
 def smaller_findings(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
-    """The others by paper, slips that change nothing last."""
-    rest = sorted(
+    """Return the findings of less weight by paper, slips that change nothing last."""
+    smaller = sorted(
         (finding for finding in findings if finding["weight"] != WEIGHTY),
         key=lambda finding: (finding["paper"], finding["weight"] == "none"),
     )
-    return {paper: [*group] for paper, group in groupby(rest, key=lambda finding: finding["paper"])}
+    by_paper = groupby(smaller, key=lambda finding: finding["paper"])
+    return {paper: [*group] for paper, group in by_paper}
 
 
 def tell_claims(
-    told: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], names: Names
+    headlines: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]], names: Names
 ) -> list[dict[str, Any]]:
-    """The central claims as the report tells them: the row of the strip, and its first reasons.
+    """Return the central claims for the report: rows of the strip, each with its first reasons.
 
     Arguments:
-        told: `records.context`.
+        headlines: as readers see them, `records.readable`.
         rows: `strip` of the judged claims.
     """
-    reasons = {headline["id"]: headline["reason"] for headline in told["headlines"]}
+    reasons = {headline["id"]: headline["reason"] for headline in headlines}
     return [
         {**vars(line), "reason": first_sentences(reasons[line.id], REASON)[0]}
         for line in strip_lines(rows, names)
@@ -132,32 +132,32 @@ def write_source(
         }
         for picture in drawn.pictures
     }
-    told = context(document, names, random=drawn.random_weights)
+    filled = context(document, names, random=drawn.random_weights)
     claims = readable(document["claims"], names)
-    told |= {
+    filled |= {
         **read_citation(citation),
         "claims": claims,
         # of measured numbers what touches no central claim is in the supplement
         "findings": [
             finding
-            for finding in told["findings"]
-            if told["source"] == "published" or finding["headline"] is not None
+            for finding in filled["findings"]
+            if filled["source"] == "published" or finding["headline"] is not None
         ],
         "small": small,
         "most_places": MOST_PLACES,
         "figures": places,
-        "lines": tell_claims(told, document["strip"], names),
+        "lines": tell_claims(filled["headlines"], document["strip"], names),
         "upstream": upstream,
         "left_out": {name: in_words(why, names) for name, why in drawn.left_out.items()},
         "params": params,
     }
-    told |= {"smaller": smaller_findings(told["findings"])}
+    filled["smaller"] = smaller_findings(filled["findings"])
     with together(out.parent) as part:
         (part / out.name / "figures").mkdir(parents=True)
         for place in places.values():
             file = Path(str(place["file"]))
             shutil.copyfile(figures / file.name, part / out.name / file)
         for template, name in DOCUMENTS.items():
-            write_text(part / out.name / f"{name}.tex", render(templates, template, told))
+            write_text(part / out.name / f"{name}.tex", render(templates, template, filled))
         write_text(part / out.name / "claims.csv", care_csv(claims))
     return len(places)

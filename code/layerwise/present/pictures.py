@@ -25,7 +25,7 @@ class Entry(Loose):
 
 
 class Index(Loose):
-    """What was drawn."""
+    """The index of a folder of figures."""
 
     random_weights: bool
     figures: list[Entry]
@@ -41,7 +41,11 @@ class Figures:
 
 
 def read_figures(folder: Path) -> Figures:
-    """The figures that the folder's index lists."""
+    """Return the figures that the folder's index lists.
+
+    Raises:
+        LayerwiseError: if the index or a figure is missing, or the index has another shape.
+    """
     if not (folder / INDEX).is_file():
         raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
     index = read_json(folder / INDEX)

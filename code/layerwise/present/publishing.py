@@ -46,8 +46,8 @@ def write_latex(judged: JudgedPaper, path: Path) -> None:
         judged: what `judge_paper` gives.
         path: the file; its folder is made.
     """
-    told = context(judged.document, {}, random=False) | {
+    filled = context(judged.document, {}, random=False) | {
         "claims": readable(judged.document["claims"], {}),
         "paper": judged.paper,
     }
-    write_text(path, render(find_home() / "paper/another_paper", LATEX, told))
+    write_text(path, render(find_home() / "paper/another_paper", LATEX, filled))

@@ -74,14 +74,14 @@ class SmallAnswer:
 
     @property
     def is_reached(self) -> bool:
-        """Whether some draw of random weights lies as far on the number's side of zero."""
+        """True where some draw of random weights lies as far on the number's side of zero."""
         sign = math.copysign(1.0, self.value)
         return max(sign * value for value in self.drawn) >= abs(self.value)
 
 
 @dataclass(frozen=True)
 class SmallModel:
-    """What a small trained model answers.
+    """The answers of a small trained model.
 
     Attributes:
         name: of the checkpoint.
@@ -100,7 +100,7 @@ class SmallModel:
 
     @property
     def n_shared(self) -> tuple[int, int]:
-        """How many answers every draw of random weights gives too, of those yes or no."""
+        """The answers yes or no that every draw of random weights gives too, and all of these."""
         decided = [answer for answer in self.answers.values() if answer.word in (YES, NO)]
         shared = [answer for answer in decided if answer.same == len(answer.drawn)]
         return len(shared), len(decided)

@@ -129,24 +129,15 @@ def deciding_text(number: str, points: Sequence[Mapping[str, Any]], decimals: in
     sign = is_signed(points)
     groups = []
     for word in WORDS:
-        told = [
-            " ".join(
-                filter(
-                    None,
-                    [
-                        point["model"],
-                        estimate_text(point["value"], decimals, sign=sign),
-                        _interval(point, decimals, sign=sign)
-                        if len(points) <= MOST_INTERVALS
-                        else "",
-                    ],
-                )
-            )
-            for point in points
-            if point["word"] == word
-        ]
-        if told:
-            groups.append(f"{', '.join(told)}: {WORDS[word]}")
+        texts = []
+        for point in points:
+            if point["word"] == word:
+                parts = [point["model"], estimate_text(point["value"], decimals, sign=sign)]
+                if len(points) <= MOST_INTERVALS:
+                    parts.append(_interval(point, decimals, sign=sign))
+                texts.append(" ".join(filter(None, parts)))
+        if texts:
+            groups.append(f"{', '.join(texts)}: {WORDS[word]}")
     return f"{number}: {'; '.join(groups)}"
 
 
@@ -158,7 +149,7 @@ def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
 
 
 def is_signed(points: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether numbers stand with a plus: where some are negative, or zero is the border."""
+    """Return whether numbers stand with a plus: some are negative, or zero is the border."""
     return any(point["value"] < 0 or 0 in (point["above"], point["below"]) for point in points)
 
 

@@ -36,7 +36,7 @@ STYLES = {
 
 @dataclass(frozen=True)
 class Paged:
-    """What may be longer than the screen: on a terminal it goes through the reader's pager."""
+    """Output that may be longer than the screen: a terminal shows it through the reader's pager."""
 
     shown: RenderableType
 
@@ -58,8 +58,11 @@ def show(what: RenderableType | Paged) -> None:
 
 
 def as_text(what: RenderableType, width: int | None = None, encoding: str = "utf-8") -> str:
-    """The same as plain text, in lines without a space at their ends, of characters that can be
-    encoded so; by default no wider than the terminal, or than is easily read.
+    """Return output as plain text, in lines without a space at their ends.
+
+    Arguments:
+        width: in characters; by default no wider than the terminal, or than is easily read.
+        encoding: of the characters; others are written out.
     """
     width = width or min(PROSE, shutil.get_terminal_size((PROSE, 0)).columns)
     out = io.TextIOWrapper(io.BytesIO(), encoding, errors="backslashreplace")
@@ -71,37 +74,39 @@ def as_text(what: RenderableType, width: int | None = None, encoding: str = "utf
 
 
 def said(text: object, style: str = "") -> Text:
-    """A text of somebody else's: what the eye cannot see is written out, none commands."""
+    """Return a text of somebody else's: what the eye cannot see is written out, none commands."""
     return Text(revealed(str(text)), style)
 
 
 def line(text: str) -> Text:
-    """A line with paths, which are there to be copied too: only a terminal folds it."""
+    """Return a line with paths, which are there to be copied too: only a terminal folds it."""
     return Text(revealed(text), no_wrap=True, overflow="ignore")
 
 
 def word(text: str, shown: str = "") -> Text:
-    """A verdict, a grade or an answer in its colour."""
+    """Return a verdict, a grade or an answer in its colour."""
     return said(shown or text, STYLES.get(text, ""))
 
 
 def prose(what: RenderableType) -> RenderableType:
-    """It, no wider than is easily read."""
+    """Return output no wider than is easily read."""
     return Constrain(what, PROSE)
 
 
 def grid(columns: Sequence[str], numbers: Sequence[str] = ()) -> Grid:
-    """An empty table with a line below its heads; columns of `numbers` stand to the right.
+    """Return an empty table with a line below its heads; columns of `numbers` stand to the right.
 
     An id is never broken: it is there to be copied; a head only between its words.
     """
-    made = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name in columns:
         side: Any = "right" if name in numbers else "left"
         longest = max(map(len, name.split()), default=0)
         is_id = name == "id"
-        made.add_column(said(name), justify=side, overflow="fold", no_wrap=is_id, min_width=longest)
-    return made
+        table.add_column(
+            said(name), justify=side, overflow="fold", no_wrap=is_id, min_width=longest
+        )
+    return table
 
 
 def counts(heads: Sequence[str], rows: Sequence[Sequence[object]], widest: int = PROSE) -> str:

@@ -18,7 +18,7 @@ _NAMED = re.compile(
 
 
 def unbacked_digits(template_text: str) -> list[str]:
-    """The lines of a template's prose that hold a typed digit, as "line 3: ..."."""
+    """Return the lines of a template's prose that hold a typed digit, as "line 3: ..."."""
 
     def blank(text: str) -> str:
         return "\n" * text.count("\n")

@@ -13,7 +13,7 @@ from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
-    limited,
+    limit_cautions,
     prediction_cautions,
     template_cautions,
     token_cautions,
@@ -105,7 +105,7 @@ def _cautions_of_texts(checkpoint: Checkpoint, prepared: Prepared) -> list[str]:
     """Return what to know of the texts: what was left out, their template, their tokens."""
     request = prepared.request
     tokenizer = checkpoint.tokenizer
-    warned = limited(request.pairs, request.n_given)
+    warned = limit_cautions(request.pairs, request.n_given)
     if request.template != "none":
         first = render(tokenizer, request.pairs.statements[0], request.template)
         warned += template_cautions(leading_bos(tokenizer, first))

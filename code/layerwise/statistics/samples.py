@@ -84,8 +84,8 @@ def mann_whitney(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " n"]) -> tupl
             f"the exact rank test needs numbers that all differ, found {x} and {y}; "
             "use a test that corrects for ties"
         )
-    found = scipy.stats.mannwhitneyu(x, y, method="exact")
-    return float(found.statistic), float(found.pvalue)
+    test = scipy.stats.mannwhitneyu(x, y, method="exact")
+    return float(test.statistic), float(test.pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -40,19 +40,19 @@ class Shared:
 
 
 def compare_replicates(
-    answers: Sequence[Answer], again: Sequence[Sequence[Answer]]
+    answers: Sequence[Answer], replicates: Sequence[Sequence[Answer]]
 ) -> dict[str, Any]:
     """Compare answers with those of replicates: band and words by question, empty without any."""
     compared = {
         answer.question.name: {
             "value": answer.estimate.value,
             "band": band(answer.estimate.value, [other.estimate.value for other in others]),
-            **_words(answer, others, again),
+            **_words(answer, others, len(replicates)),
         }
-        for answer, others in _pair_by_question(answers, again)
-        if len(others) == len(again)
+        for answer, others in _pair_by_question(answers, replicates)
+        if len(others) == len(replicates)
     }
-    return {"n": len(again), "answers": compared} if again else {}
+    return {"n": len(replicates), "answers": compared} if replicates else {}
 
 
 def compare_draws(answers: Sequence[Answer], draws: Sequence[Sequence[Answer]]) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def compare_draws(answers: Sequence[Answer], draws: Sequence[Sequence[Answer]]) 
         answer.question.name: {
             "value": answer.estimate.value,
             "drawn": [other.estimate.value for other in others],
-            **_words(answer, others, draws),
+            **_words(answer, others, len(draws)),
         }
         for answer, others in _pair_by_question(answers, draws)
     }
@@ -89,21 +89,20 @@ def shared_answers(document: Mapping[str, Any]) -> Shared:
     return Shared(count(YES, NO), count(UNDECIDED))
 
 
-def _words(
-    answer: Answer, others: Sequence[Answer], again: Sequence[Sequence[Answer]]
-) -> dict[str, Any]:
-    words = [other.word for other in others] + ["-"] * (len(again) - len(others))
+def _words(answer: Answer, others: Sequence[Answer], n: int) -> dict[str, Any]:
+    """Return the word of an answer, those of n runs, and how many of these are the same."""
+    words = [other.word for other in others] + ["-"] * (n - len(others))
     return {"word": answer.word, "words": words, "same": sum(word == answer.word for word in words)}
 
 
 def _pair_by_question(
-    answers: Sequence[Answer], again: Sequence[Sequence[Answer]]
+    answers: Sequence[Answer], runs: Sequence[Sequence[Answer]]
 ) -> list[tuple[Answer, list[Answer]]]:
     """Pair every answer with those to the same question; leave out one without any."""
     pairs = []
     for answer in answers:
         others = [
-            other for run in again for other in run if other.question.name == answer.question.name
+            other for run in runs for other in run if other.question.name == answer.question.name
         ]
         if others:
             pairs.append((answer, others))

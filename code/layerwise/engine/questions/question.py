@@ -45,7 +45,7 @@ class Range:
 def word(
     estimate: Estimate, within: Range, *, fewest: int = FEWEST, against: Range | None = None
 ) -> str:
-    """One of `WORDS`: an interval that lies in the range says yes, a value never does.
+    """Return one of `WORDS`: an interval that lies in the range says yes, a value never does.
 
     Arguments:
         fewest: units with which some numbers could answer.
@@ -117,11 +117,11 @@ class Question:
         return math.isfinite(self.above) and math.isfinite(self.below)
 
     def word(self, estimate: Estimate) -> str:
-        """The word of an estimate on this question."""
+        """Return the word of an estimate on this question."""
         return word(estimate, self.within, fewest=self.fewest, against=self.against)
 
     def answer(self, estimate: Estimate) -> dict[str, Any]:
-        """An answer as documents hold it; what has no interval has no ends."""
+        """Return an answer as documents hold it; what has no interval has no ends."""
         known = estimate.has_interval
         return {
             "value": float(estimate.value),

@@ -49,5 +49,5 @@ def count_words(question: Mapping[str, Any]) -> dict[str, Counter[str]]:
 
 
 def base(choice: str) -> str:
-    """The choice without the part that is left out."""
+    """Return the choice without the part that is left out."""
     return choice.partition("/")[0]

@@ -41,7 +41,7 @@ class Picture:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What the index says of it."""
+        """The figure's entry in the index."""
         about = ("name", "analysis", "title", "caption", "note")
         return {field: getattr(self, field) for field in about} | {"left_out": self.reason or None}
 

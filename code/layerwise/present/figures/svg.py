@@ -23,8 +23,9 @@ _LETTER = re.compile(r" ?([A-Za-z]) ?")  # of a path
 
 
 def as_svg(figure: Figure, name: str) -> str:
-    """The text of `name.svg`: the same each time; ids begin with the name, so that figures can
-    stand in one page.
+    """Return the text of `name.svg`, the same each time.
+
+    Ids begin with the name, so that figures can stand in one page.
     """
     written = io.BytesIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
@@ -32,9 +33,10 @@ def as_svg(figure: Figure, name: str) -> str:
     root = ElementTree.fromstring(written.getvalue())
     about, style, *_ = root  # what the file is, and the joins of lines, which `root` has below
     root[:] = [entry for entry in root if entry not in (about, style)]
-    used = set(_REFERENCE.findall(" ".join(v for e in root.iter() for v in e.attrib.values())))
-    marked = [e.get("id") for e in root.iter() if e.get("id") in used]
-    ids = {of: f"{name}-{number}" for number, of in enumerate(marked)}
+    values = [value for element in root.iter() for value in element.attrib.values()]
+    used = set(_REFERENCE.findall(" ".join(values)))
+    marked = [element.get("id") for element in root.iter() if element.get("id") in used]
+    ids = {old: f"{name}-{number}" for number, old in enumerate(marked)}
     for element in root.iter():
         _simplify(element, ids)
     _leave_to_what_is_drawn(root)
@@ -43,30 +45,33 @@ def as_svg(figure: Figure, name: str) -> str:
     root.attrib = {"viewBox": root.attrib["viewBox"], **size}
     root.attrib |= {"stroke-linejoin": "round", "font-family": "DejaVu Sans, Verdana, sans-serif"}
     ElementTree.register_namespace("", SVG)
-    start, _, rest = ElementTree.tostring(root, encoding="unicode").partition(">")
-    return f"{start}>{ALONE}{rest}\n"
+    start, _, content = ElementTree.tostring(root, encoding="unicode").partition(">")
+    return f"{start}>{ALONE}{content}\n"
 
 
 def _simplify(element: ElementTree.Element, ids: dict[str | None, str]) -> None:
-    """Attributes for styles, short numbers, and short ids only where something refers to them."""
-    found = {key: value for key, value in element.attrib.items() if key != "style"}
+    """Turn styles into attributes, shorten numbers, and keep ids that something refers to."""
+    attributes = {key: value for key, value in element.attrib.items() if key != "style"}
     for entry in filter(None, element.get("style", "").split("; ")):
         key, _, value = entry.partition(": ")
         if value in INKS:
-            found |= {key: "currentColor", f"{key}-opacity": INKS[value]}
+            attributes |= {key: "currentColor", f"{key}-opacity": INKS[value]}
         elif key != "font-family":
-            found[key] = value
+            attributes[key] = value
     if element.tag.endswith("}text"):
-        found = {"fill": "currentColor", **found}
-    found = {key: value for key, value in found.items() if (value, key[-7:]) != ("1", "opacity")}
-    if (old := found.pop("id", None)) in ids:
-        found["id"] = ids[old]
-    if LINK in found:
-        found["href"] = found.pop(LINK)
-    for key in {"href", "clip-path"} & found.keys():
-        found[key] = _REFERENCE.sub(lambda old: f"#{ids[old[1]]}", found[key])
-    found.pop("transform", None) if found.get("transform", "").startswith("rotate(-0 ") else None
-    element.attrib = {key: _short(value) for key, value in found.items()}
+        attributes = {"fill": "currentColor", **attributes}
+    attributes = {
+        key: value for key, value in attributes.items() if (value, key[-7:]) != ("1", "opacity")
+    }
+    if (old := attributes.pop("id", None)) in ids:
+        attributes["id"] = ids[old]
+    if LINK in attributes:
+        attributes["href"] = attributes.pop(LINK)
+    for key in {"href", "clip-path"} & attributes.keys():
+        attributes[key] = _REFERENCE.sub(lambda old: f"#{ids[old[1]]}", attributes[key])
+    if attributes.get("transform", "").startswith("rotate(-0 "):
+        del attributes["transform"]
+    element.attrib = {key: _short(value) for key, value in attributes.items()}
     if "d" in element.attrib:
         element.attrib["d"] = _LETTER.sub(r"\1", element.attrib["d"])
     element.tail = None
@@ -75,28 +80,28 @@ def _simplify(element: ElementTree.Element, ids: dict[str | None, str]) -> None:
 
 
 def _leave_to_what_is_drawn(root: ElementTree.Element) -> None:
-    """Marks without the colours and lines that the path they repeat has, which come first."""
+    """Take from marks the colours and lines that the path which they repeat has already."""
     drawn = {element.get("id"): element.attrib for element in root.iter() if element.get("id")}
     for element in root.iter():
-        of = drawn[element.get("href", "")[1:]] if element.tag.endswith("}use") else {}
-        for key in of.keys() & element.attrib.keys():
+        path = drawn[element.get("href", "")[1:]] if element.tag.endswith("}use") else {}
+        for key in path.keys() & element.attrib.keys():
             if key.startswith(("fill", "stroke")):
                 del element.attrib[key]
 
 
 def _short(value: str) -> str:
-    """Numbers to a hundredth of a point, which also hides the layout solver's last bits."""
+    """Round numbers to a hundredth of a point, which hides the layout solver's last bits too."""
     shortened = _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value)
     return " ".join(shortened.split())
 
 
 def _flatten(element: ElementTree.Element) -> None:
-    """Groups that group nothing make room for what is in them; what is not painted goes."""
+    """Replace groups that group nothing by what is in them, and drop what is not painted."""
     flat: list[ElementTree.Element] = []
     for child in element:
         _flatten(child)
         flat += list(child) if child.tag.endswith("}g") and not child.attrib else [child]
-    element[:] = [one for one in flat if not _is_unpainted(one)]
+    element[:] = [child for child in flat if not _is_unpainted(child)]
 
 
 def _is_unpainted(element: ElementTree.Element) -> bool:

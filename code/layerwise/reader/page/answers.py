@@ -115,19 +115,19 @@ def describe(answer: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
     same = sum(word == answer.word for word in words.values())
     places = decimals(answer.estimate)
     in_order = sorted(answer.published.items(), key=lambda item: item[1])
-    printed = [f"{display_name(model)} {written(value, places)}" for model, value in in_order]
+    printed = [f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order]
     drawn = () if control is None else control.drawn
     return {
         "is": answer,
         "printed": printed,
-        "number": number(answer.estimate),
+        "number": value_and_interval(answer.estimate),
         "units": units(answer),
         "where": in_words(answer.estimate.where),
         "mark": MARKS[answer.word],
         "symbol": SYMBOLS[MARKS[answer.word]],
-        "same": same_elsewhere(same, len(words)),
+        "same": describe_agreement(same, len(words)),
         "others": [
-            (_choice_in_words(choice, estimate), words[choice], number(estimate))
+            (_choice_in_words(choice, estimate), words[choice], value_and_interval(estimate))
             for choice, estimate in answer.others.items()
         ],
         "strip": strip(answer, drawn),
@@ -138,7 +138,7 @@ def describe(answer: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
 
 def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | None) -> str:
     """Return what random weights gave: their numbers, and their answers where there are any."""
-    ends = [written(end, places) for end in (min(drawn), max(drawn))]
+    ends = [spell_number(end, places) for end in (min(drawn), max(drawn))]
     numbers = ends[0] if len(drawn) == 1 else " to ".join(ends)
     text = f"random weights: {numbers}"
     if word in (TOO_FEW, NEVER):
@@ -148,7 +148,7 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
     return f"{text}; {same} of {len(drawn)} draws answer the same"
 
 
-def same_elsewhere(same: int, n: int) -> str:
+def describe_agreement(same: int, n: int) -> str:
     """Return under how many of n other choices the answer is the same, in words."""
     if same == n:
         return "the same answer" if n == 1 else f"the same answer under all {n}"
@@ -177,21 +177,21 @@ def decimals(estimate: Estimate) -> int | None:
     return interval_decimals(estimate.low, estimate.high)
 
 
-def written(value: float, places: int | None) -> str:
+def spell_number(value: float, places: int | None) -> str:
     """Return a number with so many decimals, or with three digits that count."""
     return significant(value, 3) if places is None else rounded(float(value), places)
 
 
-def number(estimate: Estimate) -> tuple[str, str]:
+def value_and_interval(estimate: Estimate) -> tuple[str, str]:
     """Return the value, and [low, high] or nothing where there is no interval."""
-    ends = ends_of(estimate)
-    return written(estimate.value, decimals(estimate)), f"[{', '.join(ends)}]" if ends else ""
+    ends = interval_ends(estimate)
+    return spell_number(estimate.value, decimals(estimate)), f"[{', '.join(ends)}]" if ends else ""
 
 
-def ends_of(estimate: Estimate) -> list[str]:
+def interval_ends(estimate: Estimate) -> list[str]:
     """Return low and high of the interval; nothing where there is none."""
     ends, places = (estimate.low, estimate.high), decimals(estimate)
-    return [written(end, places) for end in ends] if all(map(math.isfinite, ends)) else []
+    return [spell_number(end, places) for end in ends] if all(map(math.isfinite, ends)) else []
 
 
 def strip(answer: Answer, drawn: Sequence[float] = ()) -> dict[str, Any]:
@@ -219,11 +219,11 @@ def strip(answer: Answer, drawn: Sequence[float] = ()) -> dict[str, Any]:
         "range": (start, round(stop - start, 1)),
         "limits": [place(limit) for limit in limits],
         "printed": [
-            (place(value), with_signs(f"{display_name(model)} {written(value, places)}"))
+            (place(value), with_signs(f"{display_name(model)} {spell_number(value, places)}"))
             for model, value in answer.published.items()
         ],
         "drawn": [
-            (place(value), with_signs(f"random weights {written(value, places)}"))
+            (place(value), with_signs(f"random weights {spell_number(value, places)}"))
             for value in drawn
         ],
         "ends": [place(end) for end in (estimate.low, estimate.high)] if ends else [],
@@ -252,8 +252,8 @@ def answers_table(answers: Sequence[Answer]) -> Table:
         same = sum(word == answer.word for word in answer.words.values())
         counts = estimate.n, same, len(answer.words)
         rows.append([question.says, answer.word, estimate.value, *ends, *counts])
-        value, _ = number(estimate)
-        numbers = value, *(ends_of(estimate) or [NOTHING, NOTHING]), *map(str, counts)
+        value, _ = value_and_interval(estimate)
+        numbers = value, *(interval_ends(estimate) or [NOTHING, NOTHING]), *map(str, counts)
         shown.append([question.says, answer.word, *numbers])
     columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
     note = (

@@ -10,7 +10,7 @@ from layerwise.measures.values import Values
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments.documents import Filled, Intervals
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
-from layerwise.reader.page.sections import made_by
+from layerwise.reader.page.sections import describe_decisive_category
 from layerwise.statistics.bootstrap import MIN_KEPT, Draws, share_of_two_points
 
 Around = tuple[Sequence[str], Sequence[str]]
@@ -44,7 +44,7 @@ def cautions(
     ]
 
 
-def limited(pairs: StatementPairs, n_given: int) -> list[str]:
+def limit_cautions(pairs: StatementPairs, n_given: int) -> list[str]:
     """Say what --limit left out; nothing where all pairs were taken."""
     if len(pairs) == n_given:
         return []
@@ -206,7 +206,9 @@ def document_cautions(
     warned, validation = [], documents["validation"]
     if (deciding := decisive_category(validation)) is not None:
         r = validation["_global_stats"]["ua_output_correlation"]
-        warned.append(made_by(deciding, r, r_without_each_category(validation)[deciding].r))
+        warned.append(
+            describe_decisive_category(deciding, r, r_without_each_category(validation)[deciding].r)
+        )
     if unused_template:
         warned.append(
             "The tokenizer brings a chat template; the statements were given without it "

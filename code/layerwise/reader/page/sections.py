@@ -107,7 +107,7 @@ def _tabulate_left_out(document: Document) -> list[Table]:
     if not left:
         return []
     r, deciding = document["_global_stats"]["ua_output_correlation"], decisive_category(document)
-    notes = [] if deciding is None else [made_by(deciding, r, left[deciding].r)]
+    notes = [] if deciding is None else [describe_decisive_category(deciding, r, left[deciding].r)]
     caption = "r of UA and preference over the other categories when one is left out."
     rows: list[list[Value]] = [
         [name, correlation.r, correlation.p] for name, correlation in left.items()
@@ -116,7 +116,7 @@ def _tabulate_left_out(document: Document) -> list[Table]:
     return [Table("without-one-category", caption, columns, rows, notes)]
 
 
-def made_by(category: str, r: float, without: float) -> str:
+def describe_decisive_category(category: str, r: float, without: float) -> str:
     """Return the sentence on a category that alone makes the correlation over all."""
     return (
         f"One category determines r over the categories at the last layer: {r:+.3f} with all of "

@@ -138,11 +138,11 @@ def first_few(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
 
 
-def existing(place: Path) -> Path:
+def nearest_existing(place: Path) -> Path:
     """Return a path, or the folder that it would be made in."""
     return next(path for path in (place, *place.absolute().parents) if path.exists())
 
 
 def free(place: Path) -> int:
     """Return the free bytes of the disk that a folder is on, or will be."""
-    return shutil.disk_usage(existing(place)).free
+    return shutil.disk_usage(nearest_existing(place)).free

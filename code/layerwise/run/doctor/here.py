@@ -21,9 +21,9 @@ from layerwise.run.doctor import (
     TEST,
     Check,
     Finding,
-    existing,
     first_few,
     free,
+    nearest_existing,
 )
 from layerwise.run.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 from layerwise.workers import usable_cores
@@ -50,7 +50,9 @@ def repository(root: Path) -> Finding:
         fix = "run it in a clone of the repository or below; restore what is missing"
         return Finding(f"no {first_few(missing)} in this folder", fix, TARGETS)
     rights = os.W_OK | os.X_OK
-    if refused := [name for name in WRITTEN if not os.access(existing(root / name), rights)]:
+    if refused := [
+        name for name in WRITTEN if not os.access(nearest_existing(root / name), rights)
+    ]:
         fix = "make them writable for this user, or copy the repository"
         return Finding(f"{first_few(refused)} cannot be written", fix, TARGETS)
     return Finding("a git clone" if (root / ".git").exists() else "an unpacked archive")

@@ -19,7 +19,7 @@ NO_RECORD = "no record to compare it with: this is no git clone, or dvc.lock is 
 
 def compare_with_record(root: Path = Path()) -> str:
     """Compare the results of the source `published` with the committed ones."""
-    committed = _committed(root, LOCK)
+    committed = _read_committed(root, LOCK)
     if committed is None:
         return NO_RECORD
     record, made = _results(LOCK, committed), _results(root / LOCK, read_text(root / LOCK))
@@ -46,7 +46,7 @@ def _results(place: Path, lock: str) -> dict[str, str]:
     }
 
 
-def _committed(root: Path, file: Path) -> str | None:
+def _read_committed(root: Path, file: Path) -> str | None:
     """Return a file's text in the last commit; None: no commit, no git, or no such file.
 
     What is no UTF-8 in it is U+FFFD, which DVC never writes.

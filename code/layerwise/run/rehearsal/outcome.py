@@ -59,6 +59,6 @@ def why_without(record: Record) -> str:
     return NOT_MEASURED if NO_RUN.match(record["cause"]) else EXPLAINED
 
 
-def silent(records: Iterable[Record]) -> list[str]:
+def claims_without_reason(records: Iterable[Record]) -> list[str]:
     """Return the claims that got no number and no reason: there should be none."""
     return [r["id"] for r in records if r["recomputed"] is None and why_without(r) == SILENT]

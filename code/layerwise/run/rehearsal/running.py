@@ -81,9 +81,9 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
         LayerwiseError: naming the stages that failed, with the last lines of one of them; or those
             that would run once more, though all is as it was.
     """
-    listed = _dvc(folder, ["stage", "list", "--name-only"]).split()
+    listed = _run_dvc(folder, ["stage", "list", "--name-only"]).split()
     stages = [name for name in listed if not name.endswith(OTHER_SOURCE)]
-    if not _stale(folder, stages):
+    if not _stale_stages(folder, stages):
         return
     models = sorted(
         (name for name in stages if name.startswith(MEASURE)),
@@ -101,7 +101,7 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
                 tick(1, stage)
 
         def dvc(*arguments: str) -> Future[str]:  # Ctrl-C finds it running, with its stage
-            return pool.submit(_dvc, folder, arguments, count)
+            return pool.submit(_run_dvc, folder, arguments, count)
 
         try:
             dvc("repro", *before).result()
@@ -113,7 +113,7 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
                 also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
                 raise LayerwiseError(f"{errors[0]}{also}")
             dvc("repro", *rest).result()
-            if again := _stale(folder, stages):
+            if again := _stale_stages(folder, stages):
                 raise LayerwiseError(
                     f"a finished run must be up to date, {', '.join(again)} would run again; look "
                     "for a dependency that a stage writes, or a command that DVC folds"
@@ -127,13 +127,13 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
             raise
 
 
-def _stale(folder: Path, stages: Sequence[str]) -> list[str]:
+def _stale_stages(folder: Path, stages: Sequence[str]) -> list[str]:
     """Return the stages that are not up to date; DVC would read its lock for every stage given."""
-    named = NAMED.findall(_dvc(folder, ["status"]))
+    named = NAMED.findall(_run_dvc(folder, ["status"]))
     return [stage for stage in stages if stage in named]
 
 
-def _dvc(
+def _run_dvc(
     folder: Path, arguments: Sequence[str], begun: Callable[[str], None] = lambda stage: None
 ) -> str:
     """Run DVC, log its words as they come, and return them; `begun` is told of every stage."""

@@ -33,7 +33,7 @@ def prepare(root: Path, folder: Path, *, hours: float, gigabytes: float) -> dict
     choose(folder / "params.yaml", {"device": "cpu"})
     registry = folder / "models.yaml"
     again = read_choices(folder / "params.yaml", "measure")
-    left = left_out(
+    left = skip_reasons(
         read_models(registry),
         memory=float(psutil.virtual_memory().available),
         seconds=hours * 3600,
@@ -48,7 +48,7 @@ def prepare(root: Path, folder: Path, *, hours: float, gigabytes: float) -> dict
     return left
 
 
-def left_out(
+def skip_reasons(
     models: Mapping[str, Model],
     *,
     memory: float,

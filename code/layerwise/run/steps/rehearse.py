@@ -13,7 +13,7 @@ from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import absences
 from layerwise.progress import track
 from layerwise.run.rehearsal import default_folder, scratch
-from layerwise.run.rehearsal.outcome import outcome, silent
+from layerwise.run.rehearsal.outcome import claims_without_reason, outcome
 from layerwise.run.rehearsal.running import run_stages
 from layerwise.run.steps import program
 
@@ -42,7 +42,7 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
     text = f"{outcome(records)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
     if document["failed"]:
         raise LayerwiseError("\n".join([text, *absences(document)]))
-    if without := silent(records):
+    if without := claims_without_reason(records):
         raise LayerwiseError(
             f"{text}\n{len(without)} claims got no number and no reason, e.g. {without[0]}; "
             "mend the experiment or the rule, or say in the ledger why it is `unmeasured`"
