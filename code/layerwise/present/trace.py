@@ -57,7 +57,7 @@ def suggest_ids(claim_id: str, records: Mapping[str, Record]) -> str:
     """Say what to try for an unknown id: ids spelled like it, else claims that have its words."""
     near = difflib.get_close_matches(claim_id, records, n=NEAR, cutoff=ALIKE)
     section, paper = claim_id.rpartition(".")[0], claim_id.partition(".")[0]
-    if section != paper:
+    if section != paper:  # of one section, not of a whole paper
         near += [known_id for known_id in records if known_id.startswith(f"{section}.")]
     if near:
         return f"did you mean {', '.join(list(dict.fromkeys(near))[:NEAR])}?"
