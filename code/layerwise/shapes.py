@@ -30,7 +30,6 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Flag = Annotated[bool, StrictField()]
 Paper = Literal[1, 2, 3]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
-FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]  # without its ending
 Device = Annotated[str, AfterValidator(_device)]
 
 

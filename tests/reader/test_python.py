@@ -618,6 +618,7 @@ WRONG = [
     ),
     (lambda: layerwise.compare("folder"), "at least two models, found 1; name the --out folders"),
     (lambda: layerwise.claims(limit=-1), "claims: limit: must be greater than or equal to 1, fo"),
+    (lambda: layerwise.claims(paper=True), "claims: paper: must be a valid integer, found True"),
     (
         lambda: layerwise.analyze(twin_folder("llama"), EXAMPLE["pairs"], chat_template=True),
         r"--chat-template \(chat_template=True\) needs a tokenizer with",

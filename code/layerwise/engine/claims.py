@@ -69,13 +69,6 @@ class Place(Strict):
     key: str
 
 
-class Places(Strict):
-    """The places of several numbers that are printed together."""
-
-    file: str
-    keys: Annotated[list[str], Field(min_length=1)]
-
-
 class Table(Strict):
     """Printed cells by the names of the variables, one level for each."""
 
@@ -368,12 +361,8 @@ def _printed(
         return _number_or_text(printed), None, None
     if not isinstance(printed, dict):
         return printed, None, None
-    require_shape("printed", Places if "keys" in printed else Place, printed)
-    file = printed["file"]
-    if "keys" in printed:
-        keys = printed["keys"]
-        return [published[file, key] for key in keys], file, ", ".join(keys)
-    return published.value(file, printed["key"]), file, printed["key"]
+    require_shape("printed", Place, printed)
+    return published.value(printed["file"], printed["key"]), printed["file"], printed["key"]
 
 
 def _cell(axes: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:

@@ -7,11 +7,11 @@ where there are any: a verdict on a measured number rests on all three.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NotRequired, Required
+from typing import Any, Required
 
 from layerwise.engine.claims import read_ledger
 from layerwise.engine.findings import findings, read_findings
-from layerwise.engine.headlines import Word, headlines, read_headlines
+from layerwise.engine.headlines import headlines, read_headlines
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import HEADER, Published, read_table
@@ -23,42 +23,6 @@ from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
 from layerwise.shapes import Loose, require_shape
-
-
-class Answer(Loose):
-    """To a question of one model under one choice."""
-
-    word: Word
-    in_range: bool
-    n: int
-    unit: str
-    fewest: int
-
-
-class Answers(Loose):
-    """A document of `questions.json`; a choice may have one for each part that it leaves out."""
-
-    models: NotRequired[dict[str, dict[str, Answer | dict[str, Answer]]]]
-
-
-class Detected(Loose):
-    """The effects that a model's units can detect under a choice; None without an interval."""
-
-    smallest: float | None
-    told: str | None
-    wider: NotRequired[float | None]
-
-
-class Power(Loose):
-    """A document of `power.json`; of two groups of models `models` says how many they are."""
-
-    models: NotRequired[dict[str, dict[str, Detected]] | str]
-
-
-DOCUMENTS: dict[str, Any] = {
-    "questions": dict[str, Answers],
-    "power": dict[str, Power],
-}  # what grades are computed from
 
 
 class Analysed(Loose, total=False):
@@ -98,11 +62,7 @@ def read_statistics(
     """Read the statistics of one source, every analysis of the folder."""
     analyses = {}
     for path in sorted(folder.glob("*.json")):
-        result = require_shape(path, Analysed, read_json(path), "analyse again")
-        if path.stem in DOCUMENTS:
-            shape = DOCUMENTS[path.stem]
-            require_shape(f"{path}: documents", shape, result["documents"], "analyse again")
-        analyses[path.stem] = result
+        analyses[path.stem] = require_shape(path, Analysed, read_json(path), "analyse again")
     return statistics_of(source, analyses, published, origins)
 
 

@@ -37,14 +37,14 @@ class Asked(Strict):
     source: Literal["published", "measured"]
     results: Folder
     verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
-    paper: Annotated[Paper, PLAIN] | None
+    paper: Annotated[int, PLAIN] | None
     analysis: str | None
     search: str | None
     limit: Annotated[Whole, PLAIN] | None
 
 
 class OfPaper(Strict):
-    """The paper whose headlines are wanted; None: all."""
+    """The paper whose claims are wanted; None: all."""
 
     paper: Paper | None
 
@@ -80,6 +80,7 @@ def list_claims(
             "limit": limit,
         },
     )
+    require_shape("claims", OfPaper, {"paper": asked["paper"]})  # `True` is no paper 1
     records = judged(asked["source"], asked["results"] or here() / "results")["claims"]
     known = {name for record in records if (name := analysis_of(record))}
     if analysis is not None and analysis not in known:

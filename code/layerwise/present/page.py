@@ -81,7 +81,16 @@ def page(
     source, records = document["source"], document["claims"]
     shared = context(document, names, random=figures.random_weights)
     shared |= {"again": "random number"} if figures.random_weights else {}
-    views = [reveal_all(view_of_page(record, source)) for record in readable(records, names)]
+    views = [
+        reveal_all(
+            {
+                **view(record),
+                "compared": tolerance_used(record, source),
+                "rank": place_rank(record),
+            }
+        )
+        for record in readable(records, names)
+    ]
     by_id = {record["id"]: shown for record, shown in zip(records, views, strict=True)}
     lines = strip_lines(document["strip"], names)
     short = {line.id: line.claim for line in lines}
@@ -141,12 +150,6 @@ def page(
 
 
 # --- claims, and what rests on them ---------------------------------------------------------------
-
-
-def view_of_page(record: Record, source: str) -> View:
-    """Return a record as the page shows it."""
-    compared = {"compared": tolerance_used(record, source)}
-    return view(record) | compared | {"rank": place_rank(record)}
 
 
 def claims_of(headline: Mapping[str, Any]) -> list[str]:

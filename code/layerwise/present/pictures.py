@@ -8,27 +8,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, read_text
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.picture import NARROW, Picture
-from layerwise.shapes import FileName, Loose, require_shape
 
 DESCRIBED = ("name", "analysis", "caption", "title", "note")
-
-
-class Entry(Loose):
-    """A figure of the index."""
-
-    name: FileName
-    analysis: str
-    caption: str
-    title: str
-    note: str
-    left_out: str | None
-
-
-class Index(Loose):
-    """The index of a folder of figures."""
-
-    random_weights: bool
-    figures: list[Entry]
 
 
 @dataclass(frozen=True)
@@ -44,12 +25,11 @@ def read_figures(folder: Path) -> Figures:
     """Return the figures that the folder's index lists.
 
     Raises:
-        LayerwiseError: if the index or a figure is missing, or the index has another shape.
+        LayerwiseError: if the index or a figure is missing.
     """
     if not (folder / INDEX).is_file():
         raise LayerwiseError(f"{folder}: there are no figures ({INDEX}) here; draw them first")
     index = read_json(folder / INDEX)
-    require_shape(folder / INDEX, Index, index, "draw the figures again")
     pictures = [
         Picture(
             **{field: entry[field] for field in DESCRIBED},

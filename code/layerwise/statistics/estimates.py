@@ -104,20 +104,23 @@ def widened(mean: Estimate, n_tests: int) -> Estimate:
     """Widen Student's interval of a mean to the level of a family of tests."""
     if not mean.has_interval:
         return mean
-    tails = ((1 - level) / 2 for level in (family_level(n_tests), LEVEL))
-    wide, usual = (float(scipy.stats.t.isf(tail, mean.n - 1)) for tail in tails)
-    half = (mean.high - mean.value) * wide / usual
-    return replace(mean, low=mean.value - half, high=mean.value + half)
+    low, high = mean_ends_at_level(mean, family_level(n_tests))
+    return replace(mean, low=low, high=high)
 
 
 def with_narrow_mean(mean: Estimate) -> Estimate:
     """Add to a mean with Student's interval the ends for two one-sided tests."""
     if not mean.has_interval:
         return mean
-    tails = ((1 - level) / 2 for level in (ONE_SIDED, LEVEL))
-    narrow, usual = (float(scipy.stats.t.isf(tail, mean.n - 1)) for tail in tails)
-    half = (mean.high - mean.value) * narrow / usual
-    return replace(mean, narrow=(mean.value - half, mean.value + half))
+    return replace(mean, narrow=mean_ends_at_level(mean, ONE_SIDED))
+
+
+def mean_ends_at_level(mean: Estimate, level: float) -> tuple[float, float]:
+    """Return the ends of Student's 95% interval of a mean at another level."""
+    tails = (1 - level) / 2, (1 - LEVEL) / 2
+    quantile, usual = (float(scipy.stats.t.isf(tail, mean.n - 1)) for tail in tails)
+    half = (mean.high - mean.value) * quantile / usual
+    return mean.value - half, mean.value + half
 
 
 def difference_estimate(

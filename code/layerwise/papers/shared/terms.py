@@ -4,7 +4,7 @@ Figures import these and documents alone, so that a change of a rule redraws not
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 BAND = 0.015  # Paper 1: |UA| on lifestyle, figure 1
@@ -16,6 +16,13 @@ STARS = {0.001: "***", 0.01: "**", 0.05: "*"}  # of a p below
 NO_STARS = "(none)"
 LAYER_PREFIX = "layer_"  # begins the name of a layer among the poolings
 OVER_MODELS = "over models"  # the analysis that says what holds of several readers' models together
+
+
+def models_in_words(flags: Iterable[bool]) -> str:
+    """Return in how many models something holds: `all models`, or `3 of 4 models`."""
+    values = list(flags)
+    n = sum(values)
+    return "all models" if n == len(values) else f"{n} of {len(values)} models"
 
 
 def depth_bound(n_layers: int) -> float:

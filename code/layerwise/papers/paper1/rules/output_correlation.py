@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Function, Rule, Rules, all_of
+from layerwise.engine.derivation import Document, Function, Rule, Rules
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.result_files import (
@@ -18,7 +18,7 @@ from layerwise.papers.shared.names.result_files import (
     PAPER1,
 )
 from layerwise.papers.shared.rules.categories import preference
-from layerwise.papers.shared.terms import NO_STARS, STARS
+from layerwise.papers.shared.terms import NO_STARS, STARS, models_in_words
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r
 
@@ -84,14 +84,12 @@ def covariance_shares(source: Entry, model: str) -> dict[str, float]:
 
 def models_preferring_b(source: Entry) -> str:
     """Say in how many models the statement with the number is the likelier one, on average."""
-    n = sum(preference(source, model, NUMERIC) < 0 for model in PAPER1)
-    return "all models" if n == len(PAPER1) else f"{n} of {len(PAPER1)} models"
+    return models_in_words(preference(source, model, NUMERIC) < 0 for model in PAPER1)
 
 
 def models_in_regime(rows: Entry, category: str, regime: str) -> str:
     """Say in how many models a category has a label."""
-    labelled = [row.classification == regime for row in rows if row.category == category]
-    return "all models" if all_of(labelled) else f"{sum(labelled)} of {len(labelled)} models"
+    return models_in_words(row.classification == regime for row in rows if row.category == category)
 
 
 def n_in_regime(rows: Entry, regime: str) -> int:

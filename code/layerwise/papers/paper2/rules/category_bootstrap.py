@@ -14,8 +14,8 @@ from layerwise.papers.shared.rules.categories import (
     asymmetries,
     ends,
     includes_zero,
+    last_layer_rule,
     preferences,
-    r_over_categories,
 )
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
@@ -91,10 +91,7 @@ RULES: dict[str, Rules] = {
 }
 # the states of the last layer are those that the file on UA is about
 LAST: Rules = {
-    "r": Rule(
-        lambda test: r_over_categories(test.of(UA_FILES[SLUG])),
-        "r of UA and preference over the categories, last layer",
-    ),
+    "r": last_layer_rule(SLUG),
     "ci_lower": Rule(
         lambda test: last_interval(test).low, "lower end of the bootstrap interval of r, last layer"
     ),

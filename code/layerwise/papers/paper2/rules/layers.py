@@ -4,8 +4,8 @@ from layerwise.engine.derivation import Document, Rule, Rules, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import LAYERS, UA_FILES, own_file
-from layerwise.papers.shared.rules.categories import p_over_categories, r_over_categories
+from layerwise.papers.shared.names.result_files import LAYERS, own_file
+from layerwise.papers.shared.rules.categories import last_layer_rule, p_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 
@@ -80,13 +80,7 @@ RULES: dict[str, Rules] = {
     },
     "strategies/*": {"p_value": p_value},
 }
-# the states of the last layer are those that the file on UA is about
-LAST: Rules = {
-    "correlation": Rule(
-        lambda strategy: r_over_categories(strategy.of(UA_FILES[SLUG])),
-        "r of UA and preference over the categories, last layer",
-    )
-}
+LAST: Rules = {"correlation": last_layer_rule(SLUG)}
 DOCUMENTS = {
     SLUG: Document(LAYERS, {**RULES, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST})
 }

@@ -8,9 +8,9 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules, count, derive
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.result_files import SCALING, UA_FILES
+from layerwise.papers.shared.names.result_files import SCALING
 from layerwise.papers.shared.published import tables_of_reader
-from layerwise.papers.shared.rules.categories import p_over_categories, r_over_categories
+from layerwise.papers.shared.rules.categories import last_layer_rule, p_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
@@ -132,16 +132,6 @@ LAYER_RULES: Rules = {
 }
 
 
-def last_layer_rules(slug: str) -> Rules:
-    """Return the rule for r at the last layer, from the file on UA, which is about that layer."""
-    return {
-        "correlation": Rule(
-            lambda test: r_over_categories(test.of(UA_FILES[slug])),
-            "r of UA and preference over the categories, last layer",
-        )
-    }
-
-
 READER = Document(SCALING, {"": FAMILY_RULES, "summary/*": MODEL_RULES})
 DOCUMENTS = {
     "family": Document(
@@ -150,8 +140,8 @@ DOCUMENTS = {
             **READER.rules,
             "": {**FAMILY_RULES, **PAPER_RULES},
             "models/*/layer_results/*": LAYER_RULES,
-            "models/Pythia-6.9B/layer_results/32": last_layer_rules("pythia-6p9b"),
-            "models/Pythia-12B/layer_results/36": last_layer_rules("pythia-12b"),
+            "models/Pythia-6.9B/layer_results/32": {"correlation": last_layer_rule("pythia-6p9b")},
+            "models/Pythia-12B/layer_results/36": {"correlation": last_layer_rule("pythia-12b")},
         },
     )
 }

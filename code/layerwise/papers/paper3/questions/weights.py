@@ -13,9 +13,12 @@ from layerwise.engine.published import BEYOND, NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
 from layerwise.papers.paper3.questions.gains import all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
-from layerwise.papers.paper3.rules.gain_files import gain, pooled_by_name, short_name
-from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER
-from layerwise.papers.paper3.rules.spectral_norms import value_over_output
+from layerwise.papers.paper3.rules.gain_files import gain, short_name
+from layerwise.papers.paper3.rules.spectral_norms import (
+    models_of_group,
+    models_with_gains,
+    value_over_output,
+)
 from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
 from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
@@ -138,13 +141,6 @@ def ratio_of_correct_slices(model: Norms) -> Estimate:
     return without_interval(float(norms["W_V"] / norms["W_O"]), n, "blocks")
 
 
-def split_by_lab(evidence: Evidence) -> tuple[list[Entry], list[Entry]]:
-    """Return EleutherAI's models with norms, and the others."""
-    models = list(evidence[SPECTRAL].results)
-    eleuther = [model for model in models if model.lab == ELEUTHER]
-    return eleuther, [model for model in models if model.lab != ELEUTHER]
-
-
 def mean_value_norm(model: Entry) -> float:
     """Return the mean spectral norm of W_V over the blocks."""
     return float(np.mean(model.W_V_spectral_norm[:]))
@@ -153,25 +149,17 @@ def mean_value_norm(model: Entry) -> float:
 def log_difference(
     evidence: Evidence,
     number: Callable[[Entry], float],
-    *,
-    meta_alone: bool = False,
+    others: str = "others",
     names: Collection[str] | None = None,
 ) -> Estimate:
     """Return the mean logarithm of a number at EleutherAI less that at others, of these models."""
-    eleuther, others = split_by_lab(evidence)
-    if meta_alone:
-        others = [model for model in others if model.lab == "Meta"]
-    first, second = (
-        np.array(
-            [
-                math.log(number(model))
-                for model in group
-                if names is None or short_name(model) in names
-            ]
-        )
-        for group in (eleuther, others)
-    )
-    return difference_estimate(first, second, "models")
+
+    def logarithms_of(group: str) -> np.ndarray:
+        models = models_of_group(evidence, group)
+        chosen = [model for model in models if names is None or short_name(model) in names]
+        return np.array([math.log(number(model)) for model in chosen])
+
+    return difference_estimate(logarithms_of("eleuther"), logarithms_of(others), "models")
 
 
 def log_difference_without_each(evidence: Evidence) -> dict[str, Function]:
@@ -182,22 +170,6 @@ def log_difference_without_each(evidence: Evidence) -> dict[str, Function]:
     )
 
 
-def models_with_gains(evidence: Evidence) -> list[str]:
-    """Return the names of the models that have norms and a gain."""
-    gained = pooled_by_name(evidence)
-    return [name for name in norms_by_model(evidence) if name in gained]
-
-
-def norms_and_gains(
-    evidence: Evidence, number: Callable[[Entry], float], names: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number of the norms, and the mean gain, of these models."""
-    gained = pooled_by_name(evidence)
-    norms = norms_by_model(evidence)
-    x = np.array([number(norms[name].entry) for name in names])
-    return x, np.array([gain(gained[name]) for name in names])
-
-
 def r_of_gains(
     evidence: Evidence,
     number: Callable[[Entry], float],
@@ -205,16 +177,17 @@ def r_of_gains(
     rank: bool = False,
 ) -> Estimate:
     """Return r of a number of the norms and the gain, or Spearman's with `rank`."""
-    x, y = norms_and_gains(
-        evidence, number, models_with_gains(evidence) if names is None else names
-    )
+    models = models_with_gains(evidence)
+    chosen = [models[name] for name in (models if names is None else names)]
+    x = np.array([number(norms) for norms, _ in chosen])
+    y = np.array([gain(gains) for _, gains in chosen])
     return spearman_estimate(x, y, "models") if rank else pearson_estimate(x, y, "models")
 
 
 def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
     """Return a rule per model: r without it."""
     return rules_without_each(
-        models_with_gains(evidence), partial(r_of_gains, evidence, value_over_output)
+        list(models_with_gains(evidence)), partial(r_of_gains, evidence, value_over_output)
     )
 
 
@@ -248,9 +221,7 @@ SPECTRAL_QUESTIONS = (
         models=all_models_together,
         choices={
             PUBLISHED: lambda evidence: log_difference(evidence, value_over_output),
-            "meta_alone": lambda evidence: log_difference(
-                evidence, value_over_output, meta_alone=True
-            ),
+            "meta_alone": lambda evidence: log_difference(evidence, value_over_output, "meta"),
             "value_norms": lambda evidence: log_difference(evidence, mean_value_norm),
             "model_out": log_difference_without_each,
         },

@@ -15,7 +15,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     models_by_name,
 )
 from layerwise.papers.shared.names.result_files import HUNT, MLP_SCALING, SWEEP, own_file
-from layerwise.papers.shared.terms import AXIS, depth_bound
+from layerwise.papers.shared.terms import AXIS, depth_bound, models_in_words
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.estimates import mean_estimate
 
@@ -46,17 +46,6 @@ def size_gain_correlation(results: Entry) -> dict[str, float]:
     n_params = [model.n_params for model in results.of(MLP_SCALING).models]
     gains = np.array([gain(model) for model in results.models])
     return pearson(np.log10(n_params), gains)._asdict()
-
-
-def n_under_1(results: Entry) -> int:
-    """Return the number of sizes whose gain behind the final norm is under 1."""
-    return sum(final_gain(model) < 1 for model in results.models)
-
-
-def under_1_text(results: Entry) -> str:
-    """Say how many sizes have a gain under 1 behind the final norm."""
-    n = n_under_1(results)
-    return "all models" if n == len(results.models) else f"{n} of {len(results.models)} models"
 
 
 def consistency_word(results: Entry) -> str:
@@ -176,7 +165,10 @@ FAMILY_RULES: Rules = {
         "whether the smallest and the largest size lie on one side of 1",
     ),
     "consistency": consistency_word,
-    "final_norm/all_damp": under_1_text,
+    "final_norm/all_damp": Rule(
+        lambda results: models_in_words(final_gain(model) < 1 for model in results.models),
+        "how many sizes have a gain under 1 behind the final norm",
+    ),
     "figure_a4/outside": count_outside_axis,
     "figure_a4/n_dampening": Rule(
         lambda results: sum(map(damps, results.models)), "the sizes that damp"

@@ -64,11 +64,16 @@ GROUPS: dict[str, Callable[[Entry], bool]] = {
 }
 
 
+def models_of_group(evidence: Evidence, group: str) -> list[Entry]:
+    """Return the models with norms that belong to a group."""
+    return [model for model in evidence[SPECTRAL].results if GROUPS[group](model)]
+
+
 def group_values(
     evidence: Evidence, number: Callable[[Entry], float], group: str
 ) -> Float64[np.ndarray, " model"]:
     """Return a number of each model of a group."""
-    return np.array([number(model) for model in evidence[SPECTRAL].results if GROUPS[group](model)])
+    return np.array([number(model) for model in models_of_group(evidence, group)])
 
 
 def ratio_of_groups(number: Callable[[Entry], float], above: str, below: str, says: str) -> Rule:
@@ -96,14 +101,18 @@ def clusters_word(evidence: Evidence) -> str:
     return "clusters high" if lowest > highest else "overlaps the others"
 
 
-def ratios_and_gains(evidence: Evidence) -> dict[str, tuple[float, float]]:
-    """Return W_V over W_O and the mean gain of the models that have both, by name."""
+def models_with_gains(evidence: Evidence) -> dict[str, tuple[Entry, Entry]]:
+    """Return the models that have norms and a gain, by name: the entries of both."""
     gained = pooled_by_name(evidence)
     models = {short_name(model): model for model in evidence[SPECTRAL].results}
+    return {name: (model, gained[name]) for name, model in models.items() if name in gained}
+
+
+def ratios_and_gains(evidence: Evidence) -> dict[str, tuple[float, float]]:
+    """Return W_V over W_O and the mean gain of the models that have both, by name."""
     return {
-        name: (value_over_output(model), gain(gained[name]))
-        for name, model in models.items()
-        if name in gained
+        name: (value_over_output(norms), gain(gains))
+        for name, (norms, gains) in models_with_gains(evidence).items()
     }
 
 

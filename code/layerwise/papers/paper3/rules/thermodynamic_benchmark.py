@@ -10,6 +10,7 @@ from layerwise.engine.derivation import Document, Rule, Rules, combined, count, 
 from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import Rows, r_and_p_rules, rows_reader
 from layerwise.papers.shared.names.result_files import BENCHMARK, BENCHMARK_ROWS
+from layerwise.papers.shared.terms import models_in_words
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 
@@ -52,8 +53,7 @@ def category_means(model: Rows, column: str) -> dict[str, float]:
 
 def count_models(rows: Rows, rule: Callable[[Rows], bool]) -> str:
     """Say in how many of the models a rule holds."""
-    n = sum(bool(rule(model)) for model in rows_by_model(rows).values())
-    return "all models" if n == len(MODELS) else f"{n} of {len(MODELS)} models"
+    return models_in_words(map(rule, rows_by_model(rows).values()))
 
 
 def rank_categories(rows: Rows) -> dict[str, dict[str, int]]:

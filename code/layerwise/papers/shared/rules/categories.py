@@ -11,7 +11,7 @@ from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DATASET
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import SERIES
-from layerwise.papers.shared.names.result_files import CLASSES
+from layerwise.papers.shared.names.result_files import CLASSES, UA_FILES
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import Correlation, leave_one_out, pearson_p, pearson_r
 
@@ -59,6 +59,14 @@ def preferences(ua: Entry) -> Float[np.ndarray, " category"]:
 def r_over_categories(ua: Entry) -> float:
     """Return r of UA and preference over the categories."""
     return pearson_r(asymmetries(ua), preferences(ua), SERIES)
+
+
+def last_layer_rule(slug: str) -> Rule:
+    """Return the rule for r at the last layer, from the file on UA, which is about that layer."""
+    return Rule(
+        lambda test: r_over_categories(test.of(UA_FILES[slug])),
+        "r of UA and preference over the categories, last layer",
+    )
 
 
 def ends(interval: Entry) -> curves.Ends:
