@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -170,7 +171,7 @@ def test_sizes_are_halved_and_later_batches_keep_to_what_fitted(checkpoint, monk
 def test_one_statement_that_does_not_fit(checkpoint, tmp_path, monkeypatch):
     only_fits(monkeypatch, 0, torch.OutOfMemoryError("CUDA out of memory"))
     with pytest.raises(
-        LayerwiseError, match=r"one of the statements of 2 tokens does not fit beside "
+        LayerwiseError, match=r"one of the statements of 2 tokens does not fit beside the wei"
         r"the weights, [\d.]+ GiB are free on cpu; use a 16-bit dtype, device 'auto'"
     ):  # fmt: skip
         extract(checkpoint, TEXTS, (), tmp_path / "out")
@@ -193,7 +194,7 @@ SPREAD = {"a": 0, "b": 1}  # what device_map has returned on several GPUs is a l
             "float32",
             np.nan,
             {"": 0},
-            r"not finite for statement \d+ \(.*float32; check the w",
+            r"not finite for statements 0, 1, .*float32; check the w",
         ),
         ("bfloat16", np.nan, {"": 0}, "not finite .* in bfloat16; try dtype float32$"),
         ("float16", np.inf, {"": 0}, "not finite .* in float16; try dtype bfloat16 or float32$"),
@@ -201,7 +202,7 @@ SPREAD = {"a": 0, "b": 1}  # what device_map has returned on several GPUs is a l
             "float32",
             0.0,
             {"": 0},
-            r"all zero for statement \d+ \(.* in float32; check the w",
+            r"all zero for statements 0, 1, .* in float32; check the w",
         ),
         ("float32", 0.0, SPREAD, "all zero .* the model is spread over several devices, try one"),
     ],
@@ -212,4 +213,27 @@ def test_states_that_are_none(tmp_path, dtype, value, devices, message):
     loaded.blocks[1].register_forward_hook(lambda part, inputs, out: torch.full_like(out, value))
     with pytest.raises(LayerwiseError, match="hidden states at layer 2 are " + message):
         extract(loaded, TEXTS, (), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_text_that_overflows_is_named_where_it_first_does(tmp_path):
+    loaded = built(dtype="float16")
+    lengths = [len(ids) for ids in loaded.tokenizer(TEXTS).input_ids]
+    spoilt = {1: min(lengths), 3: max(lengths)}  # length in tokens, by layer
+    assert min(lengths) < max(lengths)
+
+    def overflow(length):
+        return lambda part, inputs, out: out * (np.inf if out.shape[1] == length else 1)
+
+    loaded.blocks[0].register_forward_hook(overflow(spoilt[1]))
+    loaded.blocks[2].register_forward_hook(overflow(spoilt[3]))
+    with pytest.raises(LayerwiseError) as raised:
+        extract(loaded, TEXTS, (), tmp_path / "out")
+    at_layer = r"layer (\w+) are not finite for statements? ([\d, ]+) \("
+    named = re.findall(at_layer, str(raised.value))
+    last = "before_norm" if loaded.n_layers == 3 else "3"
+    assert dict(named) == {
+        layer: ", ".join(str(number) for number, n in enumerate(lengths) if n == length)
+        for layer, length in (("1", spoilt[1]), (last, spoilt[3]))
+    }
     assert not (tmp_path / "out").exists()

@@ -182,6 +182,10 @@ def without_a_map(checkpoint: Checkpoint) -> None:
     checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], None))
 
 
+def no_softmax(checkpoint: Checkpoint) -> None:
+    checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], 2 * out[1]))
+
+
 OVERFLOW = r"gpt2: states at layer 2 are not finite for 'Two .* in float16; try dtype bf"
 
 
@@ -192,6 +196,7 @@ OVERFLOW = r"gpt2: states at layer 2 are not finite for 'Two .* in float16; try 
         ("gpt2", "float16", overflowing, "attention", OVERFLOW),  # its maps are finite
         ("gpt_neox", "float32", of_zeros, "", r"layer 0 are all zero.*; check the weights"),
         ("llama", "float32", without_a_map, "attention", "its attention map, 2 of 3 did; the arch"),
+        ("llama", "float32", no_softmax, "attention", "must sum to 1, block 2 is off by 1;"),
     ],
 )
 def test_trace_refused(name: str, dtype: str, spoil: Any, kept: str, message: str) -> None:

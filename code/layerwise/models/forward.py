@@ -2,7 +2,9 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -69,25 +71,68 @@ def pool(
     return torch.stack(pooled, dim=1)
 
 
-def require_sound(checkpoint: Checkpoint, what: str, size: float, text: str, dtype: str) -> None:
-    """Refuse states of a text in a dtype whose size is not finite, or zero.
+@dataclass
+class Unsound:
+    """Texts with states that are not finite, or all zero, and where each of them is so first.
 
-    Args:
-        size: of the states: a norm, a largest magnitude.
-        text: what the error calls the text.
+    Attributes:
+        texts: by kind, statements or prompts.
+        places: by kind and number of a text: what is not sound, and whether it is all zero.
+    """
+
+    texts: Mapping[str, Sequence[str]]
+    places: dict[tuple[str, int], tuple[str, bool]] = field(default_factory=dict)
+
+    def add(
+        self, what: str, kind: str, numbers: Sequence[int], sizes: Float[torch.Tensor, " text"]
+    ) -> None:
+        """Note the texts whose size (a norm, a largest magnitude) is not finite, or zero."""
+        for number, size in zip(numbers, sizes.tolist(), strict=True):
+            if not is_sound(size):
+                self.places.setdefault((kind, number), (what, size == 0))
+
+    def error(self, checkpoint: Checkpoint) -> LayerwiseError:
+        """Return the one error that names all of them; there is at least one."""
+        numbers_at = defaultdict[tuple[str, str, bool], list[int]](list)
+        for (kind, number), (what, is_zero) in sorted(self.places.items()):
+            numbers_at[kind, what, is_zero].append(number)
+        problems = []
+        for (kind, what, is_zero), numbers in numbers_at.items():
+            text = f"{self.texts[kind][numbers[0]]!r:.80}"
+            named = f"{kind[:-1]} {numbers[0]} ({text})"
+            if len(numbers) > 1:
+                named = f"{kind} {', '.join(map(str, numbers))} (the first is {text})"
+            problems.append(f"{_problem(what, is_zero)} for {named}")
+        all_zero = all(is_zero for _, is_zero in self.places.values())
+        return _refusal(checkpoint, ", ".join(problems), all_zero, checkpoint.dtype)
+
+
+def is_sound(size: float) -> bool:
+    """Return whether states of this size (a norm, a largest magnitude) can be used."""
+    return math.isfinite(size) and size != 0
+
+
+def require_sound(checkpoint: Checkpoint, what: str, size: float, text: str, dtype: str) -> None:
+    """Refuse states of a text in a dtype whose size is not sound.
 
     Raises:
         LayerwiseError: saying what and where, with the dtype to try.
     """
-    if math.isfinite(size) and size != 0:
-        return
-    is_zero = size == 0
+    if not is_sound(size):
+        problem = f"{_problem(what, size == 0)} for {text!r:.60}"
+        raise _refusal(checkpoint, problem, size == 0, dtype)
+
+
+def _problem(what: str, is_zero: bool) -> str:
+    return f"{what} are {'all zero' if is_zero else 'not finite'}"
+
+
+def _refusal(checkpoint: Checkpoint, problem: str, is_zero: bool, dtype: str) -> LayerwiseError:
     advice = [] if is_zero or dtype not in _WIDER else [f"try dtype {_WIDER[dtype]}"]
     if len(set(getattr(checkpoint.model, "hf_device_map", {}).values())) > 1:
         advice.append("the model is spread over several devices, try one instead of device 'auto'")
-    raise LayerwiseError(
-        f"{checkpoint.name}: {what} are {'all zero' if is_zero else 'not finite'} for {text} in "
-        f"{dtype}; {'; '.join(advice) or 'check the weights'}"
+    return LayerwiseError(
+        f"{checkpoint.name}: {problem} in {dtype}; {'; '.join(advice) or 'check the weights'}"
     )
 
 

@@ -22,7 +22,7 @@ from layerwise.files import n_processes
 from layerwise.models.batches import Batch, plan_batches
 from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
-from layerwise.models.forward import forward, mean_token_nll, pool, require_sound
+from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.needs import kept_bytes
 from layerwise.models.partial import Partial
@@ -64,7 +64,8 @@ def extract(
     Raises:
         LayerwiseError: before anything runs, for a text that is too short or too long, too little
             room on the disk, or another run on the same folder; then for one text that does not
-            fit into memory, or whose states are not finite or all zero.
+            fit into memory, or, naming them all, for texts with states that are not finite or all
+            zero.
     """
     if not statements or tokens_per_batch < 1:
         raise LayerwiseError(
@@ -171,10 +172,14 @@ def _run_all(
     ids: dict[str, list[Ids]],
     seconds: float | None,
 ) -> None:
-    """Run and keep batches, counted in tokens: short statements come first, long prompts last."""
+    """Run and keep batches, counted in tokens: short statements come first, long prompts last.
+
+    After a text whose states are not sound, the others are run to name all such texts at once.
+    """
+    unsound = Unsound(texts)
 
     def run(part: Batch) -> dict[str, np.ndarray]:
-        return _run(checkpoint, part, ids[part.kind], texts[part.kind])
+        return _run(checkpoint, part, ids[part.kind], unsound)
 
     sizes, room = [len(batch.members) * batch.length for batch in partial.batches], Room()
     total = sum(sizes[number] for number in numbers)
@@ -184,16 +189,20 @@ def _run_all(
         for number in numbers:
             at_a_time, parts = run_in_parts(checkpoint, partial.batches[number], room, run)
             rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-            partial.save(number, at_a_time, rows)
+            if not unsound.places:
+                partial.save(number, at_a_time, rows)
             advance(sizes[number])
+    if unsound.places:
+        raise unsound.error(checkpoint)
 
 
 def _run(
-    checkpoint: Checkpoint, batch: Batch, ids: Sequence[Ids], texts: Sequence[str]
+    checkpoint: Checkpoint, batch: Batch, ids: Sequence[Ids], unsound: Unsound
 ) -> dict[str, np.ndarray]:
     """Return a row per text of every array, by its name in `store`, of one forward pass.
 
-    What is pooled stays on its device until the pass is over: a GPU need not wait for each layer.
+    Texts whose states are not sound are added to `unsound`. What is pooled stays on its device
+    until the pass is over: a GPU need not wait for each layer.
     """
     kept: dict[Layer, Any] = {}
     norms: dict[Layer, torch.Tensor] = {}
@@ -207,20 +216,15 @@ def _run(
         # a copy: some blocks add to what they gave in place
         kept[layer] = _to_numpy(hidden.clone()) if batch.kind == "prompts" else pooled_by(hidden)
 
-    def check(what: str, sizes: Float[torch.Tensor, " text"]) -> None:
-        for number, size in zip(batch.members, sizes.tolist(), strict=True):
-            text = f"{batch.kind[:-1]} {number} ({texts[number]!r:.80})"
-            require_sound(checkpoint, what, size, text, checkpoint.dtype)
-
     tokens = torch.from_numpy(np.stack([ids[number] for number in batch.members])).long()
     with torch.inference_mode():
         hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
         for layer, sizes in norms.items():
-            check(f"hidden states at layer {layer}", sizes)
+            unsound.add(f"hidden states at layer {layer}", batch.kind, batch.members, sizes)
         if batch.kind == "prompts":
             return {f"tokens/{layer}": states for layer, states in kept.items()}
         nll = mean_token_nll(checkpoint, hidden, tokens)
-        check("token NLLs", nll + 1)  # 0 is one
+        unsound.add("token NLLs", batch.kind, batch.members, nll + 1)  # 0 is one
     rows = {"nll": _to_numpy(nll.double())}
     for layer, states in kept.items():
         pooled = _to_numpy(states)

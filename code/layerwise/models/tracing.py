@@ -20,6 +20,8 @@ from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.store import BEFORE_NORM, Layer
 from layerwise.models.token_ids import tokenize
 
+# Rows of a float32 map sum to 1 but for rounding; 16-bit entries are off by up to 2^-8 each.
+_ROW_SUM = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2}
 Keep = Callable[[int, str, torch.Tensor], None]
 
 
@@ -46,7 +48,7 @@ def trace(
 
     Raises:
         LayerwiseError: for a text without tokens, states or logits that are not finite or zero,
-            or maps that are missing.
+            or maps that are missing or no softmax.
     """
     (ids,) = tokenize(checkpoint.declaration, "prompts", [text])
     tokens = torch.from_numpy(ids).long()[None].to(checkpoint.model.device)
@@ -76,7 +78,7 @@ def trace(
         embedding = _array(table[tokens[0].to(table.device)])
     dtype = "bfloat16" if autocast else checkpoint.dtype
     if attention:
-        _check_maps(checkpoint, maps)
+        _check_maps(checkpoint, maps, dtype)
     _check_finite(checkpoint, text, dtype, states, logits, maps)
     return Trace(
         dtype=checkpoint.dtype,
@@ -119,12 +121,20 @@ def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> list[Any]:
     ]
 
 
-def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> None:
+def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray], dtype: str) -> None:
     if len(maps) != checkpoint.n_layers:
         raise LayerwiseError(
             f"{checkpoint.name}: every block must return its attention map, {len(maps)} of "
             f"{checkpoint.n_layers} did; the architecture needs eager attention that gives them"
         )
+    for block, weights in maps.items():
+        sums = weights.sum(axis=-1)
+        off = float(np.abs(sums[~np.isnan(sums)] - 1).max(initial=0.0))
+        if off > _ROW_SUM[dtype]:
+            raise LayerwiseError(
+                f"{checkpoint.name}: rows of attention must sum to 1, block {block} is off by "
+                f"{off:.3g}; dropout may be on, or what the block returns is no softmax"
+            )
 
 
 def _check_finite(
@@ -143,5 +153,4 @@ def _check_finite(
         if not broken or (layer != BEFORE_NORM and layer <= last)
     }
     for place, values in {**checked, **({} if broken else {"logits": logits})}.items():
-        size = float(np.abs(values).max())
-        require_sound(checkpoint, place, size, f"{text!r:.60}", dtype)
+        require_sound(checkpoint, place, float(np.abs(values).max()), text, dtype)
