@@ -47,8 +47,8 @@ def ask_as_published(numbers, name):
         f"models/{model}/{PUBLISHED}": question.rules(entry)[PUBLISHED]
         for model, entry in question.models(read).items()
     }
-    found = derive({name: Document(None, {"": rules})}, read).documents[name]
-    return {model: answers[PUBLISHED] for model, answers in found["models"].items()}
+    document = derive({name: Document(None, {"": rules})}, read).documents[name]
+    return {model: answers[PUBLISHED] for model, answers in document["models"].items()}
 
 
 def matching(published, file, pattern):
@@ -82,8 +82,8 @@ def layers_of(published, slug):
     place = CURVES[slug]
     metric = f"/{place.metric}" if place.metric else ""
     pattern = rf"/{place.group}/(\d+){metric}/r"
-    found = matching(published, place.file, pattern)
-    return sorted(int(re.fullmatch(pattern, key)[1]) for key in found)
+    cells = matching(published, place.file, pattern)
+    return sorted(int(re.fullmatch(pattern, key)[1]) for key in cells)
 
 
 def with_curve(published, slug, r, half=0.1):
@@ -98,12 +98,12 @@ def with_curve(published, slug, r, half=0.1):
 
 def entries(published, file, group):
     """{place: model} of a list of models."""
-    found = {}
+    models = {}
     for (name, key), value in published.cells.items():
         match = name == file and re.fullmatch(rf"({group}/\d+)/model", key)
         if match:
-            found[match[1]] = value.rpartition("/")[2]
-    return found
+            models[match[1]] = value.rpartition("/")[2]
+    return models
 
 
 SWEPT, HUNTED = (files.SWEEP, "/models"), (files.HUNT, "/tested_results")
@@ -122,10 +122,10 @@ def with_gain(published, file, place, gain, spread=1e-4):
     return cells
 
 
-def with_gains(published, gain_of, *, of=(SWEPT, HUNTED)):
+def with_gains(published, gain_of, *, samples=(SWEPT, HUNTED)):
     """All models of sweep or survey, each with the gain of its place in its file."""
     cells = {}
-    for file, group in of:
+    for file, group in samples:
         for place in entries(published, file, group):
             cells |= with_gain(published, file, place, gain_of(file, place))
     return cells

@@ -67,10 +67,12 @@ class Naive:
 
     def asymmetries(self, members, layer, pooling="mean"):
         pooled = self.states.pooled(layer, pooling)
-        return np.array([cosine_mean(pooled[m]) - cosine_mean(pooled[N + m]) for m in members])
+        return np.array(
+            [cosine_mean(pooled[pairs]) - cosine_mean(pooled[N + pairs]) for pairs in members]
+        )
 
     def means(self, members):
-        return np.array([np.mean(self.preference[m]) for m in members])
+        return np.array([np.mean(self.preference[pairs]) for pairs in members])
 
     def categories(self, layer, pooling="mean"):
         return self.asymmetries(self.by_category, layer, pooling), self.means(self.by_category)
@@ -99,10 +101,10 @@ def draw():
     return lambda n: stream.choice(n, size=n, replace=True)
 
 
-def assert_result(found, expected):
+def assert_result(result, expected):
     for key, value in expected.items():
-        assert found[key] == pytest.approx(value, abs=1e-6), key
-    assert found["includes_zero"] == (expected["ci_lower"] <= 0 <= expected["ci_upper"])
+        assert result[key] == pytest.approx(value, abs=1e-6), key
+    assert result["includes_zero"] == (expected["ci_lower"] <= 0 <= expected["ci_upper"])
 
 
 def test_validation_against_naive(documents, naive):
@@ -116,12 +118,14 @@ def test_validation_against_naive(documents, naive):
         assert entry["output_preference"] == pytest.approx(preferences[number])
         share = 100 * np.mean([naive.preference[i] > 0 for i in member])
         assert entry["pct_prefer_a"] == pytest.approx(share)
-    found = document["_global_stats"]
+    statistics = document["_global_stats"]
     rng = np.random.RandomState(42)
     means = [np.mean(rng.choice(asymmetries, 6)) for _ in range(RESAMPLES)]
-    assert found["bootstrap_95ci"] == pytest.approx(np.percentile(means, [2.5, 97.5]), abs=1e-9)
+    assert statistics["bootstrap_95ci"] == pytest.approx(
+        np.percentile(means, [2.5, 97.5]), abs=1e-9
+    )
     expected = np.corrcoef(asymmetries, preferences)[0, 1]
-    assert found["ua_output_correlation"] == pytest.approx(expected)
+    assert statistics["ua_output_correlation"] == pytest.approx(expected)
     assert set(document["_verdicts"]["aligned"]) == set(CATEGORIES)
 
 
@@ -134,13 +138,13 @@ def test_layers_against_naive(documents, naive):
     for name, reading in zip(names, readings, strict=True):
         x, y = naive.categories(*reading)
         r, p = stats.pearsonr(x, y)
-        found = document["strategies"][name]
-        assert (found["correlation"], found["p_value"]) == pytest.approx((r, p), abs=1e-8)
-        assert found["category_uas"] == pytest.approx(x, abs=1e-9)
-        assert found["category_prefs"] == pytest.approx(y)
+        strategy = document["strategies"][name]
+        assert (strategy["correlation"], strategy["p_value"]) == pytest.approx((r, p), abs=1e-8)
+        assert strategy["category_uas"] == pytest.approx(x, abs=1e-9)
+        assert strategy["category_prefs"] == pytest.approx(y)
         curve.append(r)
     changes = [LAYERS[i] for i in range(3) if curve[i + 3] * curve[i + 4] < 0]
-    assert [one["layer_before"] for one in document["summary"]["sign_changes"]] == changes
+    assert [change["layer_before"] for change in document["summary"]["sign_changes"]] == changes
 
 
 @pytest.mark.parametrize("norm", [30.0, 0.3, 0.0])
@@ -152,8 +156,8 @@ def test_layers_with_one_vector_for_all_first_tokens(tmp_path, norm):
     first[:] = norm * first[0] / np.linalg.norm(first[0])  # what a BOS gives
     save_file(arrays, file)
     document = analyse(measure(states, some_pairs(), **FEW))["layers"]
-    found = document["strategies"]["first_token"]
-    assert (found["correlation"], found["p_value"]) == (None, None)
+    strategy = document["strategies"]["first_token"]
+    assert (strategy["correlation"], strategy["p_value"]) == (None, None)
     assert document["summary"]["bands"]["first_token"] is None
     assert document["strategies"]["last_token"]["correlation"] is not None
 
@@ -175,38 +179,40 @@ def test_bins_against_naive(documents, naive):
         for layer in LAYERS:
             r, p = [], []
             for _ in range(4):
-                members = [m for m in groups(np.random.randint(0, k, size=N)) if len(m) >= 2]
-                one = stats.pearsonr(naive.asymmetries(members, layer), naive.means(members))
-                r.append(one.statistic)
-                p.append(one.pvalue)
-            found = document["results_by_k"][str(k)][str(layer)]
+                members = [
+                    group for group in groups(np.random.randint(0, k, size=N)) if len(group) >= 2
+                ]
+                test = stats.pearsonr(naive.asymmetries(members, layer), naive.means(members))
+                r.append(test.statistic)
+                p.append(test.pvalue)
+            result = document["results_by_k"][str(k)][str(layer)]
             expected = {
                 "r_mean": np.mean(r),
                 "r_std": np.std(r),
                 "p_mean": np.mean(p),
                 "n_valid": 4,
             }
-            assert found == pytest.approx(expected, abs=1e-7)
+            assert result == pytest.approx(expected, abs=1e-7)
     np.random.seed(42)
-    members = [m for m in groups(np.random.randint(0, 9, size=N)) if len(m) >= 2]
+    members = [group for group in groups(np.random.randint(0, 9, size=N)) if len(group) >= 2]
     for layer in LAYERS:
         expected = loop(
             naive.asymmetries(members, layer),
             naive.means(members),
             lambda n: np.random.choice(n, n),
         )
-        found = document["bootstrap_results"][str(layer)]
-        assert_result(found, expected)
-        assert found["n_bins"] == len(members)
+        result = document["bootstrap_results"][str(layer)]
+        assert_result(result, expected)
+        assert result["n_bins"] == len(members)
     before = documents["category_bootstrap"]["layer_results"]  # of this model, not the published
     after = document["bootstrap_results"]
     for results, significant, width in (
         (before, "original_sig_layers", "mean_width_n6"),
         (after, "new_sig_layers", "mean_width_n20"),
     ):
-        flags = [not one["includes_zero"] for one in results.values()]
+        flags = [not interval["includes_zero"] for interval in results.values()]
         assert document["comparison"][significant] == sum(flags)
-        widths = [one["ci_upper"] - one["ci_lower"] for one in results.values()]
+        widths = [interval["ci_upper"] - interval["ci_lower"] for interval in results.values()]
         assert document["widths"][width] == pytest.approx(np.mean(widths))
 
 
@@ -221,7 +227,11 @@ def test_pairs_against_naive(documents, values, naive, draw):
                 best = abs(expected["r"]), metric
         assert document["best_per_layer"][row]["best_metric"] == best[1]
         assert document["best_per_layer"][row]["layer"] == layer
-    flags = [not one["includes_zero"] for of in document["results"].values() for one in of.values()]
+    flags = [
+        not test["includes_zero"]
+        for tests in document["results"].values()
+        for test in tests.values()
+    ]
     assert document["summary"]["total_tests"] == len(flags) == 20
     assert document["summary"]["significant_tests"] == sum(flags)
 
@@ -229,11 +239,13 @@ def test_pairs_against_naive(documents, values, naive, draw):
 def test_anisotropy_of_every_layer(documents, values, states):
     document = documents["anisotropy"]
     for row, layer in enumerate([*range(11), "before_norm"]):
-        found = anisotropy(states.tokens(layer))
-        assert values.anisotropy[:, row].tolist() == [getattr(found, name) for name in ANISOTROPY]
-        np.testing.assert_array_equal(values.eigenvalues[row], found.eigenvalues)
+        expected = anisotropy(states.tokens(layer))
+        assert values.anisotropy[:, row].tolist() == [
+            getattr(expected, name) for name in ANISOTROPY
+        ]
+        np.testing.assert_array_equal(values.eigenvalues[row], expected.eigenvalues)
         if str(layer) in document["spectra"]:
-            assert document["spectra"][str(layer)] == pytest.approx(found.eigenvalues, rel=1e-6)
+            assert document["spectra"][str(layer)] == pytest.approx(expected.eigenvalues, rel=1e-6)
     for name in ("first_pc_share", "effective_rank", "eigenvalue_variance", "var_top10"):
         key = "intrinsic_dim_ratio" if name == "first_pc_share" else name
         measured = values.anisotropy[ANISOTROPY.index(name), :11]
@@ -246,8 +258,8 @@ def test_anisotropy_of_every_layer(documents, values, states):
 def test_sensitivity_against_naive(documents, values, naive):
     document = documents["sensitivity"]
     r, p = stats.pearsonr(*naive.categories("before_norm"))
-    found = document["before_norm"]
-    assert (found["r"], found["p_value"]) == pytest.approx((r, p), abs=1e-8)
+    result = document["before_norm"]
+    assert (result["r"], result["p_value"]) == pytest.approx((r, p), abs=1e-8)
     r, _ = stats.pearsonr(*naive.categories(8, "mean_all"))
     assert document["all_tokens"]["8"]["r"] == pytest.approx(r, abs=1e-8)
     p_values = [document["holm"][str(layer)]["p_value"] for layer in LAYERS]
@@ -258,8 +270,8 @@ def test_sensitivity_against_naive(documents, values, naive):
     for _ in range(RESAMPLES):
         rows = np.concatenate([naive.by_category[c] for c in stream.choice(6, 6)])
         kept.append(np.corrcoef(x[rows], naive.preference[rows])[0, 1])
-    found = document["pairs_by_category"]["0"]["centroid_asymmetry"]
-    assert [found["ci_lower"], found["ci_upper"]] == pytest.approx(
+    result = document["pairs_by_category"]["0"]["centroid_asymmetry"]
+    assert [result["ci_lower"], result["ci_upper"]] == pytest.approx(
         np.percentile(kept, [2.5, 97.5]), abs=1e-9
     )
 
@@ -273,14 +285,14 @@ def test_scaling_compares_the_layers_of_several_models(published, works):
             "n_layers": model["n_layers"],
             "strategies": {
                 "mean_pooled": {"correlation": 0.0, "p_value": 1.0},
-                **{f"layer_{layer}": one for layer, one in model["layer_results"].items()},
+                **{f"layer_{layer}": test for layer, test in model["layer_results"].items()},
             },
         }
         for display, model in models.items()
     }
-    found, family = compare(layers), works["scaling"].documents["family"]
-    assert found["models"] == models
-    assert [found[key] for key in ("summary", "peak_analysis")] == [
+    compared, family = compare(layers), works["scaling"].documents["family"]
+    assert compared["models"] == models
+    assert [compared[key] for key in ("summary", "peak_analysis")] == [
         family[key] for key in ("summary", "peak_analysis")
     ]
 
@@ -295,10 +307,10 @@ def test_documents_have_the_published_keys(name, documents, published):
     expected, document = published.document(file), documents[name]
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
-    def lacking(expected, found, place=""):
+    def lacking(expected, document, place=""):
         for key, below in expected.items() if isinstance(expected, dict) else ():
-            if key in found:
-                yield from lacking(below, found[key], f"{place}/{key}")
+            if key in document:
+                yield from lacking(below, document[key], f"{place}/{key}")
             else:
                 yield f"{place}/{key}"
 
@@ -312,14 +324,14 @@ def test_documents_have_the_published_keys(name, documents, published):
 def test_names_that_are_numbers_stay_names(states):
     """Layers 0, 1, 2 and categories 0 to 5 are the names of objects, not the rows of lists."""
     values = measure(states, some_pairs(), **FEW, layers=[0, 1, 2])
-    found = analyse(dataclasses.replace(values, categories=tuple("012345")))
-    assert list(found["category_bootstrap"]["layer_results"]) == ["0", "1", "2"]
-    assert list(found["pairs"]["results"]) == ["0", "1", "2"]
-    words = found["validation"]["_verdicts"]
+    results = analyse(dataclasses.replace(values, categories=tuple("012345")))
+    assert list(results["category_bootstrap"]["layer_results"]) == ["0", "1", "2"]
+    assert list(results["pairs"]["results"]) == ["0", "1", "2"]
+    words = results["validation"]["_verdicts"]
     assert list(words["aligned"]) == list("012345")
     assert (words["sf_label"], words["key_question"]) == (None, None)  # no scientific facts
     assert {"late", "sign_change", "late_inversion"}.isdisjoint(
-        row["question"] for row in found["sensitivity"]["rows"]
+        row["question"] for row in results["sensitivity"]["rows"]
     )
 
 

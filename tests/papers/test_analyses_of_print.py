@@ -61,12 +61,12 @@ WITHOUT_COUNTERPART = {
 
 
 def test_derived_statistics_against_published(published):
-    found = list(counterparts(published))
-    assert len(found) >= LEAST
-    assert {analysis for analysis, _, _ in found} == set(TABLES) - WITHOUT_COUNTERPART
+    derived = list(counterparts(published))
+    assert len(derived) >= LEAST
+    assert {analysis for analysis, _, _ in derived} == set(TABLES) - WITHOUT_COUNTERPART
     assert {
         (analysis, key)
-        for analysis, (file, key), value in found
+        for analysis, (file, key), value in derived
         if not same(value, published.value(file, key))
     } == DIFFERING
 
@@ -120,25 +120,27 @@ def test_a_statistic_changes_with_a_number_if_and_only_if_it_names_it(
     """Some of the named numbers, one at a time; real numbers that claims select must move."""
     work = works[analysis]
     claimed = {record["provenance"]["statistic"] or "" for record in records.values()}
-    claimed = {of.partition(":")[2] for of in claimed if of.startswith(f"{analysis}:")}
-    names = {of: inputs_of(work, of) for of in (*work.derived, *claimed)}
-    names = {of: cells for of, cells in names.items() if cells is not None}
-    before = {of: str(at(work, of)) for of in names}
-    smooth = {of for of in claimed & names.keys() if isinstance(at(work, of), float)} - ROBUST
-    named = sorted({cell for of in smooth or names for cell in names[of]})
+    claimed = {place.partition(":")[2] for place in claimed if place.startswith(f"{analysis}:")}
+    names = {place: inputs_of(work, place) for place in (*work.derived, *claimed)}
+    names = {place: cells for place, cells in names.items() if cells is not None}
+    before = {place: str(at(work, place)) for place in names}
+    smooth = {
+        place for place in claimed & names.keys() if isinstance(at(work, place), float)
+    } - ROBUST
+    named = sorted({cell for place in smooth or names for cell in names[place]})
     for name in random.Random(7).sample(named, min(1 if analysis in DEAR else CELLS, len(named))):
         cell = tuple(name.split("#", 1))
         value = published.cells[cell]
         if not isinstance(value, float) or NAN_FIRST in name:
             continue
-        unmoved = {of for of in smooth if name in names[of]}
+        unmoved = {place for place in smooth if name in names[place]}
         for change in CHANGES:
             after = analysed(analysis, changed(published, {cell: change(value)}))
             if after.undefined:
                 unmoved = set()
                 break
-            moved = {of for of in names if str(at(after, of)) != before[of]}
-            assert all(name in names[of] for of in moved), name
+            moved = {place for place in names if str(at(after, place)) != before[place]}
+            assert all(name in names[place] for place in moved), name
             unmoved -= moved
             if not unmoved:
                 break
@@ -237,16 +239,16 @@ FACTS = {f"/scientific_facts/uniformity_{side}": 0.5 for side in "ab"}
 )  # fmt: skip
 def test_a_broken_document_refused(published, analysis, file, cells, said):
     with pytest.raises(LayerwiseError, match=said):
-        analysed(analysis, changed(published, {(file, key): of for key, of in cells.items()}))
+        analysed(analysis, changed(published, {(file, key): value for key, value in cells.items()}))
 
 
 def test_an_error_is_told_by_its_kind_and_not_by_its_words(published):
-    def fails(f):
-        raise ValueError(f"cannot convert {f.called}")
+    def fails(entry):
+        raise ValueError(f"cannot convert {entry.called}")
 
     table = {"of": Document(SWEEP, {"models": {"x": fails}}, shows=False)}
-    found = derive(table, Evidence(published, DRAWS))
-    assert found.undefined == {"of:/models/x": "it cannot be computed (cannot convert models)"}
+    derivation = derive(table, Evidence(published, DRAWS))
+    assert derivation.undefined == {"of:/models/x": "it cannot be computed (cannot convert models)"}
 
 
 def test_rows_that_were_chosen_before_are_read_again(published):
@@ -257,9 +259,11 @@ def test_rows_that_were_chosen_before_are_read_again(published):
             with evidence.recording() as recording:
                 assert len(Rows(evidence[TWIN_ROWS], **labels)["Last_Gain"]) in (25, 75)
             read.append(recording)
-    assert [(one.cells, one.names) for one in read[2:]] == [(r.cells, r.names) for r in read[:2]]
-    assert [len(one.cells) for one in read] == [75, 25, 75, 25]
-    assert all(one.names for one in read)
+    assert [(again.cells, again.names) for again in read[2:]] == [
+        (first.cells, first.names) for first in read[:2]
+    ]
+    assert [len(again.cells) for again in read] == [75, 25, 75, 25]
+    assert all(again.names for again in read)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +280,7 @@ def test_rows_that_were_chosen_before_are_read_again(published):
 def test_what_a_number_leaves_without_value_is_undefined(
     published, analysis, file, cells, statistic, why
 ):
-    numbers = changed(published, {(file, key): of for key, of in cells.items()})
+    numbers = changed(published, {(file, key): value for key, value in cells.items()})
     work = analysed(analysis, numbers)
     assert why in work.undefined[statistic]
     assert at(work, statistic) is None
@@ -302,9 +306,11 @@ def test_no_number_stops_the_ledger(published, root):
     judged_again = judged(root, numbers, works)
     documents = {analysis: work.documents for analysis, work in works.items()}
     graded = headlines([*judged_again.values()], documents, read_headlines(root / "claims"))
-    order = [one.id for one in graded]
+    order = [headline.id for headline in graded]
     assert findings([*judged_again.values()], read_findings(root / "claims"), order)
-    undefined = {f"{a}:{key}": why for a, of in works.items() for key, why in of.undefined.items()}
+    undefined = {
+        f"{a}:{key}": why for a, work in works.items() for key, why in work.undefined.items()
+    }
     for record in judged_again.values():
         statistic = record["provenance"]["statistic"]
         if statistic in undefined and record["verdict"] == "differs":

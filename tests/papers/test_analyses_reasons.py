@@ -16,7 +16,7 @@ ARGMAX, SIGNS = "critical_layer:argmax:", "critical_layer:sign_change:"
 
 
 def gpt2_gains(read, pick):
-    return pick(of["mean"] for of in read("lab_heritage:gpt2:/tests").values())
+    return pick(test["mean"] for test in read("lab_heritage:gpt2:/tests").values())
 
 
 def of_benchmark(read, pick):
@@ -87,7 +87,7 @@ def own_words(claim):
 
 @pytest.mark.parametrize(("pattern", "said", "sources"), [(a, b, c) for a, b, *c in NUMBERS])
 def test_a_number_in_a_reason_is_that_of_its_source(read, pattern, said, sources):
-    values = [read(of) if isinstance(of, str) else of(read) for of in sources]
+    values = [read(source) if isinstance(source, str) else source(read) for source in sources]
     claims = [claim for id, claim in read.claims.items() if fnmatch(id, pattern)]
     assert claims
     for claim in claims:
@@ -98,12 +98,21 @@ def test_every_decimal_in_a_reason_has_a_source(read):
     left = {}
     for id, claim in read.claims.items():
         text = PLACE.sub("", reasons(claim))
-        known = [one for pattern, ones in SET.items() if fnmatch(id, pattern) for one in ones]
-        for file, key in (of.groups() for of in map(QUOTED.fullmatch, own_words(claim)) if of):
+        known = [
+            decimal
+            for pattern, decimals in SET.items()
+            if fnmatch(id, pattern)
+            for decimal in decimals
+        ]
+        for file, key in (
+            match.groups() for match in map(QUOTED.fullmatch, own_words(claim)) if match
+        ):
             known += DECIMAL.findall(str(read(f"{file}#{key}")))
         for pattern, said, *sources in NUMBERS:
             if fnmatch(id, pattern):
-                values = [read(of) if isinstance(of, str) else of(read) for of in sources]
+                values = [
+                    read(source) if isinstance(source, str) else source(read) for source in sources
+                ]
                 known += DECIMAL.findall(said.format(*values))
         if missing := set(DECIMAL.findall(text)) - set(known):
             left[id] = missing
@@ -113,7 +122,9 @@ def test_every_decimal_in_a_reason_has_a_source(read):
 def test_norms_of_the_spectral_run_are_over_one(read):
     """p3.discussion.maps: not of one model alone."""
     models = [
-        of for of in read.works["spectral_norms"].documents.values() if "W_V_spectral_norm" in of
+        document
+        for document in read.works["spectral_norms"].documents.values()
+        if "W_V_spectral_norm" in document
     ]
     assert len(models) == 7
-    assert min(min(of["W_V_spectral_norm"]) for of in models) > 1
+    assert min(min(document["W_V_spectral_norm"]) for document in models) > 1

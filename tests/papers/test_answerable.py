@@ -69,10 +69,12 @@ def bins_r(r):
     return make
 
 
-def gains(gain, *of):
+def gains(gain, *samples):
     """Gains of models by a function of published numbers, file and place."""
     return lambda p: with_gains(
-        p, lambda file, place: gain(p, file, place) + jitter(place), of=of or (SWEPT, HUNTED)
+        p,
+        lambda file, place: gain(p, file, place) + jitter(place),
+        samples=samples or (SWEPT, HUNTED),
     )
 
 
@@ -94,8 +96,8 @@ def by_density(dense, sparse):
     return gains(lambda p, file, place: dense if heads_density(p, file, place) >= 0.2 else sparse)
 
 
-def along(number, sign, *of):
-    return gains(lambda p, file, place: 5 + sign * 0.1 * number(p, file, place), *of)
+def along(number, sign, *samples):
+    return gains(lambda p, file, place: 5 + sign * 0.1 * number(p, file, place), *samples)
 
 
 def benchmark(gain):

@@ -94,8 +94,8 @@ CITES_CODE = re.compile(r"notebook|\.py\b|\bcode\b|script")
 
 
 def cells(content: bytes, kind: str) -> list[str]:
-    found = json.loads(content)["cells"]
-    return ["".join(cell["source"]) for cell in found if cell["cell_type"] == kind]
+    notebook = json.loads(content)["cells"]
+    return ["".join(cell["source"]) for cell in notebook if cell["cell_type"] == kind]
 
 
 def code_of(path: Path) -> list[str]:
@@ -132,22 +132,24 @@ def test_every_claim_that_cites_code_is_held_against_it(root, published):
     assert cited
     assert [id for id in cited if not any(fnmatch(id, pattern) for pattern in patterns)] == []
     ids = [claim.id for claim in claims]
-    assert [one for one in patterns if not any(fnmatch(id, one) for id in ids)] == []
+    assert [pattern for pattern in patterns if not any(fnmatch(id, pattern) for id in ids)] == []
 
 
 @pytest.mark.parametrize("file", sorted({fact.file for fact in FACTS}))
 def test_what_is_said_of_code_against_upstream(upstream_code, file):
-    found = expressions(code_of(upstream_code / file))
+    written = expressions(code_of(upstream_code / file))
     for fact in FACTS:
         if fact.file == file:
-            assert (as_written(fact.expression) in found) == fact.stands, fact
+            assert (as_written(fact.expression) in written) == fact.stands, fact
 
 
 def test_the_bars_of_figure_1_against_upstream(upstream_code, published):
     """p1.fig1.bars: rows where a column through a bar differs from one beside its group."""
     (archive,) = upstream_code.glob("uniformity_asymmetry_FINAL_DOI_*.tar.gz")
     with tarfile.open(archive) as files:
-        (name,) = (one for one in files.getnames() if "figure1_uniformity_asymmetry" in one)
+        (name,) = (
+            member for member in files.getnames() if "figure1_uniformity_asymmetry" in member
+        )
         picture = np.asarray(Image.open(files.extractfile(name)).convert("RGB"), dtype=int)
     figure = published.document(FIGURE_1)
     zero, top = figure["rows"]["zero"], figure["rows"]["tick"]

@@ -56,7 +56,7 @@ def moved_r(cells, values, end):
     """r at one end of its interval, which moves with it on Fisher's z."""
     r, *ends = values
     shift = math.atanh(end) - math.atanh(r)
-    moved = [math.tanh(math.atanh(min(max(one, -0.9999), 0.9999)) + shift) for one in ends]
+    moved = [math.tanh(math.atanh(min(max(limit, -0.9999), 0.9999)) + shift) for limit in ends]
     return dict(zip(cells, (end, *moved), strict=True))
 
 
@@ -72,8 +72,8 @@ def moves_of_curves(published):
 def moves_over_categories(published):
     pattern = r"/models/[^/]+/layer_results/\d+/correlation"
     for key, r in matching(published, files.SCALING, pattern).items():
-        found = correlation_estimate(r, 6, "categories")
-        for end in (found.low, found.high):
+        estimate = correlation_estimate(r, 6, "categories")
+        for end in (estimate.low, estimate.high):
             yield f"{key} to {end:+.2f}", {(files.SCALING, key): end}
     for layer in (8, 12, 32):
         cells = [(files.BINS, f"/bootstrap_results/{layer}/{name}")
@@ -90,9 +90,9 @@ def moves_of_asymmetry(published):
             - published.cells[file, f"/{name}/uniformity_b"]
             for name in NEUTRAL
         }
-        found = mean_estimate([*values.values()], "categories")
-        for end in (found.low, found.high):
-            shifted = {name: value + end - found.value for name, value in values.items()}
+        estimate = mean_estimate([*values.values()], "categories")
+        for end in (estimate.low, estimate.high):
+            shifted = {name: value + end - estimate.value for name, value in values.items()}
             yield f"{model} neutral to {end:+.3f}", with_ua(published, model, shifted)
 
 
@@ -102,13 +102,13 @@ def moves_of_gains(published):
             block = f"{place}/all_layer_gains/{depth(published, file, place) - 2}"
             prompts = matching(published, file, rf"{place}/residual_gain_all/\d+")
             spread = published.cells.get((file, f"{place}/gain_no_ln_std"), 0.0)
-            found = (
+            estimate = (
                 mean_estimate([*prompts.values()], "prompts")
                 if prompts
                 else mean_estimate_from_moments(published.cells[file, block], spread, 5, "prompts")
             )
-            for end in (found.low, found.high):
-                shift = end - found.value
+            for end in (estimate.low, estimate.high):
+                shift = end - estimate.value
                 cells = {(file, key): value + shift for key, value in prompts.items()}
                 cells[file, block] = published.cells[file, block] + shift
                 yield f"{name} gain to {end:.3f}", cells
@@ -122,15 +122,15 @@ def moves_of_benchmark(published):
         rows = {}
         for key in matching(published, file, r"/\d+/Last_Gain"):
             start = key.rpartition("/")[0]
-            of = tuple(published.cells[file, f"{start}/{name}"] for name in names)
-            rows.setdefault(of, []).append(key)
-        for of, keys in rows.items():
+            labels = tuple(published.cells[file, f"{start}/{name}"] for name in names)
+            rows.setdefault(labels, []).append(key)
+        for labels, keys in rows.items():
             values = np.array([published.cells[file, key] for key in keys])
-            found = mean_estimate(values, "prompts")
-            for end in (found.low, found.high):
-                shifted = values + end - found.value
+            estimate = mean_estimate(values, "prompts")
+            for end in (estimate.low, estimate.high):
+                shifted = values + end - estimate.value
                 yield (
-                    f"{' '.join(of)} last gain to {end:.2f}",
+                    f"{' '.join(labels)} last gain to {end:.2f}",
                     {(file, key): value for key, value in zip(keys, shifted, strict=True)},
                 )
 
@@ -156,11 +156,11 @@ MOVES = {
 
 
 def grades(entries_of_list, documents):
-    found = {}
+    by_headline = {}
     for entry in entries_of_list:
-        words = conjunction([answers(one, documents) for one in entry["asks"]])
-        found[entry["id"]] = grade(words, words_by_model(entry["asks"], documents))
-    return found
+        words = conjunction([answers(ask, documents) for ask in entry["asks"]])
+        by_headline[entry["id"]] = grade(words, words_by_model(entry["asks"], documents))
+    return by_headline
 
 
 @pytest.fixture(scope="module")

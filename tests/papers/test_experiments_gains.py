@@ -22,9 +22,9 @@ from tiny_checkpoints import PROMPTS
 DRAWS: Any = {"n_resamples": 10, "level": 0.95, "seed": 0}
 
 
-def below(found: dict[str, Any], row: str) -> dict[str, Any]:
+def below(cells: dict[str, Any], row: str) -> dict[str, Any]:
     start = f"{row}/"
-    return {key.removeprefix(start): v for key, v in found.items() if key.startswith(start)}
+    return {key.removeprefix(start): v for key, v in cells.items() if key.startswith(start)}
 
 
 def ratios(slug: str, text: str) -> list[float]:

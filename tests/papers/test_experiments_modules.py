@@ -18,8 +18,8 @@ from stand_ins import checkpoint, passed, seen, subject, theirs
 from tiny_checkpoints import PROMPTS
 
 
-def _close(found: Any, wanted: Any, rtol: float = 2e-5) -> None:
-    np.testing.assert_allclose(np.array(found), np.array(wanted), rtol=rtol, atol=1e-7)
+def _close(measured: Any, wanted: Any, rtol: float = 2e-5) -> None:
+    np.testing.assert_allclose(np.array(measured), np.array(wanted), rtol=rtol, atol=1e-7)
 
 
 def _prompt(name: str) -> str:
@@ -52,7 +52,7 @@ def test_module_gains_against_hooks(study: str, slug: str, attention: str, mlp: 
     for text in PROMPTS[named]["prompts"]:  # type: ignore[index]
         with seen(watched) as states:
             passed.__wrapped__(slug, "float32", text)
-        size = {at: float(of.norm(dim=-1).mean()) for at, of in states.items()}
+        size = {at: float(output.norm(dim=-1).mean()) for at, output in states.items()}
         for name, rows in gains.items():
             row = [size[n, "out", name] / size[n, "in", name] for n in range(len(blocks))]
             rows.append(row)
@@ -100,7 +100,7 @@ def _sequence(slug: str, text: str, *, autocast: bool = False) -> tuple[list[flo
         logits = passed.__wrapped__(slug, "float32", text).logits[0, -1].float()
     ids = loaded.tokenizer(text, return_tensors="pt").input_ids
     rows = torch.nn.functional.embedding(ids, loaded.model.get_input_embeddings().weight)
-    return [float(of.detach().float().norm()) for of in (rows, *states.values())], logits
+    return [float(state.detach().float().norm()) for state in (rows, *states.values())], logits
 
 
 @pytest.mark.parametrize("slug", ["pythia-6p9b", "gemma-7b", "apertus-8b", "llama-3p1-8b"])
@@ -114,8 +114,8 @@ def test_four_models_against_hooks(slug: str) -> None:
 
 def test_mistral_against_torch() -> None:
     norms, _ = _sequence("mistral-7b", _prompt(streams.CAPITAL))
-    (found,) = theirs("mistral", "mistral-7b").values()
-    _close(found, norms[1:])
+    (measured,) = theirs("mistral", "mistral-7b").values()
+    _close(measured, norms[1:])
 
 
 def test_input_dependency_against_torch() -> None:

@@ -55,7 +55,7 @@ ANALYSES = (
 
 @pytest.fixture(scope="module")
 def pairs(published: Published) -> StatementPairs:
-    sizes = {name: of["n_pairs"] for name, of in published.document(DATASET).items()}
+    sizes = {name: category["n_pairs"] for name, category in published.document(DATASET).items()}
     return some_pairs(tuple(sizes.values()), tuple(sizes))
 
 
@@ -73,13 +73,13 @@ def states(pairs: StatementPairs, tmp_path_factory: pytest.TempPathFactory) -> d
 
 @pytest.fixture(scope="module")
 def values(states: dict[str, HiddenStates], pairs: StatementPairs) -> dict[str, Values]:
-    def of(key: str) -> Values:
+    def measured_values(key: str) -> Values:
         slug, step = MODELS[key].slug, MODELS[key].extractions[key].layer_step
         chosen = "two" if "templated" in key else str(DEPTH.get(slug, "one"))
-        found = states[chosen]
-        return measure(found, pairs, layer_step=step, k_values=(10,), n_permutations=1)
+        chosen_states = states[chosen]
+        return measure(chosen_states, pairs, layer_step=step, k_values=(10,), n_permutations=1)
 
-    return {key: of(key) for key in MODELS}
+    return {key: measured_values(key) for key in MODELS}
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +109,14 @@ def of_measured(everything: Fragments, published: Published) -> Evidence:
 def test_what_follows_from_print_follows_from_measurements(
     of_measured: Evidence, published: Published
 ) -> None:
-    found = derive_all(TABLES, of_measured)
+    from_weights = derive_all(TABLES, of_measured)
     for analysis, in_print in derive_all(TABLES, evidence(published)).items():
         if analysis in ANALYSES:
-            absent = set(in_print.derived) - set(found[analysis].derived)
+            absent = set(in_print.derived) - set(from_weights[analysis].derived)
             known = NOT_MEASURED.get(analysis, ())
-            assert {one for one in absent if not one.startswith(tuple(known))} == set(), analysis
+            assert {place for place in absent if not place.startswith(tuple(known))} == set(), (
+                analysis
+            )
             assert bool(absent) is bool(known), analysis
 
 
@@ -141,7 +143,7 @@ def test_one_extraction_alone_leaves_the_others_open(
     for analysis in ("calibration", "consolidated", "neutral_control"):
         # a constant stands beside anything, a figure speaks of the models that were measured
         derived = alone[analysis].derived
-        claimed = [place for place, of in derived.items() if of and "/drawn/" not in place]
+        claimed = [place for place, cells in derived.items() if cells and "/drawn/" not in place]
         assert {place.partition(":")[0] for place in claimed} <= own
 
 
@@ -152,7 +154,7 @@ def test_paper_1_against_a_loop(
     published: Published,
 ) -> None:
     """Outputs of a model, and similarity within the pairs of a category."""
-    nll, n, found = states["one"].nll, len(pairs), parts["llama-3p1-8b"]
+    nll, n, filled = states["one"].nll, len(pairs), parts["llama-3p1-8b"]
     last = states["one"].pooled(32).astype(float)
     unit = last / np.linalg.norm(last, axis=1, keepdims=True)
     row_of = {
@@ -163,11 +165,11 @@ def test_paper_1_against_a_loop(
         inside = np.flatnonzero(pairs.category_of_pair == number)
         a, b = nll[inside].mean(), nll[inside + n].mean()
         at = pointer(row_of["llama", name])
-        assert [found[CLASSES][f"{at}/nll_{side}"] for side in "ab"] == pytest.approx([a, b])
-        assert found[CONTRIBUTIONS][f"{at}/preference"] == pytest.approx(b - a)
-        cells = found[PAPER1["llama"]]
+        assert [filled[CLASSES][f"{at}/nll_{side}"] for side in "ab"] == pytest.approx([a, b])
+        assert filled[CONTRIBUTIONS][f"{at}/preference"] == pytest.approx(b - a)
+        cells = filled[PAPER1["llama"]]
         ua = cells[pointer(name, "uniformity_a")] - cells[pointer(name, "uniformity_b")]
-        assert found[CONTRIBUTIONS][f"{at}/ua"] == ua
+        assert filled[CONTRIBUTIONS][f"{at}/ua"] == ua
         similar = cells[pointer(name, "pair_similarity_mean")]
         assert similar == pytest.approx(
             np.mean([unit[row] @ unit[n + row] for row in inside]), abs=1e-7
@@ -188,12 +190,14 @@ def test_the_template_notebook_draws_with_before_without(
     stream, templated = np.random.RandomState(42), "llama-3p1-8b-instruct-templated"
     order = [(templated, "with"), ("llama-3p1-8b-instruct", "without")]
     for key, condition in order:
-        one, cells = values[key], parts[key][TEMPLATE]
-        for row, layer in enumerate(one.layers):
+        model_values, cells = values[key], parts[key][TEMPLATE]
+        for row, layer in enumerate(model_values.layers):
             at = pointer(f"results_{condition}_template", layer)
-            ends = _naive_interval(one.pair_metrics[row, 0], one.preferences, stream)
-            found = [cells[f"{at}/{end}"] for end in ("ci_lo", "ci_hi")]
-            assert found == pytest.approx(ends, abs=1e-12)
+            ends = _naive_interval(
+                model_values.pair_metrics[row, 0], model_values.preferences, stream
+            )
+            filled = [cells[f"{at}/{end}"] for end in ("ci_lo", "ci_hi")]
+            assert filled == pytest.approx(ends, abs=1e-12)
     # the template with one BOS stands beside the published condition, never in its place
     assert list(parts[f"{templated}-once"]) == [CHOICES_FILE]
 
@@ -219,14 +223,16 @@ def test_bins_are_compared_with_what_the_notebook_would_have_typed(
     values: dict[str, Values], parts: dict[str, Fragments], of_measured: Evidence
 ) -> None:
     """Two decimals of r and ends, and a flag of the unrounded interval."""
-    one, cells = values["pythia-6p9b"], parts["pythia-6p9b"][TYPED_INTERVALS]
-    stream, series = np.random.RandomState(42), one.category_preferences()
+    model_values, cells = values["pythia-6p9b"], parts["pythia-6p9b"][TYPED_INTERVALS]
+    stream, series = np.random.RandomState(42), model_values.category_preferences()
     widths = []
-    for layer in one.layers:
-        found = correlation_interval(one.asymmetries(f"layer_{layer}"), series, stream, 120)
+    for layer in model_values.layers:
+        interval = correlation_interval(
+            model_values.asymmetries(f"layer_{layer}"), series, stream, 120
+        )
         at = pointer("original_results", layer)
-        assert cells[f"{at}/ci_lower"] == round(found.low, 2)
-        assert cells[f"{at}/includes_zero"] is bool(found.low <= 0 <= found.high)
+        assert cells[f"{at}/ci_lower"] == round(interval.low, 2)
+        assert cells[f"{at}/includes_zero"] is bool(interval.low <= 0 <= interval.high)
         widths.append(cells[f"{at}/ci_upper"] - cells[f"{at}/ci_lower"])
     document = derive(TABLES["bins"], of_measured).documents["pythia-6p9b"]
     assert document["widths"]["mean_width_n6"] == pytest.approx(np.mean(widths))
@@ -234,6 +240,6 @@ def test_bins_are_compared_with_what_the_notebook_would_have_typed(
 
 def test_pairs_of_the_dataset_against_published(mirror: Path, published: Published) -> None:
     prompts = read_prompts(mirror / "prompts.json")
-    found = text_fragments(read_pairs(mirror / "dataset.json"), prompts)
+    filled = text_fragments(read_pairs(mirror / "dataset.json"), prompts)
     for file in (DATASET, WORDS):
-        assert found[file] == {pointer(k): v for k, v in published.document(file).items()}
+        assert filled[file] == {pointer(k): v for k, v in published.document(file).items()}

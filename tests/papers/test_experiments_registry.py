@@ -103,10 +103,12 @@ def evidence() -> Evidence:
 
 @pytest.mark.parametrize("analysis", OF_TRACES)
 def test_every_statistic_of_the_experiments_is_measured(analysis: str, evidence: Evidence) -> None:
-    wanted, there = (analyse(analysis, of) for of in (Evidence(PUBLISHED, DRAWS), evidence))
+    wanted, there = (analyse(analysis, source) for source in (Evidence(PUBLISHED, DRAWS), evidence))
     known = [f"{key}/" for key in (*there.derived, *there.undefined)]
     elsewhere = ELSEWHERE.get(analysis, ())
-    lost = [key for key in wanted.derived if not any(f"{key}/".startswith(of) for of in known)]
+    lost = [
+        key for key in wanted.derived if not any(f"{key}/".startswith(start) for start in known)
+    ]
     assert [key for key in lost if not key.startswith(elsewhere)] == []
 
 
@@ -122,7 +124,7 @@ def test_what_is_filled_and_what_is_derived_are_disjoint_and_cover(evidence: Evi
     cells = evidence.cells
     filled = set(cells.cells) - cells.unmeasured - cells.kept
     assert not filled & evidence.rules.keys()
-    ours = {one.file for name in NUMBERS_ALONE for one in EXPERIMENTS[name]}
+    ours = {experiment.file for name in NUMBERS_ALONE for experiment in EXPERIMENTS[name]}
     missing = {
         (file, key)
         for file, key in cells.unmeasured

@@ -21,7 +21,7 @@ DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
 
 def maps(slug: str, dtype: str, text: str) -> list[np.ndarray]:
-    return [of[0].double().numpy() for of in passed(slug, dtype, text, maps=True).attentions]
+    return [block[0].double().numpy() for block in passed(slug, dtype, text, maps=True).attentions]
 
 
 def per_head(slug: str, dtype: str, block: int, slicing: str) -> list[np.ndarray]:
@@ -39,15 +39,17 @@ def off_diagonal(a: np.ndarray) -> float:
 
 def looped_traces(slug: str, dtype: str, slicing: str) -> dict[str, np.ndarray]:
     """Both traces of the trace scripts, means over the texts."""
-    found: dict[str, list[list[float]]] = {"full": [], "multihead": []}
+    traces: dict[str, list[list[float]]] = {"full": [], "multihead": []}
     for text in PROMPTS["sheaf_trace"]["prompts"]:
         blocks = [
             (heads, [np.sum(v**2) for v in per_head(slug, dtype, block, slicing)])
             for block, heads in enumerate(maps(slug, dtype, text))
         ]
-        found["full"].append([off_diagonal(heads.mean(axis=0)) * w[0] for heads, w in blocks])
-        found["multihead"].append([np.dot(list(map(off_diagonal, of)), w) for of, w in blocks])
-    return {name: np.mean(of, axis=0) for name, of in found.items()}
+        traces["full"].append([off_diagonal(heads.mean(axis=0)) * w[0] for heads, w in blocks])
+        traces["multihead"].append(
+            [np.dot(list(map(off_diagonal, heads_of_block)), w) for heads_of_block, w in blocks]
+        )
+    return {name: np.mean(by_text, axis=0) for name, by_text in traces.items()}
 
 
 second_script = partial(
@@ -68,15 +70,15 @@ def test_traces_and_layers_of_the_second_script_against_a_loop(slug: str) -> Non
 
 
 def test_gaps_of_the_second_script_against_a_loop() -> None:
-    row, found = second_script(slug="gpt2"), []
+    row, numbers = second_script(slug="gpt2"), []
     for text in PROMPTS["sheaf_trace"]["prompts"]:
         for block, heads in enumerate(maps("gpt2", "float32", text)):
             a, w = heads.mean(axis=0), per_head("gpt2", "float32", block, "legacy")[0]
             graph = np.linalg.eigvalsh(np.diag(a.sum(axis=1)) - a + 1e-10 * np.eye(len(a)))
             gram = np.linalg.eigvalsh((w.T @ w)[:50, :50] + 1e-10 * np.eye(min(50, w.shape[1])))
             products = np.sort([g * v for g in graph[:5] for v in gram[:5]])
-            found.append((graph[1], products[1], products[1] - products[0]))
-    graph, lambda_2, gaps = np.reshape(found, (-1, 3, 3)).mean(axis=0).T  # of three blocks
+            numbers.append((graph[1], products[1], products[1] - products[0]))
+    graph, lambda_2, gaps = np.reshape(numbers, (-1, 3, 3)).mean(axis=0).T  # of three blocks
     np.testing.assert_allclose(row["graph_lambda_2"], graph, atol=1e-6)
     np.testing.assert_allclose(row["lambda_2"], lambda_2, atol=1e-12)
     np.testing.assert_allclose(row["spectral_gaps"], gaps, atol=1e-12)
@@ -85,14 +87,14 @@ def test_gaps_of_the_second_script_against_a_loop() -> None:
 @pytest.mark.parametrize("slug", ["pythia-160m", "gpt2"])
 def test_first_script_looks_at_head_0_six_tokens_and_a_corner(slug: str) -> None:
     row = of_texts(attention_sheaf.first_script, slug, "float32", "sheaf_trace")
-    found = []
+    spectra = []
     for text in PROMPTS["sheaf_trace"]["prompts"]:
         for block, heads in enumerate(maps(slug, "float32", text)):
             kept = np.linspace(0, heads.shape[-1] - 1, min(6, heads.shape[-1]), dtype=int)
             w = w_v(slug, "float32", block, "legacy")[:16, :16].astype(np.float32)
-            found.append(sheaf.laplacian_spectrum(heads[0][np.ix_(kept, kept)], w))
+            spectra.append(sheaf.laplacian_spectrum(heads[0][np.ix_(kept, kept)], w))
     for name, key in (("traces", "trace"), ("lambda_2", "lambda_2")):
-        means = np.reshape([getattr(one, key) for one in found], (-1, 3)).mean(axis=0)
+        means = np.reshape([getattr(spectrum, key) for spectrum in spectra], (-1, 3)).mean(axis=0)
         np.testing.assert_allclose(row[name], means, rtol=1e-6, atol=1e-13)
 
 
@@ -133,13 +135,13 @@ def fake(states: list[np.ndarray], n_heads: int = 2, slug: str = "pythia-160m") 
 
 
 def test_places_that_share_texts_run_them_once() -> None:
-    one, seen = subject("pythia-160m", "float16"), []
+    model, seen = subject("pythia-160m", "float16"), []
 
     def trace(text: str, **options: bool) -> Trace:
         seen.append(text)
-        return one.trace(text, **options)
+        return model.trace(text, **options)
 
-    measure_experiment("lstar", replace(one, trace=trace))
+    measure_experiment("lstar", replace(model, trace=trace))
     assert seen == PROMPTS["l_star"]["prompts"]
 
 
@@ -147,9 +149,9 @@ def excess_maps(excess: list[float]) -> list[np.ndarray]:
     """Attention of one block each, whose entries sum to 3 + excess."""
     blocks = []
     for value in excess:
-        one = np.tril(np.ones((3, 3))) / np.arange(1, 4)[:, None]
-        one[2, 0] += value
-        blocks.append(np.stack([one, one]).astype(np.float32))
+        weights = np.tril(np.ones((3, 3))) / np.arange(1, 4)[:, None]
+        weights[2, 0] += value
+        blocks.append(np.stack([weights, weights]).astype(np.float32))
     return blocks
 
 
@@ -157,20 +159,20 @@ def test_l_star_by_hand_with_nan_layers() -> None:
     # t = |excess| |W_V|^2 with |W_V|^2 = 4 (1 + block)^2
     sizes = [4 * (1 + block) ** 2 for block in range(6)]
     t = [1.0, 3.0, 2.0, 2.0, np.nan, np.nan]
-    one = fake(excess_maps([-a / b for a, b in zip(t, sizes, strict=True)]))
-    argmax = attention_sheaf.cross_heritage(one, ["a", "b"])
+    model = fake(excess_maps([-a / b for a, b in zip(t, sizes, strict=True)]))
+    argmax = attention_sheaf.cross_heritage(model, ["a", "b"])
     assert (argmax["L_star_empirical"], argmax["L_star_std"]) == (4, 0)  # the first NaN step
     assert (argmax["L"], argmax["H"]) == (6, 2)
-    signs = attention_sheaf.sign_changes(one, ["a", "b"])
+    signs = attention_sheaf.sign_changes(model, ["a", "b"])
     assert (signs["individual_L_stars"], signs["detection_method"]) == ([1, 1], "sign_change")
     assert signs["beyond"]["legacy"]["argmax"] == 4
     assert signs["beyond"]["legacy"]["argmax_guarded"] == 1
 
 
 def test_attention_of_nan_alone_has_no_guarded_layer() -> None:
-    one = fake(excess_maps([np.nan] * 4))
-    assert attention_sheaf.cross_heritage(one, ["a"])["L_star_empirical"] == 1
-    beyond = attention_sheaf.sign_changes(one, ["a"])["beyond"]["legacy"]
+    model = fake(excess_maps([np.nan] * 4))
+    assert attention_sheaf.cross_heritage(model, ["a"])["L_star_empirical"] == 1
+    beyond = attention_sheaf.sign_changes(model, ["a"])["beyond"]["legacy"]
     assert beyond["argmax_guarded"] is None
     assert beyond["coded_argmax_guarded"] is None
 
@@ -223,14 +225,19 @@ def test_anisotropy_of_all_tokens_of_all_texts(slug: str) -> None:
     texts = PROMPTS["anisotropy"]["prompts"]
     row = streams.profile(subject(slug, "float16"), texts)
     passes = [passed(slug, "float16", text, maps=True).hidden_states for text in texts]
-    states = [np.concatenate([of[layer][0].float().numpy() for of in passes]) for layer in range(4)]
+    states = [
+        np.concatenate([layers[layer][0].float().numpy() for layers in passes])
+        for layer in range(4)
+    ]
     want = list(map(anisotropy, states))
     for name, key in {
         "intrinsic_dim_ratio": "first_pc_share",
         "effective_rank": "effective_rank",
         "avg_cos_sim": "mean_cosine_to_mean",
     }.items():
-        np.testing.assert_allclose(row[name], [getattr(one, key) for one in want], rtol=1e-3)
+        np.testing.assert_allclose(
+            row[name], [getattr(profile, key) for profile in want], rtol=1e-3
+        )
     if slug == "gemma-2b":
         norms = [np.linalg.norm(x, axis=1) for x in states]
         np.testing.assert_allclose(

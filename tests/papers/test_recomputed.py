@@ -56,26 +56,26 @@ NEUTRAL = (
 @pytest.fixture(scope="module")
 def tables(root):
     """{file: {key: value}} of every table."""
-    found = {}
+    by_file = {}
     for path in sorted((root / "published").glob("*.csv")):
         with path.open(newline="") as lines:
             rows = csv.DictReader(lines)
             if rows.fieldnames == ["file", "key", "value"]:
                 for row in rows:
-                    cells = found.setdefault(row["file"], {})
+                    cells = by_file.setdefault(row["file"], {})
                     try:
                         cells[row["key"]] = json.loads(row["value"])
                     except ValueError:
                         cells[row["key"]] = row["value"]
-    return found
+    return by_file
 
 
 @pytest.fixture(scope="module")
 def shown(root, records, works):
     """By headline, the numbers of its sentences as they are displayed."""
     documents = {analysis: work.documents for analysis, work in works.items()}
-    found = headlines([*records.values()], documents, read_headlines(root / "claims"))
-    return {one.id: numbers_of(f"{one.reason} {one.power}") for one in found}
+    graded = headlines([*records.values()], documents, read_headlines(root / "claims"))
+    return {headline.id: numbers_of(f"{headline.reason} {headline.power}") for headline in graded}
 
 
 def numbers_of(text):
@@ -97,21 +97,31 @@ def series(cells, start):
 
 def rows(cells, start=""):
     """The objects of a list: their keys with what stands at or below them."""
-    found = {}
-    for key, of in cells.items():
+    by_number = {}
+    for key, value in cells.items():
         if match := re.fullmatch(rf"{start}/(\d+)(/.*)", key):
-            found.setdefault(int(match[1]), {})[match[2]] = of
-    return [found[n] for n in sorted(found)]
+            by_number.setdefault(int(match[1]), {})[match[2]] = value
+    return [by_number[n] for n in sorted(by_number)]
+
+
+def short(entry):
+    """The name of a model without its owner."""
+    return entry["/model"].rpartition("/")[2]
 
 
 def ua(cells, category):
     return cells[f"/{category}/uniformity_a"] - cells[f"/{category}/uniformity_b"]
 
 
+def asymmetries(tables, category):
+    """UA of a category by model of Paper 1."""
+    return {model: ua(tables[file], category) for model, file in PAPER1.items()}
+
+
 def curve(cells, group="/results", metric="", low="ci_lower", high="ci_upper"):
     """{layer: (r, low, high)}, ascending."""
     pattern = re.compile(rf"{group}/(\d+){metric}/r")
-    layers = sorted(int(m[1]) for m in map(pattern.fullmatch, cells) if m)
+    layers = sorted(int(match[1]) for match in map(pattern.fullmatch, cells) if match)
     return {
         n: tuple(cells[f"{group}/{n}{metric}/{name}"] for name in ("r", low, high)) for n in layers
     }
@@ -127,37 +137,47 @@ def curves(tables):
     }
 
 
-def third(of, place):
+def third(curve, place):
     """Layers of a third of a list, as the notebooks cut it, with their mean of each column."""
-    layers, n = list(of), len(of) // 3
+    layers, n = list(curve), len(curve) // 3
     chosen = {"early": layers[:n], "mid": layers[n : 2 * n], "late": layers[2 * n :]}[place]
-    return np.mean([of[layer] for layer in chosen], axis=0)
+    return np.mean([curve[layer] for layer in chosen], axis=0)
 
 
 def models(tables):
     """(hunt, sweep): {model: dict of numbers}."""
-    found = []
+    sides = []
     for file, group in ((HUNT, "/tested_results"), (SWEEP, "/models")):
         side = {}
-        for m in rows(tables[file], group):
-            gains = series(m, "/residual_gain_all")
-            blocks = series(m, "/all_layer_gains")
-            lab = m.get("/lab", "EleutherAI")
+        for entry in rows(tables[file], group):
+            gains = series(entry, "/residual_gain_all")
+            blocks = series(entry, "/all_layer_gains")
+            lab = entry.get("/lab", "EleutherAI")
             swept = len(gains) > 0
             n = len(gains) if swept else 5
             mean = gains.mean() if swept else blocks[-2]
-            sd = gains.std() if swept else m["/gain_no_ln_std"]
+            sd = gains.std() if swept else entry["/gain_no_ln_std"]
             half = stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n - 1)
-            side[m["/model"].rpartition("/")[2]] = {
+            side[short(entry)] = {
                 "lab": lab, "gain": mean, "low": mean - half, "high": mean + half,
                 "final": blocks[-1], "blocks": blocks, "depth": len(blocks),
-                "density": m["/n_heads"] / m["/d_head"], "width": m["/d_model"],
+                "density": entry["/n_heads"] / entry["/d_head"], "width": entry["/d_model"],
             }  # fmt: skip
-        found.append(side)
-    return found
+        sides.append(side)
+    return sides
 
 
 # --- numbers ---
+
+
+def signed(numbers, decimals=2):
+    """Numbers as displayed with a sign."""
+    return [f"{number:+.{decimals}f}" for number in numbers]
+
+
+def column(models, key):
+    """A number of every model."""
+    return np.array([model[key] for model in models.values()])
 
 
 def fisher_interval(r, n):
@@ -221,9 +241,9 @@ def power_of_pairs(*intervals, factor=SHIFT):
     Then how many times as wide as Fisher's they are, where that is more than a twentieth wider.
     """
     wide = [math.atanh(high) - math.atanh(low) for _, low, high in intervals]
-    sizes = [f"{math.tanh(factor * one / 2 / Z):.2g}" for one in (min(wide), max(wide))]
-    times = [one / 2 / Z * math.sqrt(227) for one in (min(wide), max(wide))]
-    wider = [f"{one:.1f}" for one in times] if max(times) >= 1.05 else []
+    sizes = [f"{math.tanh(factor * width / 2 / Z):.2g}" for width in (min(wide), max(wide))]
+    times = [width / 2 / Z * math.sqrt(227) for width in (min(wide), max(wide))]
+    wider = [f"{width:.1f}" for width in times] if max(times) >= 1.05 else []
     return ["80", "5", "230", *dict.fromkeys(sizes), *dict.fromkeys(wider)]
 
 
@@ -241,8 +261,10 @@ def corr(x, y):
 
 
 def p1_neutral(tables):
-    values = {m: np.array([ua(tables[f], c) for c in NEUTRAL]) for m, f in PAPER1.items()}
-    zone = sum(abs(ua(tables[f], "lifestyle")) < 0.015 for f in PAPER1.values())
+    values = {
+        model: np.array([ua(tables[file], c) for c in NEUTRAL]) for model, file in PAPER1.items()
+    }
+    zone = sum(abs(ua(tables[file], "lifestyle")) < 0.015 for file in PAPER1.values())
     by_mean = sum(abs(v.mean()) < 0.015 for v in values.values())
     llama, gemma = t_interval(values["llama"], 0.9), t_interval(values["gemma"], 0.9)
 
@@ -256,95 +278,98 @@ def p1_neutral(tables):
         shifts.append(half * BOTH / Z)
     return [
         f"{zone}", "4", f"{by_mean}", "4",
-        *(f"{end:+.3f}" for end in (llama.low, llama.high, gemma.low, gemma.high)),
+        *signed((llama.low, llama.high, gemma.low, gemma.high), 3),
         f"{d_without('llama', 'business'):.2f}", f"{d_without('mistral', 'tech_philosophy'):.2f}",
         "80", "5", "5", f"{min(shifts):.2g}", f"{max(shifts):.2g}",
     ]  # fmt: skip
 
 
 def p1_numeric(tables):
-    of = {m: ua(tables[f], "ground_truth_numeric") for m, f in PAPER1.items()}
-    others = [value for m, value in of.items() if m != "apertus"]
-    return [f"{max(others):+.3f}", f"{min(others):+.3f}", f"{of['apertus']:+.3f}"]
+    facts = asymmetries(tables, "ground_truth_numeric")
+    others = [value for model, value in facts.items() if model != "apertus"]
+    return signed((max(others), min(others), facts["apertus"]), 3)
 
 
 def p1_facts(tables):
-    of = {m: ua(tables[f], "scientific_facts") for m, f in PAPER1.items()}
-    ratios = sorted(abs(of["apertus"] / value) for m, value in of.items() if m != "apertus")
-    all_of = {c: abs(ua(tables[PAPER1["apertus"]], c)) for c in (*NEUTRAL, "ground_truth_numeric")}
-    lead = sorted(all_of.values())[-1] - sorted(all_of.values())[-2]
-    assert max(all_of, key=all_of.get) == "scientific_facts"
-    return [f"{of['apertus']:+.3f}", f"{ratios[0]:.0f}", f"{ratios[-1]:.0f}", f"{lead:.4f}"]
+    facts = asymmetries(tables, "scientific_facts")
+    ratios = sorted(
+        abs(facts["apertus"] / value) for model, value in facts.items() if model != "apertus"
+    )
+    sizes = {c: abs(ua(tables[PAPER1["apertus"]], c)) for c in (*NEUTRAL, "ground_truth_numeric")}
+    lead = sorted(sizes.values())[-1] - sorted(sizes.values())[-2]
+    assert max(sizes, key=sizes.get) == "scientific_facts"
+    return [f"{facts['apertus']:+.3f}", f"{ratios[0]:.0f}", f"{ratios[-1]:.0f}", f"{lead:.4f}"]
 
 
 def p1_positive(tables):
-    of = {
-        model: [ua(tables[PAPER1[model]], name) for name in NEUTRAL]
-        for model in ("gemma", "apertus")
-    }
-    return ["5", *(f"{end:+.3f}" for v in of.values() for end in (np.mean(v), *t_interval(v)))]
+    gemma, apertus = (
+        [ua(tables[PAPER1[model]], name) for name in NEUTRAL] for model in ("gemma", "apertus")
+    )
+    ends = [number for v in (gemma, apertus) for number in (np.mean(v), *t_interval(v))]
+    return ["5", *signed(ends, 3)]
 
 
 def p1_business(tables):
-    of = {model: ua(tables[file], "business") for model, file in PAPER1.items()}
-    assert min(of, key=of.get) == "apertus"
-    return [f"{value:+.3f}" for value in (min(of.values()), max(of.values()), of["apertus"])]
+    by_model = asymmetries(tables, "business")
+    assert min(by_model, key=by_model.get) == "apertus"
+    return signed((min(by_model.values()), max(by_model.values()), by_model["apertus"]), 3)
 
 
 # --- of Paper 2 ---
 
 
 def p2_early(tables):
-    of = curves(tables)
-    early = third(of["llama"], "early")
-    first = f"{of['llama'][0][0]:+.2f}", f"{of['apertus'][0][0]:+.2f}"
-    return ["0", *first, *(f"{one:+.2f}" for one in early), *power_of_pairs(early)]
+    by_model = curves(tables)
+    early = third(by_model["llama"], "early")
+    first = by_model["llama"][0][0], by_model["apertus"][0][0]
+    return ["0", *signed((*first, *early)), *power_of_pairs(early)]
 
 
 def p2_late(tables):
-    of = curves(tables)
-    late = third(of["pythia"], "late")
-    r = [f"{of['pythia'][n][0]:+.2f}" for n in (24, 28, 32)]
+    by_model = curves(tables)
+    late = third(by_model["pythia"], "late")
+    r = signed(by_model["pythia"][n][0] for n in (24, 28, 32))
     t = late[0] * math.sqrt(228 / (1 - late[0] ** 2))
     assert 2 * stats.t.sf(abs(t), 228) >= 0.05
-    strongest = min(r for r, *_ in of["apertus"].values())
-    assert of["apertus"][28][0] == strongest
+    strongest = min(r for r, *_ in by_model["apertus"].values())
+    assert by_model["apertus"][28][0] == strongest
     printed = "-0.17"
-    others = [f"{one:+.2f}" for name in ("llama", "apertus") for one in third(of[name], "late")]
     return [
-        *others, printed, *r, "24", "28", "32", f"{late[0]:+.3f}", "0.05",
+        *signed((*third(by_model["llama"], "late"), *third(by_model["apertus"], "late"))), printed,
+        *r, "24", "28", "32", f"{late[0]:+.3f}", "0.05",
         f"{strongest:+.2f}", "28", *power_of_pairs(late),
     ]  # fmt: skip
 
 
-def inverted(of):
-    late = list(of)[2 * (len(of) // 3) :]
-    return any(of[n][0] < 0 and of[n][2] < 0 for n in late)
+def inverted(curve):
+    late = list(curve)[2 * (len(curve) // 3) :]
+    return any(curve[n][0] < 0 and curve[n][2] < 0 for n in late)
 
 
 def p2_three(tables):
-    of = curves(tables)
-    means = [third(one, "late")[0] for one in of.values()]
-    some, bound, sign = (
-        sum(map(inverted, of.values())),
-        sum(m < -0.1 for m in means),
-        sum(m < 0 for m in means),
+    by_model = curves(tables)
+    means = [third(curve, "late")[0] for curve in by_model.values()]
+    by_layer, bound, sign = (
+        sum(map(inverted, by_model.values())),
+        sum(mean < -0.1 for mean in means),
+        sum(mean < 0 for mean in means),
     )
-    assert not inverted({n: one for n, one in of["pythia"].items() if n < 32} | {33: (1, 1, 1)})
-    assert some == 3  # as many as are claimed, so that no power is told
-    return [f"{some}", "4", f"{bound}", "4", f"{sign}", "4"]
+    assert not inverted(
+        {n: curve for n, curve in by_model["pythia"].items() if n < 32} | {33: (1, 1, 1)}
+    )
+    assert by_layer == 3  # as many as are claimed, so that no power is told
+    return [f"{by_layer}", "4", f"{bound}", "4", f"{sign}", "4"]
 
 
 def p2_transition(tables):
-    of = curves(tables)
-    llama, pythia, apertus = of["llama"], of["pythia"], of["apertus"]
-    signs = [n for n, m in itertools.pairwise(llama) if llama[n][0] > 0 > llama[m][0]]
+    by_model = curves(tables)
+    llama, pythia, apertus = by_model["llama"], by_model["pythia"], by_model["apertus"]
+    signs = [n for n, after in itertools.pairwise(llama) if llama[n][0] > 0 > llama[after][0]]
     assert signs == [0]
     highest = max(r for n, (r, *_) in apertus.items() if n >= 12)
     return [
-        "4", *(f"{one:+.2f}" for one in llama[4]), "8", *(f"{end:+.2f}" for end in llama[8][1:]),
-        "28", *(f"{end:+.2f}" for end in pythia[28][1:]),
-        "12", *(f"{end:+.2f}" for end in apertus[12][1:]), f"{highest:+.3f}",
+        "4", *signed(llama[4]), "8", *signed(llama[8][1:]), "28", *signed(pythia[28][1:]),
+        "12", *signed(apertus[12][1:]), f"{highest:+.3f}",
         *power_of_pairs(llama[4], llama[8], pythia[28], apertus[12]),
     ]  # fmt: skip
 
@@ -355,14 +380,13 @@ def p2_extremum(tables):
     there, last = apertus[28], apertus[32]
     worst = there[1] - last[2], there[2] - last[1]
     return [
-        "28", *(f"{one:+.2f}" for one in there), "32", *(f"{one:+.2f}" for one in last),
-        f"{there[0] - last[0]:+.2f}", *(f"{end:+.2f}" for end in worst),
+        "28", *signed(there), "32", *signed(last), *signed((there[0] - last[0], *worst)),
     ]  # fmt: skip
 
 
 def p2_gemma(tables):
-    of = curves(tables)
-    gemma = of["gemma"]
+    by_model = curves(tables)
+    gemma = by_model["gemma"]
     late = list(gemma)[2 * (len(gemma) // 3) :]
     lowest = min(late, key=lambda n: gemma[n][0])
     inner = min(late[:-1], key=lambda n: gemma[n][0])
@@ -371,9 +395,8 @@ def p2_gemma(tables):
         assert all(abs(end) < bound for end in narrowed(*near))
     assert narrowed(*gemma[lowest])[0] < -bound
     return [
-        f"{gemma[18][0]:+.2f}", f"{third(gemma, 'late')[0]:+.2f}",
-        *(f"{end:+.2f}" for end in narrowed(*gemma[lowest])),
-        f"{third(of['pythia'], 'late')[0]:+.3f}", *power_of_pairs(gemma[lowest], factor=BOTH),
+        *signed((gemma[18][0], third(gemma, "late")[0], *narrowed(*gemma[lowest]))),
+        f"{third(by_model['pythia'], 'late')[0]:+.3f}", *power_of_pairs(gemma[lowest], factor=BOTH),
     ]  # fmt: skip
 
 
@@ -386,10 +409,7 @@ def p2_template(tables):
     highest = max(r for r, *_ in with_.values())
     assert highest < 0
     printed = "0.05"
-    return [
-        f"{highest:+.2f}", f"{max(means):+.2f}", f"{min(means):+.2f}",
-        f"{third(without, 'early')[0]:+.2f}", printed,
-    ]  # fmt: skip
+    return [*signed((highest, max(means), min(means), third(without, "early")[0])), printed]
 
 
 def p2_category(tables):
@@ -398,7 +418,7 @@ def p2_category(tables):
     y = np.array([tables[PYTHIA_UA][f"/{name}/output_preference"] for name in names])
     test = stats.pearsonr(x, y)
     left = [stats.pearsonr(np.delete(x, n), np.delete(y, n)) for n in range(len(names))]
-    weakest = min(left, key=lambda one: abs(one.statistic))
+    weakest = min(left, key=lambda test: abs(test.statistic))
     assert test.pvalue * 9 > 0.05  # lost over nine layers
     title = "-0.87"
     small = tables[SCALING]["/models/Pythia-410M/layer_results/24/correlation"]
@@ -410,27 +430,23 @@ def p2_category(tables):
     return [
         f"{test.statistic:+.3f}", "6", f"{test.pvalue:.3f}", title, f"{weakest.statistic:+.2f}",
         f"{weakest.pvalue:.2f}", f"{stats.spearmanr(x, y).statistic:+.2f}", f"{p_of_ranks:.2f}",
-        f"{small:+.3f}", "6",
-        f"{low:+.2f}", f"{high:+.2f}",
+        f"{small:+.3f}", "6", *signed((low, high)),
     ]  # fmt: skip
 
 
 def p2_bins(tables):
-    of = curve(tables[BINS], "/bootstrap_results")
-    lower = min(of[8], of[12])
+    by_layer = curve(tables[BINS], "/bootstrap_results")
+    lower = min(by_layer[8], by_layer[12])
     return [
-        "20", f"{of[8][0]:+.2f}", "8", f"{of[12][0]:+.2f}", "12", *(f"{e:+.2f}" for e in lower[1:]),
+        "20", f"{by_layer[8][0]:+.2f}", "8", f"{by_layer[12][0]:+.2f}", "12", *signed(lower[1:]),
     ]  # fmt: skip
 
 
 def p2_layers(tables):
-    of = {n: tables[LAYERS][f"/strategies/layer_{n}/correlation"] for n in (8, 12, 32)}
-    ends = {n: exact_interval(of[n], 6) for n in (8, 32)}
-    assert of[8] > of[12]
-    return [
-        "8", *(f"{one:+.2f}" for one in (of[8], *ends[8])),
-        *(f"{one:+.2f}" for one in (of[32], *ends[32])), *power_of_r(*ends[8], 6),
-    ]  # fmt: skip
+    r = {n: tables[LAYERS][f"/strategies/layer_{n}/correlation"] for n in (8, 12, 32)}
+    ends = {n: exact_interval(r[n], 6) for n in (8, 32)}
+    assert r[8] > r[12]
+    return ["8", *signed((r[8], *ends[8], r[32], *ends[32])), *power_of_r(*ends[8], 6)]
 
 
 def p2_scaling(tables):
@@ -438,7 +454,8 @@ def p2_scaling(tables):
     for size in ("410M", "1.4B", "6.9B", "12B"):
         start = f"/models/Pythia-{size}"
         pattern = re.compile(rf"{re.escape(start)}/layer_results/(\d+)/correlation")
-        r = {int(m[1]): tables[SCALING][m[0]] for m in map(pattern.fullmatch, tables[SCALING]) if m}
+        matches = filter(None, map(pattern.fullmatch, tables[SCALING]))
+        r = {int(match[1]): tables[SCALING][match[0]] for match in matches}
         peaks.append(100 * max(r, key=r.get) / tables[SCALING][f"{start}/n_layers"])
     return ["4", f"{np.mean(peaks):.0f}", f"{np.std(peaks):.0f}", "4", "5"]
 
@@ -448,13 +465,10 @@ def p2_scaling(tables):
 
 def p3_depth(tables):
     hunt, sweep = models(tables)
-    depth, gain, density = (
-        [m[key] for m in sweep.values()] for key in ("depth", "gain", "density")
-    )
-    test = stats.pearsonr(depth, gain)
-    of_hunt = corr([m["depth"] for m in hunt.values()], [m["gain"] for m in hunt.values()])
     both = hunt | sweep
-    of_both = corr([m["depth"] for m in both.values()], [m["gain"] for m in both.values()])
+    depth, gain, density = (column(sweep, key) for key in ("depth", "gain", "density"))
+    test = stats.pearsonr(depth, gain)
+    of_hunt, of_both = (corr(column(side, "depth"), column(side, "gain")) for side in (hunt, both))
     ranks = [stats.rankdata(side) for side in (depth, gain)]
     rank = corr(*ranks)
     orders = np.array(list(itertools.permutations(ranks[1])))
@@ -463,22 +477,22 @@ def p3_depth(tables):
     printed = "-0.81", "0.014"
     return [
         f"{test.statistic:+.2f}",
-        *(f"{end:+.2f}" for end in exact_interval(test.statistic, len(depth))),
+        *signed(exact_interval(test.statistic, len(depth))),
         f"{test.statistic:+.3f}", f"{test.pvalue:.3f}", *printed,
         f"{corr(density, gain):+.3f}", f"{of_hunt:+.2f}",
-        *(f"{end:+.2f}" for end in fisher_interval(of_hunt, len(hunt))), f"{of_both:+.2f}",
-        *(f"{end:+.2f}" for end in fisher_interval(of_both, len(both))), f"{rank:+.2f}", f"{p:.3f}",
+        *signed(fisher_interval(of_hunt, len(hunt))), f"{of_both:+.2f}",
+        *signed(fisher_interval(of_both, len(both))), f"{rank:+.2f}", f"{p:.3f}",
     ]  # fmt: skip
 
 
 def p3_bound(tables):
     _, sweep = models(tables)
-    m = sweep["pythia-1b"]
-    products = [np.prod(m["blocks"][1:-1]) for m in sweep.values()]
+    model = sweep["pythia-1b"]
+    products = [np.prod(model["blocks"][1:-1]) for model in sweep.values()]
     expanding = sum(product > 1 for product in products)
-    bound = 10 ** (1 / m["depth"])
+    bound = 10 ** (1 / model["depth"])
     return [
-        f"{m['gain']:.3f}", f"{bound:.3f}", "1", f"{expanding}", f"{len(sweep)}",
+        f"{model['gain']:.3f}", f"{bound:.3f}", "1", f"{expanding}", f"{len(sweep)}",
         f"{max(products):.1f}",
     ]  # fmt: skip
 
@@ -492,49 +506,47 @@ def p3_heritage(tables):
     hunt, sweep = models(tables)
     both = hunt | sweep
 
-    def sides(found):
-        eleuther = [m["gain"] < 1 for m in found.values() if m["lab"] == "EleutherAI"]
-        return eleuther, [m["gain"] < 1 for m in found.values() if m["lab"] != "EleutherAI"]
+    def split(values, models=hunt):
+        """Those of EleutherAI's models, and of the others."""
+        is_eleuther = column(models, "lab") == "EleutherAI"
+        return values[is_eleuther], values[~is_eleuther]
 
-    eleuther, others = sides(hunt)
-    meta = [m["gain"] < 1 for m in hunt.values() if m["lab"] == "Meta"]
-    gpt2 = {}
-    for row in rows(tables[GPT2]):
-        gpt2.setdefault(row["/Model"], []).append(row["/Last_Gain"])
-    sizes = [np.mean(gains) < 1 for gains in gpt2.values()]
-    with_gpt2 = fisher(sides(both)[0], sides(both)[1] + sizes)
-    open_ = [m for m in hunt.values() if m["low"] < 1 < m["high"]]
-    every = []
-    for turned in itertools.product((False, True), repeat=len(open_)):
-        counted = {id(m): side for m, side in zip(open_, turned, strict=True)}
-        side = {name: counted.get(id(m), m["gain"] < 1) for name, m in hunt.items()}
-        groups = ([side[n] for n, m in hunt.items() if (m["lab"] == "EleutherAI") == is_]
-                  for is_ in (True, False))  # fmt: skip
-        every.append(fisher(*groups))
-    gains = [np.array([m["gain"] for m in hunt.values() if (m["lab"] == "EleutherAI") == is_])
-             for is_ in (True, False)]  # fmt: skip
+    gain, is_meta = column(hunt, "gain"), column(hunt, "lab") == "Meta"
+    eleuther, others = split(gain < 1)
+    pooled = split(column(both, "gain") < 1, both)
+    gpt2 = last_gains(tables, GPT2, "/Model")
+    sizes = [gains.mean() < 1 for gains in gpt2.values()]
+    undecided = (column(hunt, "low") < 1) & (column(hunt, "high") > 1)
+    p_values = []
+    for turned in itertools.product((False, True), repeat=sum(undecided)):
+        damping = gain < 1
+        damping[undecided] = turned
+        p_values.append(fisher(*split(damping)))
+    gains = split(gain)
     low, high = shuffled_interval(*gains)
     first, second = np.mean(eleuther), np.mean(others)
 
-    def power(m, n):
-        a, b = stats.binom.pmf(range(m + 1), m, first), stats.binom.pmf(range(n + 1), n, second)
+    def power(n_first, n_second):
+        a, b = (
+            stats.binom.pmf(range(n_first + 1), n_first, first),
+            stats.binom.pmf(range(n_second + 1), n_second, second),
+        )
         return sum(
-            a[i] * b[j] for i in range(m + 1) for j in range(n + 1)
-            if stats.fisher_exact([[i, m - i], [j, n - j]]).pvalue < 0.05
+            a[i] * b[j] for i in range(n_first + 1) for j in range(n_second + 1)
+            if stats.fisher_exact([[i, n_first - i], [j, n_second - j]]).pvalue < 0.05
         )  # fmt: skip
 
     needed = next(n for n in range(2, 40) if power(n, n) >= 0.8)
-    percent = [f"{100 * share:.0f}" for share in (first, 1 - np.mean(meta), 1 - second)]
-    behind = {lab: [m["final"] < 1 for m in hunt.values() if (m["lab"] == "EleutherAI") == lab]
-              for lab in (True, False)}  # fmt: skip
-    meta_behind = [m["final"] > 1 for m in hunt.values() if m["lab"] == "Meta"]
+    shares = first, np.mean(gain[is_meta] >= 1), 1 - second
+    final = column(hunt, "final")
     printed = "100"
     return [
-        *percent, printed, f"{100 * (1 - np.mean(sizes)):.0f}",
-        f"{fisher(eleuther, others):.3f}", "0.001", f"{fisher(*sides(both)):.3f}",
-        f"{with_gpt2:.3f}", "1", f"{min(every):.3f}", f"{max(every):.2f}", f"{len(open_)}",
-        f"{fisher(behind[True], behind[False]):.3f}", f"{100 * np.mean(meta_behind):.0f}",
-        f"{np.mean(gains[0]) - np.mean(gains[1]):+.2f}", f"{low:+.2f}", f"{high:+.2f}",
+        *(f"{100 * share:.0f}" for share in shares), printed,
+        f"{100 * (1 - np.mean(sizes)):.0f}", f"{fisher(eleuther, others):.3f}", "0.001",
+        f"{fisher(*pooled):.3f}", f"{fisher(pooled[0], [*pooled[1], *sizes]):.3f}", "1",
+        f"{min(p_values):.3f}", f"{max(p_values):.2f}", f"{sum(undecided)}",
+        f"{fisher(*split(final < 1)):.3f}", f"{100 * np.mean(final[is_meta] > 1):.0f}",
+        *signed((np.mean(gains[0]) - np.mean(gains[1]), low, high)),
         f"{len(eleuther)}", f"{len(others)}", f"{100 * power(len(eleuther), len(others)):.0f}",
         f"{needed}", "5", "6",
     ]  # fmt: skip
@@ -543,33 +555,34 @@ def p3_heritage(tables):
 def p3_spectral(tables):
     hunt, sweep = models(tables)
     gained = hunt | sweep
-    found = {}
-    for m in rows(tables[SPECTRAL], "/results"):
-        value, output = (series(m, f"/W_{k}_spectral_norm").mean() for k in "VO")
-        found[m["/model"].rpartition("/")[2]] = (m["/lab"], value, value / output)
-    names = [name for name in found if name in gained]
-    r = corr([found[n][2] for n in names], [gained[n]["gain"] for n in names])
+    norms = {}
+    for entry in rows(tables[SPECTRAL], "/results"):
+        value, output = (series(entry, f"/W_{k}_spectral_norm").mean() for k in "VO")
+        norms[short(entry)] = (entry["/lab"], value, value / output)
+    names = [name for name in norms if name in gained]
+    r = corr([norms[n][2] for n in names], [gained[n]["gain"] for n in names])
     damps = {n: gained[n]["gain"] < 1 for n in names}
     right = max(
-        sum((found[n][2] > limit) == damps[n] for n in names)
-        for limit in (0, *(found[n][2] for n in names))
+        sum((norms[n][2] > limit) == damps[n] for n in names)
+        for limit in (0, *(norms[n][2] for n in names))
     )
     constant = max(sum(damps.values()), len(names) - sum(damps.values()))
-    last, first = (end(names, key=lambda n: found[n][2]) for end in (max, min))
+    last, first = (end(names, key=lambda n: norms[n][2]) for end in (max, min))
     assert gained[last]["low"] > 1 > gained[first]["high"]
     labs = {
-        lab: [v for of, v, _ in found.values() if (of == "EleutherAI") == lab] for lab in (1, 0)
+        lab: [v for of_lab, v, _ in norms.values() if (of_lab == "EleutherAI") == lab]
+        for lab in (1, 0)
     }
     p = stats.mannwhitneyu(labs[1], labs[0], method="exact").pvalue
 
-    def mean(column, of):
-        return np.mean([one[column] for name, one in found.items() if of(name, one[0])])
+    def mean(place, belongs):
+        return np.mean([entry[place] for name, entry in norms.items() if belongs(name, entry[0])])
 
     meta = mean(2, lambda _, lab: lab == "Meta")
     values = mean(1, lambda _, lab: lab == "EleutherAI") / mean(1, lambda _, lab: lab == "Meta")
     return [
         f"{right}", f"{len(names)}", f"{constant}", "1", f"{r:+.2f}",
-        *(f"{end:+.2f}" for end in exact_interval(r, len(names))), f"{values:.1f}", f"{p:.3f}",
+        *signed(exact_interval(r, len(names))), f"{values:.1f}", f"{p:.3f}",
         f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
         f"{mean(2, lambda _, lab: lab == 'EleutherAI') / meta:.1f}",
         *power_of_r(*exact_interval(r, len(names)), len(names)), "7", "8",
@@ -579,53 +592,49 @@ def p3_spectral(tables):
 def p3_crowding(tables):
     hunt, sweep = models(tables)
 
-    def right(found, key="gain"):
-        return 100 * np.mean([(m["density"] >= 0.2) == (m[key] < 1) for m in found.values()])
+    def right(models, key="gain"):
+        return 100 * np.mean((column(models, "density") >= 0.2) == (column(models, key) < 1))
 
-    def guess(found):
-        damping = np.mean([m["gain"] < 1 for m in found.values()])
+    def guess(models):
+        damping = np.mean(column(models, "gain") < 1)
         return 100 * max(damping, 1 - damping)
 
     def fishers(damping):
-        dense = [damping[name] for name, m in sweep.items() if m["density"] >= 0.2]
-        sparse = [damping[name] for name, m in sweep.items() if m["density"] < 0.2]
+        is_dense = column(sweep, "density") >= 0.2
+        dense, sparse = damping[is_dense], damping[~is_dense]
         p = fisher(dense, sparse)
         return p if np.mean(dense) >= np.mean(sparse) else 2 - p
 
-    open_ = [name for name, m in sweep.items() if m["low"] < 1 < m["high"]]
-    by_value = {name: m["gain"] < 1 for name, m in sweep.items()}
-    every = [
-        fishers(by_value | dict(zip(open_, turned, strict=True)))
-        for turned in itertools.product((False, True), repeat=len(open_))
-    ]
+    undecided = (column(sweep, "low") < 1) & (column(sweep, "high") > 1)
+    p_values = []
+    for turned in itertools.product((False, True), repeat=sum(undecided)):
+        damping = column(sweep, "gain") < 1
+        damping[undecided] = turned
+        p_values.append(fishers(damping))
     printed = "100"
     return [
-        f"{right(sweep):.0f}", f"{fishers(by_value):.3f}", f"{min(every):.3f}", f"{max(every):.2f}",
-        f"{right(hunt):.0f}", printed, f"{right(hunt, 'final'):.0f}", f"{guess(hunt):.0f}",
+        f"{right(sweep):.0f}", f"{fishers(column(sweep, 'gain') < 1):.3f}",
+        f"{min(p_values):.3f}", f"{max(p_values):.2f}", f"{right(hunt):.0f}", printed,
+        f"{right(hunt, 'final'):.0f}", f"{guess(hunt):.0f}",
         f"{right(hunt | sweep):.0f}", f"{guess(hunt | sweep):.0f}",
     ]  # fmt: skip
 
 
 def p3_trace(tables):
-    means = {
-        kind: {
-            behaviour: np.mean([
-                series(m, f"/traces_{kind}").mean() for m in rows(tables[TRACES], "/results")
-                if m["/behavior"] == behaviour
-            ])
-            for behaviour in ("EXPAND", "DAMPEN")
-        }
-        for kind in ("full", "multihead")
-    }  # fmt: skip
-    full, heads = (means[kind]["EXPAND"] / means[kind]["DAMPEN"] for kind in ("full", "multihead"))
-    traces = {
-        m["/model"].rpartition("/")[2]: series(m, "/traces_multihead").mean()
-        for m in rows(tables[TRACES], "/results")
-    }
-    factor = traces["gpt2"] / traces["opt-125m"]
-    sides = {
-        m["/model"].rpartition("/")[2]: m["/behavior"] for m in rows(tables[TRACES], "/results")
-    }
+    runs = {short(entry): entry for entry in rows(tables[TRACES], "/results")}
+    sides = {name: entry["/behavior"] for name, entry in runs.items()}
+
+    def traces_of(kind):
+        return {name: series(entry, f"/traces_{kind}").mean() for name, entry in runs.items()}
+
+    def factor(traces):
+        expanding, damping = (
+            np.mean([trace for name, trace in traces.items() if sides[name] == side])
+            for side in ("EXPAND", "DAMPEN")
+        )
+        return expanding / damping
+
+    traces = traces_of("multihead")
     larger = [
         traces[a] > traces[b] for a, b in itertools.permutations(traces, 2)
         if (sides[a], sides[b]) == ("EXPAND", "DAMPEN")
@@ -633,8 +642,9 @@ def p3_trace(tables):
     _, sweep = models(tables)
     printed = "1.2"
     return [
-        "4", f"{full:.1f}", printed, f"{heads:.1f}", f"{sum(larger)}", f"{len(larger)}",
-        f"{sweep['pythia-160m']['gain']:.2f}", f"{factor:.0f}", f"{len(traces)}", "8",
+        "4", f"{factor(traces_of('full')):.1f}", printed, f"{factor(traces):.1f}",
+        f"{sum(larger)}", f"{len(larger)}", f"{sweep['pythia-160m']['gain']:.2f}",
+        f"{traces['gpt2'] / traces['opt-125m']:.0f}", f"{len(traces)}", "8",
     ]  # fmt: skip
 
 
@@ -650,29 +660,29 @@ def steepest(trace):
 def missed(table):
     """{model: [error of the formula, error of L/2]}, in percent of depth."""
     return {
-        m["/model"].rpartition("/")[2]: [
-            100 * abs(guess - m["/L_star_empirical"]) / m["/L"]
-            for guess in (formula(m["/L"], m["/H"]), m["/L"] / 2)
+        short(entry): [
+            100 * abs(guess - entry["/L_star_empirical"]) / entry["/L"]
+            for guess in (formula(entry["/L"], entry["/H"]), entry["/L"] / 2)
         ]
-        for m in rows(table, "/results")
+        for entry in rows(table, "/results")
     }
 
 
 def p3_lstar(tables):
     miss = missed(tables[CROSS])
     fitted = [*rows(tables[TRACES], "/results"), *rows(tables[EXTENDED], "/extended_results")]
-    fitted = [m for m in fitted if "Mistral" not in m["/model"]]
-    seen = {m["/model"].rpartition("/")[2] for m in fitted}
-    unseen = [of for name, of in miss.items() if name not in seen]
+    fitted = [entry for entry in fitted if "Mistral" not in entry["/model"]]
+    seen = {short(entry) for entry in fitted}
+    unseen = [errors for name, errors in miss.items() if name not in seen]
     mean = np.mean(list(miss.values()), axis=0)
     ends = t_interval([a - b for a, b in miss.values()])
     within = []
-    for m in fitted:
-        trace = series(m, "/traces_mh" if "/traces_mh/0" in m else "/traces_full")
+    for entry in fitted:
+        trace = series(entry, "/traces_mh" if "/traces_mh/0" in entry else "/traces_full")
         layer = steepest(trace)
         within.append([
-            100 * abs(guess - layer) / m["/n_layers"]
-            for guess in (formula(m["/n_layers"], m["/n_heads"]), m["/n_layers"] / 2)
+            100 * abs(guess - layer) / entry["/n_layers"]
+            for guess in (formula(entry["/n_layers"], entry["/n_heads"]), entry["/n_layers"] / 2)
         ])  # fmt: skip
     ours, half = np.mean(within, axis=0)
     shift = (ends.high - ends.low) / 2 * SHIFT / Z
@@ -687,15 +697,15 @@ def p3_lstar(tables):
 
 
 def last_gains(tables, file, *keys):
-    found = {}
+    by_name = {}
     for row in rows(tables[file]):
-        found.setdefault(tuple(row[key] for key in keys), []).append(row["/Last_Gain"])
-    return {name: np.array(gains) for name, gains in found.items()}
+        by_name.setdefault(tuple(row[key] for key in keys), []).append(row["/Last_Gain"])
+    return {name: np.array(gains) for name, gains in by_name.items()}
 
 
 def p3_gains(tables):
-    of = {name: gains for (name,), gains in last_gains(tables, BENCHMARK, "/Model").items()}
-    order = sorted(of, key=lambda name: of[name].mean())
+    by_model = {name: gains for (name,), gains in last_gains(tables, BENCHMARK, "/Model").items()}
+    order = sorted(by_model, key=lambda name: by_model[name].mean())
     assert order == ["Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B"]
     prompts = {}
     for row in rows(tables[BENCHMARK]):
@@ -703,28 +713,29 @@ def p3_gains(tables):
             [row[key] for key in ("/Category", "/Complexity")]
         )
     assert all(asked == prompts[order[0]] for asked in prompts.values())  # the same, in this order
-    steps = [t_interval(of[b] - of[a]).low for a, b in itertools.pairwise(order)]
+    steps = [t_interval(by_model[b] - by_model[a]).low for a, b in itertools.pairwise(order)]
     norms = series(tables[FOUR], "/results/llama3.1-8b/norms")
     return [
-        f"{of[order[0]].mean():.2f}", f"{of[order[-1]].mean():.2f}",
+        f"{by_model[order[0]].mean():.2f}", f"{by_model[order[-1]].mean():.2f}",
         *(f"{step:.2f}" for step in steps), f"{norms[-1] / norms[-2]:.2f}",
-        f"{of['LLaMA-3.1-8B'].mean():.2f}",
+        f"{by_model['LLaMA-3.1-8B'].mean():.2f}",
     ]  # fmt: skip
 
 
 def p3_tuning(tables):
-    of = last_gains(tables, TWINS, "/Family", "/Variant")
-    families = list(dict.fromkeys(family for family, _ in of))
-    means = {f: (of[f, "base"].mean(), of[f, "instruct"].mean()) for f in families}
+    by_variant = last_gains(tables, TWINS, "/Family", "/Variant")
+    families = list(dict.fromkeys(family for family, _ in by_variant))
+    pairs = {name: (by_variant[name, "base"], by_variant[name, "instruct"]) for name in families}
+    means = {name: (base.mean(), tuned.mean()) for name, (base, tuned) in pairs.items()}
     assert all(base > 1 and tuned > 1 for base, tuned in means.values())
-    change = {f: 100 * abs(1 - tuned / base) for f, (base, tuned) in means.items()}
+    change = {name: 100 * abs(1 - tuned / base) for name, (base, tuned) in means.items()}
     assert max(change, key=change.get) == "Gemma-7B"
-    turned = sum(int(np.sum((of[f, "base"] > 1) != (of[f, "instruct"] > 1))) for f in families)
-    pairs = sum(len(of[f, "base"]) for f in families)
+    turned = sum(np.sum((base > 1) != (tuned > 1)) for base, tuned in pairs.values())
+    n_pairs = sum(len(base) for base, _ in pairs.values())
     low = stats.beta.ppf(0.025, len(families), 1)
     return [
         "1", *(f"{mean:.2f}" for mean in means["Gemma-7B"]), f"{max(change.values()):.0f}",
-        f"{turned}", f"{pairs}", "1", f"{len(families)}", f"{100 * low:.0f}",
+        f"{turned}", f"{n_pairs}", "1", f"{len(families)}", f"{100 * low:.0f}",
         f"{len(families)}", "6",
     ]  # fmt: skip
 
@@ -747,20 +758,18 @@ def zou(y, a, b):
 def p3_hierarchy(tables):
     hunt, sweep = models(tables)
 
-    def columns(found):
-        gain = np.array([m["gain"] for m in found.values()])
-        other = np.array([float(m["lab"] != "EleutherAI") for m in found.values()])
-        density = np.array([m["density"] for m in found.values()])
-        size = np.array([math.log(12 * m["depth"] * m["width"] ** 2) for m in found.values()])
-        return gain, other, density, size
+    def columns(models):
+        gain, density, depth = (column(models, key) for key in ("gain", "density", "depth"))
+        other = (column(models, "lab") != "EleutherAI").astype(float)
+        return gain, other, density, np.log(12 * depth * column(models, "width") ** 2)
 
     gain, other, density, size = columns(hunt)
     first, second = zou(gain, other, density), zou(gain, density, size)
     pooled = zou(*columns(hunt | sweep)[:3])
     assert pooled[1] < 0
     return [
-        f"{len(hunt)}", f"{first[0]:.2f}", *(f"{one:+.2f}" for one in first[1:]),
-        f"{pooled[0]:+.2f}", *(f"{one:+.2f}" for one in second), "12",
+        f"{len(hunt)}", f"{first[0]:.2f}", *signed(first[1:]),
+        f"{pooled[0]:+.2f}", *signed(second), "12",
     ]  # fmt: skip
 
 
@@ -789,7 +798,7 @@ def p3_anisotropy(tables):
         beyond = sum(weaker(walk) >= weaker(profile) for walk in walks)
         chances.append(f"{100 * (beyond + 1) / 4001:.1f}")
     return [
-        f"{peak}", *(f"{slope:+.4f}" for slope in slopes), *chances,
+        f"{peak}", *signed(slopes, 4), *chances,
         f"{typed - peak}", f"{typed}", "2", f"{negative}", f"{negative - peak}",
     ]  # fmt: skip
 

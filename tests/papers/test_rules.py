@@ -45,22 +45,22 @@ COUNTED = (ast.ListComp, ast.DictComp, ast.GeneratorExp)
 
 def careless(source: str) -> list[str]:
     """The calls by which a rule may say less than it rests on: line, call, what to take instead."""
-    found = []
+    calls = []
     for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
         name = node.func.id
         counted = name == "len" and isinstance(node.args[0], COUNTED)
         if name in ("any", "all") or counted or (name == "next" and len(node.args) == 1):
-            found.append(f"line {node.lineno}: {ast.unparse(node)}: {INSTEAD[name]}")
-    return found
+            calls.append(f"line {node.lineno}: {ast.unparse(node)}: {INSTEAD[name]}")
+    return calls
 
 
 def test_rules_count_and_ask_by_helpers_that_read_everything() -> None:
     modules = [path for folder in FOLDERS for path in CODE.glob(f"{folder}/*.py")]
     assert len(modules) > 30
-    found = {path.name: careless(path.read_text()) for path in modules}
-    assert {name: calls for name, calls in found.items() if calls} == {}
+    by_module = {path.name: careless(path.read_text()) for path in modules}
+    assert {name: calls for name, calls in by_module.items() if calls} == {}
 
 
 # --- the helpers ----------------------------------------------------------------------------------
@@ -76,20 +76,25 @@ EVERY_GAIN = [f"gains#/models/{n}/gain" for n in range(len(MODELS))]
 @pytest.mark.parametrize(
     ("rule", "value"),
     [
-        (lambda f: count(f.models, lambda m: m.gain), 3),
-        (lambda f: count(f.models, lambda m: m.gain, named=lambda m: m.lab), 2),
-        (lambda f: count(m.gain for m in f.models), 3),
-        (lambda f: any_of(m.gain < 1 for m in f.models), True),
-        (lambda f: any_of(m.gain > 2 for m in f.models), False),
-        (lambda f: all_of(m.gain > 1 for m in f.models), False),
-        (lambda f: all_of(m.gain < 2 for m in f.models), True),
+        (lambda entry: count(entry.models, lambda model: model.gain), 3),
+        (
+            lambda entry: count(
+                entry.models, lambda model: model.gain, named=lambda model: model.lab
+            ),
+            2,
+        ),
+        (lambda entry: count(model.gain for model in entry.models), 3),
+        (lambda entry: any_of(model.gain < 1 for model in entry.models), True),
+        (lambda entry: any_of(model.gain > 2 for model in entry.models), False),
+        (lambda entry: all_of(model.gain > 1 for model in entry.models), False),
+        (lambda entry: all_of(model.gain < 2 for model in entry.models), True),
     ],
 )
 def test_what_the_helpers_say_rests_on_every_entry(rule, value) -> None:
     evidence = Evidence(tables_of_reader({"gains": {"models": MODELS}}), Draws(100, 0.95, 42))
-    found = derive({"it": Document("gains", {"": {"statistic": rule}})}, evidence)
-    assert found.documents["it"]["statistic"] == value
-    assert found.derived == {"it:/statistic": EVERY_GAIN}
+    derivation = derive({"it": Document("gains", {"": {"statistic": rule}})}, evidence)
+    assert derivation.documents["it"]["statistic"] == value
+    assert derivation.derived == {"it:/statistic": EVERY_GAIN}
 
 
 def test_names_are_not_counted_for_numbers() -> None:

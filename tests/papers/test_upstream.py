@@ -59,7 +59,8 @@ def site(tmp_path: Path) -> Path:
             (tmp_path / root / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / root / path).write_bytes(content)
     pins = [
-        (path, sha256(of), str(len(of))) for path, of in (own | {"prompts.json": prompts}).items()
+        (path, sha256(content), str(len(content)))
+        for path, content in (own | {"prompts.json": prompts}).items()
     ]
     for name, rows in (
         ("registry", [("path", "sha256", "bytes"), *pins]),
