@@ -171,7 +171,7 @@ def test_sizes_are_halved_and_later_batches_keep_to_what_fitted(checkpoint, monk
 def test_one_statement_that_does_not_fit(checkpoint, tmp_path, monkeypatch):
     only_fits(monkeypatch, 0, torch.OutOfMemoryError("CUDA out of memory"))
     with pytest.raises(
-        LayerwiseError, match=r"one of the statements of 2 tokens does not fit beside the wei"
+        LayerwiseError, match=r"one of the statements of 2 tokens does not fit beside "
         r"the weights, [\d.]+ GiB are free on cpu; use a 16-bit dtype, device 'auto'"
     ):  # fmt: skip
         extract(checkpoint, TEXTS, (), tmp_path / "out")
