@@ -242,6 +242,12 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             f"one of the architectures {', '.join(FAMILIES)}, found {type(model).__name__} "
             f"({family!s:.80}); load it with transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
         )
+    # before dtypes: its packed weights may be buffers, beside parameters that are numbers
+    if getattr(model.config, "quantization_config", None) is not None:
+        raise LayerwiseError(
+            "a loaded model must hold its weights as numbers, found a quantization_config; give "
+            "the model before it was quantised"
+        )
     dtypes = {str(weight.dtype).removeprefix("torch.") for weight in model.parameters()}
     dtype = ", ".join(sorted(dtypes))
     if dtype not in DTYPES:
