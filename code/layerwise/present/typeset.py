@@ -16,6 +16,11 @@ EPOCH = "1767744000"  # 2026-01-07, as in the Makefile, unless SOURCE_DATE_EPOCH
 # LaTeX writes below the document's folder only, and reads there only where it can be told so: TeX
 # Live 2026 reads everywhere. Whatever the machine's settings allow.
 CONFINED = {"FORCE_SOURCE_DATE": "1", "openin_any": "p", "openout_any": "p", "shell_escape": "f"}
+# Tags double the time of a pass and settle last: they come once the text stands. These passes also
+# mend what latexmk leaves where it takes a file for unchanged that has the size and the second of
+# the one before.
+UNTAGGED = r"\def\untagged{}"
+MOST_PASSES = 6
 APT = "apt-get install texlive-latex-recommended texlive-latex-extra latexmk"
 _ABSENT = re.compile(r"File `\S+\.(sty|cls|def|fd|cfg)' not found")  # of a package, not of ours
 
@@ -29,7 +34,7 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
 
     Raises:
         NoLatexError: if latexmk, pdflatex or a package is missing.
-        LayerwiseError: if LaTeX stops, or a reference stays undefined.
+        LayerwiseError: if LaTeX stops, or a reference stays undefined or does not settle.
     """
     latexmk = shutil.which("latexmk")
     if absent := [name for name in ("latexmk", "pdflatex") if not shutil.which(name)]:
@@ -37,23 +42,38 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
     if not (tex_folder / f"{name}.tex").is_file():
         raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
     variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
-    options = ["-pdf", "-norc", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
-    options.append("-latexoption=-no-shell-escape")
+    careful = ["-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
+
+    def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, *options, *careful, f"{name}.tex"],
+            cwd=tex_folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+
     with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
-        # Once more than latexmk finds needed: it takes a file for unchanged that has the size and
-        # the second of the one before, so that numbers of a run may be those of the run before.
-        for more in ([], ["-g"]):
-            done = subprocess.run(
-                [str(latexmk), *options, *more, f"-outdir={scratch}", f"{name}.tex"],
-                cwd=tex_folder,
-                env=variables,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-            )
+        done = run(
+            str(latexmk),
+            *("-pdf", "-norc", "-latexoption=-no-shell-escape", f"-usepretex={UNTAGGED}"),
+            f"-outdir={scratch}",
+        )
+        auxiliary = Path(scratch, f"{name}.aux")
+        for _ in range(MOST_PASSES):
             if done.returncode:
                 break
+            before = auxiliary.read_bytes()
+            done = run("pdflatex", "-no-shell-escape", f"-output-directory={scratch}")
+            if auxiliary.read_bytes() == before:
+                break
+        else:
+            raise LayerwiseError(
+                f"{tex_folder / name}.tex: its references must settle, they still changed in the "
+                f"last of {MOST_PASSES} passes; look for a text whose length depends on its page"
+            )
         log = Path(scratch, f"{name}.log")
         lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
         if done.returncode:
