@@ -10,6 +10,7 @@ from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
 from layerwise.folders import STATES
+from layerwise.papers.across.figures import DRAWING
 from layerwise.reader.request import Request, request_of
 from layerwise.reader.results_folder import alone, remove_states
 
@@ -107,7 +108,7 @@ def _analyze(model: Any, tokenizer: Any, request: Request) -> "Result":
         writes = request.choices["out"] is not None and is_first_process()
         if writes:
             stack.enter_context(alone(folder))
-            workers.start("layerwise.papers.across.figures.drawing")  # while this process computes
+            workers.start(DRAWING)  # while this process computes
         # and with it torch, now that the inputs are right
         from layerwise.models.hidden_states import wait_for_all
         from layerwise.models.load import from_memory, load_model

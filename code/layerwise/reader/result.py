@@ -13,6 +13,7 @@ from rich.text import Text
 from layerwise.engine.curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import dated, together, write_json
+from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures.numbers import Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
@@ -205,8 +206,6 @@ class Result:
                 writes to the folder, or it has files of the results' names that no earlier run
                 wrote.
         """
-        from layerwise.papers.across.figures.drawing import print_all
-
         place: Path = converted("save: folder", Path, folder)
         part, index = OF_ONE if self._is_one else OF_SEVERAL
         check = check_results_folder if self._is_one else check_comparison_folder

@@ -1,6 +1,8 @@
 """The answers of readers' models, and the papers' models beside them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from layerwise.engine.derivation import derive
@@ -8,8 +10,8 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import OVER_MODELS
 from layerwise.engine.questions.answers import Answer, Printed, Results
 from layerwise.engine.questions.question import PUBLISHED
-from layerwise.engine.questions.table import cells
-from layerwise.papers.across.questions import QUESTIONS, documents, rows
+from layerwise.engine.questions.table import cells, documents_of_questions
+from layerwise.papers.across.questions import QUESTIONS, rows
 from layerwise.papers.shared.names.result_files import SWEEP
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.shapes import Loose, require_shape
@@ -79,11 +81,20 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
 
 def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
     """Return by question the number of each of the papers' models, as the papers took it."""
+    as_published = {
+        name: replace(
+            question,
+            choices={
+                choice: rule for choice, rule in question.choices.items() if choice == PUBLISHED
+            },
+        )
+        for name, question in QUESTIONS.items()
+    }
+    answered = derive(partial(documents_of_questions, as_published), evidence)
     return {
         name: {
             THEIRS if model == OVER_MODELS else model: answer["value"]
-            for model, choice, answer in cells(document)
-            if choice == PUBLISHED
+            for model, _, answer in cells(document)
         }
-        for name, document in derive(documents, evidence).documents.items()
+        for name, document in answered.documents.items()
     }

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from layerwise import workers
 from layerwise.files import together, write_json
+from layerwise.papers.across.figures import DRAWING
+from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.numbers import read_numbers
 from layerwise.progress import track
@@ -18,16 +20,14 @@ def run(
     models: Place = Path("models.yaml"),
 ) -> str:
     """Write OUT/FIGURE.pdf, .svg and -narrow.svg, and an index of what they show, or lack."""
-    workers.start("layerwise.papers.across.figures.drawing")
-    from layerwise.papers.across.figures.drawing import (  # they import matplotlib meanwhile
-        FIGURES,
-        print_all,
-    )
+    workers.start(DRAWING)
+    from layerwise.papers.across.figures.drawing import FIGURES  # they import matplotlib meanwhile
 
     numbers = read_numbers(source, statistics, claims, models)
+    drawn = print_all(numbers, FIGURES, narrow=True)
     entries = []
     with together(out.parent) as part:
-        for figure in track(print_all(numbers, narrow=True), "figures", "figures", len(FIGURES)):
+        for figure in track(drawn, "figures", "figures", len(FIGURES)):
             figure.save(part / out.name)
             entries.append(figure.entry)
         index = {"random_weights": numbers.random_weights, "figures": entries}

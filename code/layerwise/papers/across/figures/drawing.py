@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure
 
-from layerwise import workers
 from layerwise.papers.across.figures import own
 from layerwise.papers.paper1.figures import calibration
 from layerwise.papers.paper2.figures import categories, pairs
@@ -105,21 +104,8 @@ def draw_picture(name: str, numbers: Numbers, narrow: bool = False) -> Picture:
     return replace(picture, narrow=as_narrow_svg(stacked, name))
 
 
-def print_all(
-    numbers: Numbers, names: Iterable[str] = FIGURES, *, narrow: bool = False
-) -> Iterator[Picture]:
-    """Yield every figure as its files, in order, drawn by other processes.
-
-    Arguments:
-        narrow: draw them for a phone too.
-    """
-    return workers.results_in_order(
-        draw_picture, ((name, _read_by(name, numbers), narrow) for name in names)
-    )
-
-
 def _read_by(name: str, numbers: Numbers) -> Numbers:
-    """Return the numbers that one figure reads: the others need not travel."""
+    """Return the numbers that one figure reads, and no others."""
     _, reads = _ALL[name]
     known = {
         analysis: numbers.statistics[analysis]
