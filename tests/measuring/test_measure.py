@@ -134,10 +134,16 @@ def test_a_killed_run_goes_on_from_its_hidden_states_and_says_what_measured_it(
 def test_a_pass_does_not_wait_for_the_numbers_of_its_states(
     fails: bool, texts: Texts, published: Published, twin: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """Nor does its replicate; where another process fails, that is the reason."""
+    """Nor does its replicate; where another process fails, that is the reason.
+
+    What is sent is nobody else's: a thread sends it while others fill the caches of what they read.
+    """
     computed: list[Future[Any]] = []
 
-    def submit(*_: Any) -> Future[Any]:
+    def submit(_: Any, arguments: Any) -> Future[Any]:
+        (theirs,) = (given for given in arguments() if isinstance(given, Published))
+        assert theirs is not published
+        assert theirs == published
         computed.append(Future())
         return computed[-1]
 

@@ -12,6 +12,7 @@ import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -337,7 +338,9 @@ class _Measuring:
         of_states = {choice: states.index[choice] for choice in HOW}
         about = {**_describe(checkpoint), **of_states}
         given = (folder, self.texts.pairs, self.model, name, self.published, self.choices)
-        numbers = workers.submit(numbers_of_states, lambda: (*given, Draws(**self.draws)))
+        # copies: a thread sends them, while this one reads on and so fills their caches
+        sent = (*map(copy, given), Draws(**self.draws))
+        numbers = workers.submit(numbers_of_states, lambda: sent)
         into.begun[name] = lambda: {**about, "fragments": numbers.result()}
 
 
