@@ -76,6 +76,11 @@ def require_kind(place: Path, *, is_folder: bool) -> None:
     )
 
 
+def nearest_existing(place: Path) -> Path:
+    """Return a path, or the folder that it would be made in."""
+    return next(path for path in (place, *place.absolute().parents) if path.exists())
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder to write into, unless a link is there."""
     refuse_link(folder)

@@ -26,6 +26,7 @@ from layerwise.files import (
     atomic_path,
     locked,
     make_folder,
+    nearest_existing,
     refuse_link,
     write_json,
     write_text,
@@ -38,8 +39,7 @@ from layerwise.models.store import is_whole
 
 def require_room(place: Path, n_bytes: int) -> None:
     """Refuse a folder on a disk that is too full for so many bytes more of hidden states."""
-    present = next(path for path in (place, *place.absolute().parents) if path.exists())
-    if n_bytes > (free := shutil.disk_usage(present).free):
+    if n_bytes > (free := shutil.disk_usage(nearest_existing(place)).free):
         raise LayerwiseError(
             f"{place}: the hidden states need {spell_bytes(n_bytes)} more on this disk, "
             f"{spell_bytes(free)} are free; make room, or name a folder on another disk"

@@ -19,6 +19,7 @@ from rich.table import Column
 from rich.table import Table as Grid
 
 from layerwise.errors import LayerwiseError, not_installed, refused
+from layerwise.files import nearest_existing
 from layerwise.present.terminal import grid, said, word
 
 REPRODUCE, TEST = "make reproduce", "make test"
@@ -136,11 +137,6 @@ def first_few(names: Sequence[str]) -> str:
     """Return the first four names, and how many more there are."""
     shown = ", ".join(names[:4])
     return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
-
-
-def nearest_existing(place: Path) -> Path:
-    """Return a path, or the folder that it would be made in."""
-    return next(path for path in (place, *place.absolute().parents) if path.exists())
 
 
 def free(place: Path) -> int:

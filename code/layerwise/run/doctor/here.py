@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_text
+from layerwise.files import nearest_existing, read_text
 from layerwise.present.typeset import APT
 from layerwise.run.doctor import (
     REHEARSE,
@@ -23,7 +23,6 @@ from layerwise.run.doctor import (
     Finding,
     first_few,
     free,
-    nearest_existing,
 )
 from layerwise.run.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 from layerwise.workers import usable_cores
