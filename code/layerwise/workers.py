@@ -49,8 +49,10 @@ def usable_cores() -> int:
 def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]]) -> Future[T]:
     """Have `function(*arguments())` computed; the arguments are made when a process is free.
 
-    Function, arguments and result are such as `pickle` takes. What the function raises is the
-    future's, with a note of where; what `pickle` does not take is a `WorkerError` that says it.
+    Function, arguments and result are such as `pickle` takes; a thread sends them, so what the
+    caller goes on to change, or to read with a cache that fills, is given as a copy. What the
+    function raises is the future's, with a note of where; what `pickle` does not take is a
+    `WorkerError` that says it.
     """
     future: Future[T] = Future()
     _Pool.of_this_process().take((future, function, arguments))

@@ -152,8 +152,11 @@ def pass_through(
     """
     measuring = _Measuring(model, texts, published, choices, draws)
     digest = _fingerprint(model, texts, published, choices, draws)
-    undisturbed = _Pass(None, scratch, digest)
-    noisy = [_Pass(n, scratch / f"{NOISE}-{n}", digest) for n in range(replicates)]
+    order = [name for dtype in model.dtypes for name in _names_in(model, dtype)]
+    undisturbed = _Pass(model.slug, order, None, scratch, digest)
+    noisy = [
+        _Pass(model.slug, order, n, scratch / f"{NOISE}-{n}", digest) for n in range(replicates)
+    ]
 
     def in_dtype(dtype: str, advance: Advance) -> None:
         passes = [undisturbed, *noisy] if rounds(dtype) else [undisturbed]
@@ -184,17 +187,18 @@ def pass_through(
     with meter(f"{model.slug}{label and f', {label}'}", "runs", total) as advance:
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
-    order = [name for dtype in model.dtypes for name in _names_in(model, dtype)]
-    return PassedThrough(model, order, undisturbed, noisy)
+    return PassedThrough(undisturbed, noisy)
 
 
 @dataclass
 class _Pass:
-    """The runs of a model as it is (`seed` None), or with one draw of rounding noise.
+    """The runs of a model as it is (`seed` None), or with one draw of rounding noise, in an order.
 
     `begun` holds runs whose numbers other processes still compute: what waits for them.
     """
 
+    slug: str
+    order: Sequence[str]
     seed: int | None
     scratch: Path
     fingerprint: str
@@ -228,29 +232,28 @@ class _Pass:
             return nullcontext(replicates.checkpoint)
         return replicates.disturbed(self.seed)
 
-    def add(self, slug: str, name: str, run: Callable[[], dict[str, Any]]) -> None:
+    def add(self, name: str, run: Callable[[], dict[str, Any]]) -> None:
         """Add what a run gives, or why it gives nothing; what is added is kept."""
         try:
             measured = run()
-            require_finite(f"{name} of {slug} in {measured['dtype']}", measured["fragments"])
+            require_finite(f"{name} of {self.slug} in {measured['dtype']}", measured["fragments"])
             self.kept.put(name, measured)
             self.runs[name] = measured
         except Exception as error:
-            self.fail(slug, name, error)
+            self.fail(name, error)
 
-    def fail(self, slug: str, name: str, error: Exception) -> None:
+    def fail(self, name: str, error: Exception) -> None:
         """Note and say why a run gives nothing."""
         self.absent[name] = reason_of(error)
-        say(f"{slug}: {name} failed: {self.absent[name]}")
+        say(f"{self.slug}: {name} failed: {self.absent[name]}")
 
-    def document(self, slug: str, order: Sequence[str]) -> Runs:
+    def document(self) -> Runs:
         """Wait for what was begun; the same bytes, whatever of it was kept."""
         for name, run in self.begun.items():
-            self.add(slug, name, run)
-        self.begun = {}
+            self.add(name, run)
         return {
-            "runs": {name: self.runs[name] for name in order if name in self.runs},
-            "absent": {name: self.absent[name] for name in order if name in self.absent},
+            "runs": {name: self.runs[name] for name in self.order if name in self.runs},
+            "absent": {name: self.absent[name] for name in self.order if name in self.absent},
         }
 
 
@@ -258,8 +261,6 @@ class _Pass:
 class PassedThrough:
     """A model whose passes are over; what follows from its states may still be computed."""
 
-    model: Model
-    order: Sequence[str]
     undisturbed: _Pass
     noisy: Sequence[_Pass]
 
@@ -274,9 +275,9 @@ class PassedThrough:
         `runs` say dtype, device, revision, kernels, and their `fragments`; `absent` why there are
         none; `noise` holds the same of every replicate.
         """
-        slug, passes = self.model.slug, [self.undisturbed, *self.noisy]
-        waited_for = track(passes, f"{slug}, statistics", "passes", len(passes))
-        document, *noise = (a_pass.document(slug, self.order) for a_pass in waited_for)
+        passes = [self.undisturbed, *self.noisy]
+        waited_for = track(passes, f"{self.undisturbed.slug}, statistics", "passes", len(passes))
+        document, *noise = (a_pass.document() for a_pass in waited_for)
         return {**document, NOISE: noise}
 
 
@@ -306,7 +307,7 @@ class _Measuring:
                 self._extract(name, checkpoint, into)
             else:
                 run = partial(self._measure_prompts, name, checkpoint, weights)
-                into.add(self.model.slug, name, run)
+                into.add(name, run)
             advance()
             gc.collect()
 
@@ -333,7 +334,7 @@ class _Measuring:
                 tokens_per_batch=self.choices["tokens_per_batch"],
             )
         except Exception as error:
-            into.fail(self.model.slug, name, error)
+            into.fail(name, error)
             return
         of_states = {choice: states.index[choice] for choice in HOW}
         about = {**_describe(checkpoint), **of_states}
