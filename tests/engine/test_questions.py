@@ -214,7 +214,7 @@ def test_print_fills_every_cell_that_needs_no_weights(work: Derivation) -> None:
 
 def test_a_gain_that_moves_moves_its_word_and_what_counts_it(published: Published) -> None:
     cell = "/tested_results/8/all_layer_gains/30"  # of pythia-6.9b in the hunt
-    hunt = next(file for file in published.files() if "high_rho_hunt" in file)
+    hunt = next(file for file, _ in published.cells if "high_rho_hunt" in file)
     assert published.document(hunt)["tested_results"][8]["model"].endswith("pythia-6.9b")
     numbers = changed(published, {(hunt, cell): 1.5})
     again = derive(documents, evidence_of(numbers, DRAWS, TABLES))
@@ -264,20 +264,6 @@ def test_every_definition_of_the_gain_is_a_choice(published: Published) -> None:
     assert rules["sequence"]()["word"] == YES
     with pytest.raises(LayerwiseError, match="was not measured"):
         rules["last_block"]()
-
-
-SHIFTS = {
-    "legacy": {"W_V": 4.0, "W_O": 2.0, "L_star_full": 3, "L_star_full_guarded": 5},
-    "correct": {"W_V": 1.0, "W_O": 2.0, "L_star_full": 7, "L_star_full_guarded": 3},
-}
-
-
-def test_both_readings_of_the_critical_layer(published: Published) -> None:
-    fragments = {"beyond/spectral": {"/gpt2": SHIFTS}}
-    work = derive(documents, Evidence(measured(published, fragments), DRAWS))
-    found = answered(work, "critical_layer")
-    assert found["gpt2", "correct_slices"]["value"] == 4
-    assert found["gpt2", "without_nan"]["value"] == 2
 
 
 # --- a reader's model -----------------------------------------------------------------------------
