@@ -559,7 +559,9 @@ def test_what_is_no_model_is_refused() -> None:
         (torch.nn.Linear(2, 2), tokenizer, r"a causal language model of .*, found Linear \(None\)"),
         (model, None, "needs its tokenizer of transformers beside it, found .*: give tokenizer="),
         (None, None, "a model must be a folder, a hub id, or a causal .*, found NoneType"),
-        (SimpleNamespace(merge_and_unload=None), tokenizer, "found SimpleNamespace of peft around"),
+        (SimpleNamespace(merge_and_unload=0), tokenizer, "around it; give what its merge_and_un"),
+        (SimpleNamespace(_orig_mod=model), tokenizer, "around it; give its _orig_mod"),
+        (torch.nn.DataParallel(model), tokenizer, "DataParallel around it; give its module"),
         (loaded()[0].double(), tokenizer, "dtype must be one of .*, found 'float64'"),
     ):
         with pytest.raises(LayerwiseError, match=message):
