@@ -122,7 +122,7 @@ class Model(_Entry):
 
     @property
     def dtypes(self) -> dict[str, list[str]]:
-        """The experiments by the dtype that the model is loaded in, those of its extractions first."""
+        """The experiments by the dtype that the model is loaded in; extractions' come first."""
         experiments: dict[str, list[str]] = {}
         for extraction in self.extractions.values():
             experiments.setdefault(extraction.dtype, []).extend(extraction.experiments)
