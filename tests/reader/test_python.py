@@ -170,7 +170,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
         assert f"{count} times {word}" in said
     marked = [name for name, value in page.values if name == "class" and value.startswith("mark ")]
     assert len(marked) == len(words) + len(found._page.answers)
-    (few,) = found._page.cautions  # the second drew fewer; their curves differ
+    (few,) = found.cautions  # the second drew fewer
     assert "resamples" in few
     links = [one for one in page.links if not one.startswith(("#", "data:"))]
     assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
@@ -184,8 +184,6 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     shutil.copytree(folders[1], tmp_path / "later")
     of_one = layerwise.compare([folders[1], tmp_path / "later"])
     assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
-    (caution,) = of_one.cautions
-    assert caution.startswith("gpt2 and gpt2 (later) have the same curves")
     (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
     with pytest.raises(
         LayerwiseError, match=r"gains\.json: .* record of its run .*; run `layerwise ana"

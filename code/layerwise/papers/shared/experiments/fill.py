@@ -146,20 +146,17 @@ def first_model_files(values: Values, slug: str, draws: Draws) -> Documents:
     The last layer over the categories follows from the file on UA. The bins are compared, as in
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
     """
-    drawn, last = documents.layer_documents(values, draws), values.n_layers
-    by_file: Documents = {OF_FIRST_MODEL[name]: document for name, document in drawn.files.items()}
+    by_result, last = documents.layer_documents(values, draws), values.n_layers
+    by_file: Documents = {OF_FIRST_MODEL[name]: by_result[name] for name in by_result}
     for name in ("mean_pooled", f"layer_{last}"):
         del by_file[files.LAYERS]["strategies"][name]["correlation"]
     by_file[TYPED_INTERVALS] = {
         "original_results": {
-            str(layer): {
-                **{
-                    name: round_as_printed(value)
-                    for name, value in documents.r_and_ends(test).items()
-                },
-                "includes_zero": curves.includes_zero(test[:2]),
+            layer: {
+                **{name: round_as_printed(value) for name, value in interval.items()},
+                "includes_zero": curves.includes_zero((interval["ci_lower"], interval["ci_upper"])),
             }
-            for layer, test in drawn.by_category.items()
+            for layer, interval in by_result["intervals"]["original_results"].items()
         }
     }
     del by_file[files.BOOTSTRAP]["layer_results"][str(last)]
