@@ -25,10 +25,7 @@ from layerwise.present.typeset import EPOCH
 # Ten times what an audit by hand tried of each kind.
 CASES = {
     "checkpoints": 11_110,
-    "pairs": 4_600,
-    "prompts": 4_600,
     "requests": 100,
-    "places": 1_040,
     "disks": 600,
     "kills": 190,
     "signals": 400,

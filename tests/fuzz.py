@@ -1,9 +1,9 @@
-"""What nobody should give, or do: each case is a process of its own, which must end in words.
+"""What goes wrong where `analyze` runs: each case is a process of its own, which must end in words.
 
 Run as a program, it tries so many cases of each class: fuzz.py CLASS,CLASS FOLDER SEED NUMBER
 [SECONDS]; what it prints as JSON is how many ended how, those that ended otherwise than well or in
 a sentence, and the most memory that one took. The classes are `KINDS`: files of checkpoints
-here, the others in modules of their own.
+here, what happens to a run in `fuzz_runs`.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,20 +33,6 @@ LATE = 90  # seconds that one case may take
 MEMORY = 2**30  # bytes that it may take besides what the program has
 PAGE = resource.getpagesize()
 LONGEST = 4000  # characters of a sentence, as `errors` cuts it
-SECOND = "the second of two equal keys"
-ODD: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 3, 0.5, -1e308, 1e308, 2**31, 10**6, 2**70),
-    *("", "x", "0", "../x", "\u202e\x1b[2J", "x" * 100_000, [], {}, [[]], [1, "a"], {"a": 1}),
-)
-
-
-class Case(NamedTuple):
-    """A file of a folder, and what it now holds."""
-
-    file: str
-    what: str
-    made: bytes
-    refused: bool = False  # there is no reading of it that would be right
 
 
 class Attempt(NamedTuple):
@@ -64,70 +51,8 @@ class Kind(NamedTuple):
     """
 
     cases: Callable[[random.Random, Any], Iterator[Attempt]]
-    prepare: Callable[[Path], Any] = lambda folder: folder
+    prepare: Callable[[Path], Any]
     place: str = ""
-
-
-def changed(rng: random.Random, document: Any) -> tuple[str, Any]:
-    """A JSON document with one node replaced by an odd value, left out, doubled or nested deep."""
-    spots: list[tuple[Any, Any]] = []
-    waiting = [document]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict | list) and node:
-            keys = list(node) if isinstance(node, dict) else list(range(len(node)))
-            # of a vocabulary a few entries are enough
-            keys = rng.sample(keys, 8) if len(keys) > 64 else keys
-            spots += [(node, key) for key in keys]
-            waiting += [node[key] for key in keys]
-    if not spots:
-        return "replaced", rng.choice(ODD)
-    node, key = rng.choice(spots)
-    kind = rng.choice(["odd"] * 6 + ["gone", "deep", "renamed", "listed"])
-    if kind == "gone":
-        del node[key]
-    elif kind == "renamed" and isinstance(node, dict):
-        node["x" * rng.choice([1, 100_000])] = node.pop(key)
-    elif kind == "deep":
-        for _ in range(rng.choice([5, 500])):
-            node[key] = [node[key]]
-    elif kind == "listed":
-        node[key] = [node[key]] * 3
-    else:
-        node[key] = rng.choice(ODD)
-    return f"{kind} {key!r:.40}", document
-
-
-def key_twice(rng: random.Random, file: str, document: Any) -> Case:
-    """JSON in which one object has a key twice, with two values."""
-    waiting, objects = [document], []
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict | list):
-            waiting += node.values() if isinstance(node, dict) else node
-        if isinstance(node, dict) and any(isinstance(key, str) for key in node):
-            objects.append(node)
-    if not objects:
-        return Case(file, "empty", b"", refused=True)
-    node = rng.choice(objects)
-    key = rng.choice([key for key in node if isinstance(key, str)])
-    node[SECOND] = rng.choice([node[key], "other"])
-    text = json.dumps(document, default=str).replace(json.dumps(SECOND), json.dumps(key))
-    return Case(file, f"key {key!r:.40} twice", text.encode(), refused=True)
-
-
-def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
-    """A file cut off, emptied, or with a few bytes of it others."""
-    kind = rng.choice(["cut", "empty", "flipped", "inserted"])
-    spoilt, at = bytearray(whole), rng.randrange(len(whole) + 1)
-    if kind in ("cut", "empty"):
-        del spoilt[at if kind == "cut" else 0 :]
-    elif kind == "flipped":
-        for place in rng.sample(range(len(whole)), min(3, len(whole))):
-            spoilt[place] = rng.randrange(256)
-    else:
-        spoilt[at:at] = rng.choice([b"\0", b"\xff\xfe", b"[" * 2000, b"&a *a", b"\n- - x", b'"'])
-    return Case(file, f"{kind} {at}", bytes(spoilt))
 
 
 # --- checkpoints --------------------------------------------------------------------------------
@@ -135,17 +60,26 @@ def bytes_case(rng: random.Random, file: str, whole: bytes) -> Case:
 WEIGHTS = "model.safetensors"
 
 
-def checkpoint_cases(rng: random.Random, folder: Path) -> Iterator[Case]:
-    """A file that is cut off or empty, or that lacks a key of its first level, without end."""
+def checkpoints(rng: random.Random, folder: Path) -> Iterator[Attempt]:
+    """A file is cut off or empty, or lacks a key: words; the dry run refuses nothing that runs."""
     while True:
         file = rng.choice([*(path.name for path in folder.glob("*.json")), WEIGHTS])
         whole = (folder / file).read_bytes()
         if file == WEIGHTS or rng.random() < 0.3:
             end = rng.choice([0, rng.randrange(len(whole))])
-            yield Case(file, f"cut {end}", whole[:end])
-        elif document := json.loads(whole):
+            what, spoilt = f"cut {end}", whole[:end]
+        else:
+            document = json.loads(whole)
             del document[key := rng.choice(list(document))]
-            yield Case(file, f"{key} missing", json.dumps(document).encode())
+            what, spoilt = f"{key} missing", json.dumps(document).encode()
+        yield Attempt(f"{file} {what}", partial(use_spoilt, folder, file, spoilt))
+
+
+def use_spoilt(folder: Path, file: str, spoilt: bytes, work: Path) -> None:
+    """Use a copy of the checkpoint with one file spoilt."""
+    copied = Path(shutil.copytree(folder, work / folder.name))
+    (copied / file).write_bytes(spoilt)
+    use_checkpoint(copied)
 
 
 LONG, SHORT = "a" * 200, "An owl"
@@ -274,24 +208,6 @@ def in_this_process() -> None:
     workers.submit = submit
 
 
-def spoilt(folder: Path, case: Case, use: Callable[[Path], None]) -> Attempt:
-    """A folder of which one file is spoilt, and what is done with it."""
-
-    def do(work: Path) -> None:
-        copied = Path(shutil.copytree(folder, work / folder.name))
-        (copied / case.file).write_bytes(case.made)
-        use(copied)
-        assert not case.refused, "it was taken as if nothing were amiss"
-
-    return Attempt(f"{case.file} {case.what}", do)
-
-
-def checkpoints(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """One file of a checkpoint is odd: words, no code; the dry run refuses nothing that runs."""
-    for case in checkpoint_cases(rng, folder):
-        yield spoilt(folder, case, use_checkpoint)
-
-
 def prepared_twin(folder: Path) -> Path:
     """A checkpoint, in an architecture drawn by the folder's name; used once, whole."""
     from tiny_checkpoints import EVERY_KIND, twin_folder
@@ -302,18 +218,16 @@ def prepared_twin(folder: Path) -> Path:
     return folder
 
 
-KINDS: dict[str, Kind | str] = {
+KINDS: dict[str, Kind | None] = {
     "checkpoints": Kind(checkpoints, prepared_twin),
-    **dict.fromkeys(("pairs", "prompts"), "fuzz_texts"),
-    **dict.fromkeys(("requests", "places", "disks", "kills", "signals"), "fuzz_runs"),
+    **dict.fromkeys(("requests", "disks", "kills", "signals")),  # `fuzz_runs` has them
 }
 
 
 def tried(name: str, folder: Path, seed: int, n_cases: int, seconds: int) -> dict[str, Any]:
     """How so many cases of a class end, one after the other, while there is time."""
-    rng, kind = random.Random(seed), KINDS[name]
-    if isinstance(kind, str):
-        kind = import_module(kind).KINDS[name]
+    rng = random.Random(seed)
+    kind = KINDS[name] or import_module("fuzz_runs").KINDS[name]
     prepared = kind.prepare(folder)
     cases = kind.cases(rng, prepared)
     place = prepared.name if name == "checkpoints" else kind.place  # the name of the model

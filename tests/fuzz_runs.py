@@ -1,4 +1,4 @@
-"""What can be asked of `analyze`, done to its folder, or happen while it runs.
+"""What can be asked of `analyze`, or happen while it runs.
 
 Every class runs it on a tiny model, with few resamples; all but `requests` draw one figure.
 """
@@ -75,7 +75,7 @@ def planned(folder: Path, out: Path, **asked: Any) -> str:
 
     defaults = {"revision": None, "dtype": None, "device": None, "layers": None, "seed": 42,
                 "without": [], "replicates": 5, "control": 0,
-                "limit": None, "chat_template": False}  # fmt: skip
+                "limit": None, "chat_template": False, "keep_states": False}  # fmt: skip
     given = {"pairs": PAIRS, "prompts": PROMPTS, **asked}
     texts = given.pop("pairs"), given.pop("prompts")
     return plan(str(folder / "model"), *texts, defaults | given | {"out": out})
@@ -190,76 +190,6 @@ def request(folder: Path, asked: dict[str, Any], work: Path) -> None:
     assert (work / "out" / "index.html").is_file()
 
 
-# --- what stands in its folder already ----------------------------------------------------------
-
-
-def taken(rng: random.Random, out: Path, outside: Path) -> str:
-    """Put something where a result goes: of another kind, or a link that leads elsewhere."""
-    from layerwise.folders import FILES, FOLDERS
-
-    said = []
-    outside.mkdir()
-    for n in range(rng.choice([1, 1, 2, 4])):
-        others = ["hidden_states.lock", "hidden_states.partial", "hidden_states/mine", "mine"]
-        name = rng.choice([*FOLDERS, *FILES, *others])
-        place = out / name
-        if place.is_symlink() or place.exists() or not place.parent.is_dir():
-            continue
-        kind = rng.choice(
-            ["file", "folder", "link to a file", "link to a folder", "dangling", "pipe"]
-        )
-        target = outside / f"{n}"
-        if "folder" in kind:
-            target.mkdir()
-            (target / "kept").write_text("mine")
-        else:
-            target.write_text("mine")
-        if kind == "file":
-            place.write_text("mine")
-        elif kind == "folder":
-            place.mkdir()
-        elif kind == "pipe":
-            os.mkfifo(place)
-        else:
-            place.symlink_to(target if kind != "dangling" else outside / "nothing")
-        said.append(f"{kind} {name}")
-    return ", ".join(said)
-
-
-def places(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """All results appear, or nothing changes, as a dry run says; where a link leads never does."""
-    expected = contents(folder / "results")
-    while True:
-        seed, old = rng.randrange(2**32), rng.random() < 0.4
-        what = f"seed {seed}, {'over older results' if old else 'a new folder'}"
-        yield Attempt(what, partial(placed, folder, expected, seed, old))
-
-
-def placed(folder: Path, expected: dict[str, bytes], seed: int, old: bool, work: Path) -> None:
-    """One of them."""
-    from fuzz import refusal
-
-    rng, out, outside = random.Random(seed), work / "out", work / "outside"
-    if old:
-        shutil.copytree(folder / "results", out)
-        for name in rng.sample([one.name for one in out.iterdir()], 2):
-            shutil.rmtree(out / name) if (out / name).is_dir() else (out / name).unlink()
-    else:
-        out.mkdir()
-    said = taken(rng, out, outside)
-    before, beyond = contents(out), contents(outside)
-    dry = refusal(lambda: planned(folder, out))
-    require_equal(contents(out), before)
-    run = refusal(lambda: analyzed(folder, out))
-    assert contents(outside) == beyond, f"{said}: what is outside changed"
-    assert str(dry) == str(run), f"{said}: dry run: {dry}\nrun: {run}"
-    after = contents(out)
-    if run is not None:
-        require_equal(after, before)
-        raise run
-    assert {name: after.get(name) for name in expected} == expected, said
-
-
 # --- disks --------------------------------------------------------------------------------------
 
 
@@ -368,7 +298,6 @@ def stopped(
 ALL_FIGURES = partial(prepare, figures=None)
 KINDS = {
     "requests": Kind(requests, ALL_FIGURES),
-    "places": Kind(places, prepare, "tried/out"),
     "disks": Kind(disks, prepare, "tried/out"),
     "kills": Kind(kills, prepare),
     "signals": Kind(signals, prepare),

@@ -1,13 +1,11 @@
 """The column of small trained models: every number is a result file's, and none is a verdict."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from layerwise.engine.questions.question import PUBLISHED, TOO_FEW
-from layerwise.errors import LayerwiseError
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
 
@@ -35,12 +33,6 @@ def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) ->
         assert model.answers["numeric"].value == facts
 
 
-def test_a_row_for_each_question_and_a_cell_for_each_model(small: SmallModels) -> None:
-    names = {name for model in small.models for name in model.answers}
-    assert {row.question.name for row in small.rows} == names
-    assert {len(row.cells) for row in small.rows} == {len(small.headings)} == {2}
-
-
 def test_random_weights_never_agree_where_nothing_is_answered(small: SmallModels) -> None:
     for model in small.models:
         few = [answer for answer in model.answers.values() if answer.word == TOO_FEW]
@@ -57,11 +49,3 @@ def test_the_paragraph_has_the_numbers_that_it_rests_on(small: SmallModels) -> N
         numeric = model.answers["numeric"]
         assert f"whose random weights give {numeric.random}" in small.text
         assert numeric.is_reached == (min(numeric.drawn) <= numeric.value < 0)
-
-
-def test_a_folder_without_models_is_refused(tmp_path: Path, root: Path) -> None:
-    with pytest.raises(LayerwiseError, match="a folder of result files for each small model"):
-        read_small_models(tmp_path, PAPERS.questions)
-    shutil.copy(root / FOLDER / "README.md", tmp_path)
-    with pytest.raises(LayerwiseError, match="found none"):
-        read_small_models(tmp_path, PAPERS.questions)

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import headline
-from layerwise.engine.headlines import GRADES, OPPOSITE, PUBLISHED, Headline
+from layerwise.engine.headlines import OPPOSITE, PUBLISHED, Headline
 from layerwise.engine.strip import read_strip, strip_rows
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.present.strip import MARKS, WORDS, bars, estimate_text, strip_lines
+from layerwise.present.strip import WORDS, bars, estimate_text, strip_lines
 from layerwise.present.strip_picture import row_picture, strip_svg
 
 
@@ -64,10 +64,6 @@ def test_every_headline_has_a_row_with_estimates(judged) -> None:
     assert [row["id"] for row in rows if not row["points"]] == []
     assert 6 <= sum(row["front"] for row in rows) <= 8
     assert [row["claim"] for row in rows if len(row["claim"].split()) > 12] == []
-
-
-def test_every_grade_has_a_mark() -> None:
-    assert set(GRADES) <= set(MARKS)
 
 
 def test_a_headline_without_an_entry_and_an_entry_without_a_headline_are_refused(root) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import runpy
 import subprocess
 import tarfile
@@ -112,19 +111,7 @@ def test_what_is_wrong_is_refused(archive, repository, tmp_path, name, text, com
     assert not (tmp_path / "out").exists()
 
 
-@needs_git
-def test_without_a_repository_it_says_so(archive, tmp_path, monkeypatch):
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(archive.ArchiveError, match="an archive is made from a git repository"):
-        archive.build(tmp_path / "out", tmp_path)
-
-
 # The descriptions that travel with the archive
-
-
-def test_this_repository_has_one_version(archive, root):
-    files = {name: (root / name).read_bytes() for name in archive.VERSIONED}
-    assert re.fullmatch(r"\d+\.\d+\.\d+", archive.version_of(files))
 
 
 def test_descriptions_name_the_same_papers_and_licence(root):

@@ -91,15 +91,6 @@ def test_a_layer_changes_nothing_of_the_one_below() -> None:
     assert {"torch", "dvc", "accelerate", "transformers"}.isdisjoint(pins("read"))
 
 
-def test_the_page_counts_the_packages_of_each_layer() -> None:
-    page = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`.*?) \|.*?\| ([\d, ]+) \|.*GB", page, re.MULTILINE)
-    counted = {}
-    for named, counts in rows:
-        counted |= dict(zip(re.findall(r"`(\w+)`", named), counts.split(", "), strict=True))
-    assert counted == {layer: str(len(pins(layer))) for layer in LAYERS}
-
-
 def test_the_package_asks_for_what_the_layers_lock() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert names(project["dependencies"]) == set(direct("read"))

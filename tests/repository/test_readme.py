@@ -1,6 +1,5 @@
 """The README and the pages: their commands run, and what they show is the output of today."""
 
-import ast
 import itertools
 import json
 import os
@@ -116,24 +115,6 @@ def test_stages_that_dvc_is_asked_for_exist() -> None:
             assert not item or item.isupper() or isinstance(known, str) or item in known, named
 
 
-def test_every_module_that_a_package_names_is_there(root):
-    """And every package of the map is a folder or a module."""
-    code = root / "code" / "layerwise"
-    architecture = runpy.run_path(str(root / "docs" / "architecture.py"))
-    named = 0
-    for package in architecture["packages"](code):
-        folder = code / package
-        assert folder.is_dir() or folder.with_suffix(".py").is_file(), package
-        text = (folder / "__init__.py").read_text() if folder.is_dir() else '""""""'
-        documented = ast.get_docstring(ast.parse(text)) or ""
-        for names in re.findall(r"^((?:\w+, )*\w+) {2,}\S", documented, re.MULTILINE):
-            for name in names.split(", "):
-                there = (folder / f"{name}.py").is_file() or (folder / name).is_dir()
-                assert there, (package, name)
-                named += 1
-    assert named > 40
-
-
 def test_the_page_of_the_python_interface_shows_all_of_it(root):
     page = (root / "docs" / "api.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
@@ -141,50 +122,6 @@ def test_the_page_of_the_python_interface_shows_all_of_it(root):
         *(f"layerwise.{name}" for name in layerwise.__all__),
         *(f"layerwise.engine.{name}" for name in layerwise.engine.__all__),
     }
-
-
-def test_the_verbs_that_texts_name_exist(root):
-    pages = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "code").rglob("*.py")]
-    text = "".join(page.read_text(encoding="utf-8") for page in pages)
-    named = set(re.findall(r"`layerwise ([a-z]+)", text))
-    assert {"analyze", "trace"} < named <= set(typer.main.get_command(app).commands)
-
-
-# What other programs say, and names that are no quotations.
-FOREIGN = {
-    "THESE PACKAGES DO NOT MATCH THE HASHES",  # pip
-    "externally-managed-environment",  # pip
-    "Unable to acquire lock",
-    "Unable to read RWLock-file",  # DVC
-    "is busy, it is being blocked by",  # DVC
-    "is not a git repository",  # DVC
-    "dvc.lock",
-}
-
-
-def said(root):
-    """Every text that the project can print: strings of its code, and its shell scripts."""
-    scripts = ("requirements/setup.sh", "Makefile", "maintain.mk")
-    texts = [(root / name).read_text() for name in scripts]
-    texts.append((root / "docker" / "entrypoint.sh").read_text())
-    for path in (*(root / "code").rglob("*.py"), *(root / "archive").glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.JoinedStr):
-                parts = [n.value if isinstance(n, ast.Constant) else "{}" for n in node.values]
-                texts.append("".join(map(str, parts)))
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                texts.append(node.value)
-    return "\n".join(texts)
-
-
-def test_troubleshooting_quotes_what_is_really_said(root):
-    page = (root / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([^|]+) \|[^|]+\|[^|]+\|$", page, re.M)
-    quoted = {phrase for row in rows for phrase in re.findall(r"`([^`]+)`", row)}
-    printable = said(root)
-    assert len(quoted) > 20
-    assert "the moon is not a repository" not in printable
-    assert {phrase for phrase in quoted - FOREIGN if phrase not in printable} == set()
 
 
 def test_clusters_names_stages_and_as_many_tasks_as_models(root):

@@ -2,10 +2,7 @@
 
 import copy
 import itertools
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +29,6 @@ from random_states import DRAWS
 from real import checkpoint
 from real.comparison import Leaf, band_of, differences, leaves
 
-REAL = Path(__file__).parents[1] / "real"
 MEASURED = Path(__file__).parents[2] / "examples" / "measured"
 WHOLE = {
     name: {path.stem: read_json(path) for path in sorted((MEASURED / name).glob("*.json"))}
@@ -61,12 +57,10 @@ def test_nothing_differs_from_itself() -> None:
     assert len(dict(leaves(RECORDED))) > 2500
 
 
-@pytest.mark.parametrize("document", RECORDED)
-def test_any_number_that_moves_is_named_and_nothing_else(document: str) -> None:
+def test_any_number_that_moves_is_named_and_nothing_else() -> None:
     """By more than its band; by less it is no difference."""
-    places = [place for place in dict(leaves(RECORDED)) if place.startswith(f"/{document}/")]
     before = dict(leaves(RECORDED))
-    for place in random.Random(0).sample(places, 12):
+    for place in random.Random(0).sample(list(before), 30):
         value = before[place]
         if isinstance(value, float):
             band = band_of(place, value)
@@ -77,22 +71,6 @@ def test_any_number_that_moves_is_named_and_nothing_else(document: str) -> None:
             far = f"{value}, moved"
         (said,) = differences(RECORDED, changed(place, far))
         assert said.startswith(f"{place}: {far!r}, recorded {value!r}, band ")
-
-
-def test_what_is_gone_or_new_is_named() -> None:
-    found = copy.deepcopy(RECORDED)
-    del found["gains"]["n_heads"]
-    found["gains"]["heads"] = 9
-    found["anisotropy"]["effective_rank"].pop()
-    last = f"/anisotropy/effective_rank/{len(RECORDED['anisotropy']['effective_rank']) - 1}: "
-    said = sorted(differences(RECORDED, found))
-    assert said[0].startswith(last)
-    assert said[1:] == ["/gains/heads: 9 was not recorded", "/gains/n_heads: 9 is gone"]
-
-
-def test_a_count_is_no_float_and_a_flag_no_count() -> None:
-    assert differences({"n": 6}, {"n": 6.0})
-    assert differences({"n": True}, {"n": 1})
 
 
 @pytest.mark.parametrize("name", checkpoint.MODELS)
@@ -225,23 +203,3 @@ def test_other_bytes_are_refused(tmp_path: Path) -> None:
         checkpoint.check(tmp_path)
     with pytest.raises(LayerwiseError, match="found no such file; remove the folder"):
         checkpoint.check(tmp_path / "nothing")
-
-
-def test_without_the_papers_texts_it_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    """Before a package is asked for, and with another exit code than a difference has."""
-    environment = {
-        **os.environ,
-        "LAYERWISE_MIRROR": str(tmp_path / "no-mirror"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-    }
-    done = subprocess.run(
-        [sys.executable, str(REAL / "check.py")],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    (said,) = done.stderr.splitlines()
-    assert said.startswith("real: the mirror ")
-    assert not (tmp_path / "cache").exists()

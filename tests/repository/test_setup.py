@@ -52,24 +52,6 @@ def test_what_a_reader_runs_first_asks_for_nothing_of_gnu(root, name):
     assert [line for line in lines if any(re.search(of, line) for of in GNU)] == []
 
 
-@pytest.mark.parametrize(
-    ("target", "file"), [("help", "Makefile"), ("help-maintain", "maintain.mk")]
-)
-def test_make_lists_its_targets(root, target, file):
-    """Every one that says what it is for, in a column."""
-    said = subprocess.run(
-        ["make", "--no-print-directory", target],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    listed = dict(line.split(maxsplit=1) for line in said.stdout.partition("\n\n")[0].splitlines())
-    named = re.findall(r"^([a-z-]+):.*## (.*)$", (root / file).read_text(), re.MULTILINE)
-    assert listed == dict(named)
-    assert len(listed) > 8
-
-
 def set_up(tree, *layers, **variables):
     """Exit code, the locks that were installed, what was said on stderr."""
     (tree / "calls").unlink(missing_ok=True)
