@@ -28,7 +28,6 @@ from layerwise.files import read_json
 from layerwise.measuring import registered_models
 from layerwise.measuring.registered_models import Texts, pass_through
 from layerwise.models import load
-from layerwise.models import replicates as replicates_module
 from layerwise.models.load import load_model
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model, read_models
@@ -258,21 +257,6 @@ def measured_with(
     return run
 
 
-def test_memory_that_runs_out_while_weights_move_is_a_reason(
-    measured_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run_out(*_: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB")
-
-    monkeypatch.setattr(replicates_module, "move_by_rounding", run_out)
-    found = measured_with({}, experiment=lambda name, subject, **_: {"file": {}}, replicates=2)
-    assert list(found["runs"]) == ["sweep", "scaling", "bench", "clean", "hunt"]
-    for replicate in found["noise"]:
-        assert replicate["runs"] == {}
-        assert set(replicate["absent"]) == {"sweep", "scaling", "bench", "clean"}
-        assert all("out of memory" in reason for reason in replicate["absent"].values())
-
-
 def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     """And so does a dtype that does not fit."""
     found = measured_with({})
@@ -288,22 +272,6 @@ def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
     assert list(found["runs"]) == ["sweep"]
     assert found["absent"]["hunt"] == "it needs 80 GiB, 40 GiB are there"
-
-
-def test_the_matrices_of_a_model_are_looked_up_once_per_dtype(
-    measured_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not for every experiment: each reads the headers of all files."""
-    looked_up: list[str] = []
-    weights_of = Weights.from_checkpoint
-
-    def look_up(checkpoint: Any) -> Any:
-        looked_up.append(checkpoint.dtype)
-        return weights_of(checkpoint)
-
-    monkeypatch.setattr(Weights, "from_checkpoint", look_up)
-    measured_with({})
-    assert looked_up == ["float16", "float32"]
 
 
 def test_a_run_that_is_done_is_not_computed_again_after_a_kill(

@@ -9,7 +9,6 @@ import pytest
 from judged import analysed
 from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
-from layerwise.engine.questions.table import count_words
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.rules import drawn
@@ -104,15 +103,6 @@ def test_labs_have_the_shares_of_their_models(stated: Any, published: Published)
         assert 0 < share["low"] < share["value"] < share["high"] < 100
 
 
-def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Published) -> None:
-    for row in published.document(files.SWEEP)["models"]:
-        gains = np.array(row["residual_gain_all"])
-        half = 2.063899 * gains.std(ddof=1) / np.sqrt(len(gains))
-        wanted = gains.mean() - half, gains.mean() + half
-        interval = stated["depth_gain"]["family"]["drawn"]["interval"][row["model"]]
-        np.testing.assert_allclose(interval, wanted, rtol=1e-6)
-
-
 def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
     two = {
         file: {
@@ -205,18 +195,3 @@ def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
 
 
 # --- of questions -------------------------------------------------------------------------------
-
-
-def asked(*answers: str, other: str) -> dict[str, Any]:
-    return {"models": {
-        str(n): {"published": {"word": word}, "category_out": {"x": {"word": other}}}
-        for n, word in enumerate(answers)
-    }}  # fmt: skip
-
-
-def test_words_are_counted_by_choice() -> None:
-    weights = asked("yes", "yes", "no", other="undecided")
-    assert count_words(weights) == {
-        "published": {"yes": 2, "no": 1},
-        "category_out": {"undecided": 3},
-    }

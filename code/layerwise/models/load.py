@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import hashlib
-import re
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -47,8 +46,12 @@ from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
 
 PROBE_TOKENS = 8  # of the pass that tries a loaded model out
-# Implementations of one function: a model that was loaded with another is not the same with ours.
-_STANDARD_ATTENTION = re.compile("(eager|sdpa|flex_attention|(kernels-community/)?flash.*)$")
+# What holds a model of transformers inside it, and how to get at that: by an attribute that it has.
+_AROUND = {
+    "merge_and_unload": "what its merge_and_unload() returns",  # peft
+    "_orig_mod": "its _orig_mod, or compile it in place by model.compile()",  # torch.compile
+    "module": "its module",  # DataParallel and its like
+}
 
 
 @dataclass(frozen=True)
@@ -132,13 +135,13 @@ class Checkpoint:
 
 
 def kernel_of(model: Any, wanted: str) -> str:
-    """The attention kernel that runs: `sdpa` where it is wanted and the architecture has it."""
-    return "sdpa" if wanted == "sdpa" and model._supports_sdpa else "eager"
+    """The attention kernel that runs: `eager` in place of an `sdpa` that the architecture lacks."""
+    return "eager" if wanted == "sdpa" and not model._supports_sdpa else wanted
 
 
 @contextlib.contextmanager
 def attention_kernel(model: Any, wanted: str) -> Iterator[None]:
-    """Inside the block attention is `eager` or, where the architecture has it, `sdpa`.
+    """Inside the block attention is what is wanted: `eager`, `sdpa`, or a function of the caller's.
 
     No module is in training mode, and the arithmetic is ours (`own_arithmetic`). What torch takes
     for `sdpa` is in `kernels`: on a GPU one and the same for every shape.
@@ -216,6 +219,7 @@ def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
         drawn = _draw_weights(
             checkpoint.name, draw, copy.deepcopy(model.config), checkpoint.dtype, device
         )
+    drawn.config._attn_implementation = model.config._attn_implementation
     return replace(checkpoint, model=drawn.eval(), folder=None)
 
 
@@ -230,12 +234,13 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
-    if hasattr(model, "merge_and_unload"):
-        raise LayerwiseError(
-            f"a loaded model is one of transformers, found {type(model).__name__} of peft around "
-            "it; give what its merge_and_unload() returns"
-        )
     is_model = isinstance(model, transformers.PreTrainedModel)
+    inside = next((_AROUND[name] for name in _AROUND if hasattr(model, name)), None)
+    if not is_model and inside is not None:
+        raise LayerwiseError(
+            f"a loaded model is one of transformers, found {type(model).__name__} around it; give "
+            f"{inside}"
+        )
     if not is_model or family not in FAMILIES or model.get_output_embeddings() is None:
         raise LayerwiseError(
             f"a model must be a folder, a hub id, or a causal language model of transformers of "
@@ -259,12 +264,6 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         raise LayerwiseError(
             "a loaded model must have its weights, found some on the device meta; load it with "
             "from_pretrained"
-        )
-    if not _STANDARD_ATTENTION.match(str(model.config._attn_implementation)):
-        raise LayerwiseError(
-            "a loaded model is measured with transformers' own attention, eager or sdpa, found the "
-            f"function {model.config._attn_implementation!r:.80}, which would not run; change "
-            "attention by hooks or in its modules instead"
         )
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
         raise LayerwiseError(
@@ -320,8 +319,7 @@ def _require_its_own_logits(checkpoint: Checkpoint) -> None:
     # different tokens: of equal ones a hook that exchanges or drops tokens changes nothing
     n_tokens = min(PROBE_TOKENS, checkpoint.declaration.n_embeddings)
     tokens = torch.arange(n_tokens, device=model.device)[None]
-    usual = "sdpa" if model.config._attn_implementation == "sdpa" else "eager"
-    with attention_kernel(model, usual), torch.inference_mode():
+    with attention_kernel(model, model.config._attn_implementation), torch.inference_mode():
         whole = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False)
         parts = checkpoint.logits(checkpoint.last_hidden(tokens))
     if not torch.allclose(whole.logits, parts, rtol=1e-3, atol=1e-3, equal_nan=True):

@@ -23,7 +23,7 @@ from jaxtyping import Float32
 from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_config import check_config, declared
 from layerwise.models.checkpoint_folder import Stored, stored_tensors
-from layerwise.models.families import FAMILIES, Family, Heads, Rows, heads_of
+from layerwise.models.families import FAMILIES, STORED, Family, Heads, Rows, heads_of
 from layerwise.models.load import Checkpoint
 
 Matrix = Float32[np.ndarray, "out in"]
@@ -51,12 +51,25 @@ class Weights:
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint) -> Weights:
-        """Return those of a loaded model: of its files, or from memory where no file holds them."""
+        """Return those of a loaded model: of its files, or from memory where no file holds them.
+
+        In memory they are what its projections multiply by now, pruned or parametrized.
+
+        Raises:
+            LayerwiseError: for a projection that is more than its weight, as with an adapter.
+        """
         if checkpoint.folder is not None:
             return cls.open(checkpoint.folder, checkpoint.dtype)
-        model = checkpoint.model
-        tensors = {_without_base(key): tensor for key, tensor in model.state_dict().items()}
-        return cls._from_tensors(checkpoint.name, checkpoint.dtype, model.config, tensors)
+        layout = FAMILIES[checkpoint.family]
+        tensors = {
+            f"{layout.blocks}.{number}.{place}.weight": _weight_of(
+                block.get_submodule(place), f"{place} of block {number}"
+            )
+            for number, block in enumerate(checkpoint.blocks)
+            for place in dict.fromkeys(map(layout.module, STORED))
+        }
+        config = checkpoint.model.config
+        return cls._from_tensors(checkpoint.name, checkpoint.dtype, config, tensors)
 
     @classmethod
     def open(cls, folder: Path, dtype: str = "float32") -> Weights:
@@ -136,6 +149,24 @@ def _opened(tensor: Stored | torch.Tensor) -> Iterator[Any]:
         return
     with safetensors.safe_open(tensor.file, framework="pt") as handle:
         yield handle.get_slice(tensor.key)
+
+
+def _weight_of(module: torch.nn.Module, place: str) -> torch.Tensor:
+    """Return the matrix of a linear map that multiplies by nothing else.
+
+    Another class may add to the product, as adapters do, and so may a `forward` that was put on the
+    module, unless accelerate did it, which moves tensors between devices.
+    """
+    weight = getattr(module, "weight", None)
+    library = type(module).forward.__module__.partition(".")[0]
+    is_patched = "forward" in vars(module) and not hasattr(module, "_hf_hook")
+    if library not in ("torch", "transformers") or is_patched or weight is None:
+        raise LayerwiseError(
+            f"{place} must multiply by its weight and do nothing else, found "
+            f"{'a patched ' * is_patched}{type(module).__name__}; merge what it adds into its "
+            "weight"
+        )
+    return torch.as_tensor(weight)
 
 
 def _without_base(key: str) -> str:

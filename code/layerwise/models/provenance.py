@@ -41,11 +41,14 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def states_kernel(checkpoint: Checkpoint) -> str:
-    """The attention kernel of hidden states.
+    """The attention kernel of hidden states: of a model in memory its own.
 
-    Eager is fastest for short statements, but multiplies before it scales: Pythia's 16-bit scores
-    overflow there, and the papers' runs used the fused kernel.
+    Its caller may have put another function in that place, or registered one. For a model that is
+    loaded here, eager is fastest for short statements, but multiplies before it scales: Pythia's
+    16-bit scores overflow there, and the papers' runs used the fused kernel.
     """
+    if checkpoint.in_memory:
+        return str(checkpoint.model.config._attn_implementation)
     return kernel_of(checkpoint.model, "eager" if checkpoint.dtype == "float32" else "sdpa")
 
 
