@@ -54,7 +54,7 @@ def numbers(documents: Any) -> dict[str, Any]:
 @pytest.mark.usefixtures("quick")
 def test_a_loaded_model_gives_what_its_folder_gives() -> None:
     """One whose output embeddings are its input embeddings, in the mode of training."""
-    model, tokenizer = loaded("gpt2")
+    model, tokenizer = loaded("gpt2", attn_implementation="eager")  # as a folder is loaded
     model.train()
     of_folder = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE)
     found = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer)
