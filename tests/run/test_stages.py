@@ -1,6 +1,5 @@
 """Steps on small inputs: what they write, what they say, what they refuse."""
 
-import csv
 import io
 import json
 import re
@@ -14,7 +13,6 @@ from rich.console import Console
 
 import claim_records
 from judged import DRAWS, at, inputs_of
-from layerwise import claims
 from layerwise.engine.derivation import evidence_of, words_of
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
@@ -25,7 +23,7 @@ from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
 from layerwise.present.records import answer
 from layerwise.present.search import search_claims
-from layerwise.present.trace import STORED, methods_of, recompute
+from layerwise.present.trace import methods_of, recompute
 from layerwise.reader.compare import compare
 from layerwise.run.cli import main
 from layerwise.run.steps import analyse
@@ -158,16 +156,6 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
     assert "dvc repro" not in text  # of what is up to date it computes nothing
 
 
-def test_trace_has_every_digit_where_it_matters(results):
-    """Of a value that is not the recorded one, and of two that six digits do not tell apart."""
-    traced = trace("p2.nb003.6.9b.global.ua_output_correlation", "published", results)
-    moved = {**traced, "now": {**traced["now"], "value": -0.5}}
-    assert f"now         -0.5, not {traced['recomputed']} as recorded\n" in as_text(moved)
-    near = {"published": traced["recomputed"] * (1 + 1e-9), "verdict": "differs"}
-    text = as_text({**traced, **near})
-    assert f"printed     {near['published']}\n  recomputed  {traced['recomputed']}\n" in text
-
-
 @pytest.mark.parametrize(
     ("claim", "name", "rule"),
     [
@@ -180,13 +168,6 @@ def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(results, claim
     (method,) = trace(claim, "published", results)["now"]["method"]
     assert (method["name"], method["says"]) == (name, words_of(rule))
     assert Path(method["at"]).is_file()
-
-
-def test_trace_of_a_claim_that_repeats_a_stored_number_names_its_cell(results):
-    record = trace("p2.abstract.apertus_l28", "published", results)
-    (cell,) = record["provenance"]["inputs"]
-    lines = [" ".join(line.split()) for line in as_text(record).splitlines()]
-    assert {f"method {STORED}", f"inputs {cell}"} <= set(lines)
 
 
 def test_trace_names_what_other_readings_read(capsys, results):
@@ -291,23 +272,13 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         assert json.loads(capsys.readouterr().out) == graded
 
 
-def test_claims_as_csv_have_every_digit(results):
-    differs = list_claims("published", results, "differs")
-    table = list(csv.DictReader(io.StringIO(claims("published", results, verdict="differs").csv)))
-    assert [row["id"] for row in table] == [record["id"] for record in differs]
-    assert table[0]["published"] == str(differs[0]["published"])
-
-
 @pytest.mark.parametrize(
     ("query", "claim"),
     [
         ("r = -0.874", "p2.nb003.6.9b.global.ua_output_correlation"),
         ("\N{MINUS SIGN}0.17", "p2.abstract.late_range_weak"),
         ("-0.17***", "p2.table_phase.pythia.late"),
-        ("p<0.001", "p2.abstract.late_p"),
         ("Table 3", "p2.abstract.transition_pythia"),
-        ("fig 1 box", "p3.kleiber.fig1.r"),
-        ("p3.kleiber.gtotal", "p3.kleiber.gtotal"),
         ("Fisher's exact", "p3.heritage.fisher_p"),
     ],
 )
@@ -328,11 +299,8 @@ def test_a_search_keeps_numbers_apart():
     ("ask", "message"),
     [
         (["trace", "p2.nb003.12b.x"], "no claim 'p2.nb003.12b.x' in the ledger; did you mean p"),
-        (["trace", "p9.nothing"], "`layerwise claims` lists all ids"),
         (["trace", "p2.abstrct.late_p"], "did you mean p2.abstract.late_p, "),
-        (["trace", "late"], " p2.abstract.late_range_weak, "),
         (["trace", "Fisher's exact"], "did you mean p3.heritage.fisher_p"),
-        (["trace", "late"], "? `layerwise claims --search late` lists all "),
         (["headlines", "--paper", "5"], "layerwise headlines: paper: must be 1, 2 or 3, found 5"),
         (["claims", "--limit", "0"], "'--limit'"),
         (["trace", CLAIM, "--source", "measured"], "not judged for source 'measured'"),

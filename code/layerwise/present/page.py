@@ -43,7 +43,7 @@ ENVIRONMENT = {
 }
 
 MACHINE = ("device", "driver", "torch", "cuda", "transformers")  # of a run
-ABSENT = {"failed": "What could not be measured", "left_out": "Models that were left out"}
+ABSENT = {"failed": "What could not be measured", "left_out": "What was left out"}
 
 Record = Mapping[str, Any]
 View = dict[str, Any]
