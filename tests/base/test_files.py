@@ -13,7 +13,6 @@ from layerwise.files import (
     atomic_path,
     dated,
     is_first_process,
-    n_processes,
     read_json,
     together,
     write_json,
@@ -179,15 +178,6 @@ def test_together_takes_no_place_of_the_other_kind_and_then_moves_nothing(
     assert is_folder or place.read_text() == "mine"
 
 
-LAUNCHED = {
-    "WORLD_SIZE": "2",
-    "RANK": "1",
-    "LOCAL_RANK": "0",
-    "MASTER_ADDR": "a",
-    "MASTER_PORT": "9",
-}
-
-
 @pytest.mark.parametrize(
     ("variables", "first"),
     [
@@ -204,28 +194,3 @@ def test_one_process_writes(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert is_first_process() is first
-
-
-@pytest.mark.parametrize(
-    ("without", "changed", "message"),
-    [
-        (
-            "RANK",
-            {},
-            "found WORLD_SIZE=2 and no RANK; start it with `accelerate launch`, or unset W",
-        ),
-        ("", {"RANK": "2"}, "RANK must be a whole number from 0 to 1, found '2'; correct or unset"),
-        ("", {"WORLD_SIZE": "\u00b2"}, "WORLD_SIZE must be a whole number"),
-    ],
-)
-def test_a_number_of_processes_needs_a_launcher(
-    monkeypatch: pytest.MonkeyPatch, without: str, changed: dict[str, str], message: str
-) -> None:
-    assert n_processes() == 1
-    for name, value in LAUNCHED.items():
-        monkeypatch.setenv(name, value)
-    assert n_processes() == 2
-    for name, value in {**changed, **({without: ""} if without else {})}.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(LayerwiseError, match=message):
-        n_processes()

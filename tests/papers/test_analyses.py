@@ -40,7 +40,7 @@ def values(states):
 
 def analyse(values):
     draws = Draws(RESAMPLES, 0.95, 42)
-    return analyse_reader(reader.tables(numbers_of(values, draws).files), draws)
+    return analyse_reader(reader.tables(numbers_of(values, draws)), draws)
 
 
 @pytest.fixture(scope="module")

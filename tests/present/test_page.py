@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import folders, headline, hostile_claims, judged, record
-from hostile import BIDI, TEXTS, UNSEEN, WRITTEN, is_unseen
+from hostile import BIDI, SEEN, TEXTS, UNSEEN, WRITTEN, is_unseen
 from layerwise.engine.findings import relative_difference
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
@@ -406,7 +406,8 @@ def test_no_text_commands_the_terminal(results: Path, capsys: pytest.CaptureFixt
     code_json, as_json, _ = said(capsys, results, "claims", "--json")
     assert (code, code_json) == (0, 0)
     assert json.loads(as_json) == records  # for programs: the very texts
-    told = [said(capsys, results, "trace", entry["id"])[1] for entry in records[::2]]
+    of_unseen = records[2 * len(SEEN) :: 2]
+    told = [said(capsys, results, "trace", entry["id"])[1] for entry in of_unseen]
     assert len({text.count("\n") for text in told}) == 1
     for text in (listed, as_json, *told):
         assert {character for character in text if is_unseen(character)} == {"\n"}

@@ -118,18 +118,3 @@ def test_nothing_runs_on_after_an_error(stream):
             fail()
     assert len(during - before) == 1
     assert helpers() == before
-
-
-def test_the_time_left_begins_with_the_estimate_and_leaves_it_as_work_is_done():
-    with progress._Bar(total=100, file=io.StringIO(), bar_format="{remaining}") as bar:
-        bar.expected = 60.0
-
-        def time_left(done, elapsed):
-            bar.n, bar._time = done, lambda: bar.start_t + elapsed
-            minutes, seconds = str(bar).split(":")
-            return 60 * int(minutes) + int(seconds)
-
-        assert time_left(0, 0) == 60
-        assert time_left(50, 30) == 30  # as expected
-        assert 60 < time_left(1, 20) < 20 * 99  # a slow start alone says little
-        assert time_left(90, 900) == pytest.approx(100, abs=10)

@@ -19,8 +19,8 @@ from layerwise.models.texts import place_of
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.reader.page.cautions import (
     _category_cautions,
+    around_cautions,
     prediction_cautions,
-    token_cautions,
 )
 from layerwise.statistics.bootstrap import Draws
 
@@ -171,19 +171,11 @@ def test_different_pairs_are_counted_once_and_equal_sides_not_at_all() -> None:
     assert "x (1), y (2), z (2)." in said
 
 
-def test_what_the_tokenizer_does_to_texts_is_said() -> None:
-    pairs = read_pairs(
-        {name: {"pairs": [[f"{name} a", f"{name} b"], ["c", "d"]]} for name in "xyz"}
-    )
-    apart = [[1, n] for n in range(2, 14)]
-    assert token_cautions(pairs, apart, 0, (["<s>"], [])) == []
-    (unknown,) = token_cautions(pairs, [[1, 0, n] for n in range(2, 14)], 0, ([], []))
-    assert "33.3%" in unknown
-    assert token_cautions(pairs, [[1, 0, n] for n in range(2, 14)], None, ([], [])) == []
-    (alike,) = token_cautions(pairs, [*apart[:6], *apart[:2], *apart[8:]], 0, ([], []))
-    assert " 2 of 6 pairs " in alike
+def test_tokens_that_are_put_around_texts_are_said() -> None:
+    """One before a text is dropped from every mean; all others are measured."""
+    assert around_cautions(["<s>"], []) == []
     for around in ([], ["</s>"]), (["<s>", "<s>"], []):
-        (said,) = token_cautions(pairs, apart, 0, around)
+        (said,) = around_cautions(*around)
         assert all(token in said for tokens in around for token in tokens)
 
 

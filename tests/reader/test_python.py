@@ -54,7 +54,7 @@ def numbers(documents: Any) -> dict[str, Any]:
 @pytest.mark.usefixtures("quick")
 def test_a_loaded_model_gives_what_its_folder_gives() -> None:
     """One whose output embeddings are its input embeddings, in the mode of training."""
-    model, tokenizer = loaded("gpt2")
+    model, tokenizer = loaded("gpt2", attn_implementation="eager")  # as a folder is loaded
     model.train()
     of_folder = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE)
     found = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer)
@@ -156,7 +156,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     n_answers = sum(map(len, found._page.asked.values())) + len(found._page.answers)
     marked = [name for name, value in page.values if name == "class" and value.startswith("mark ")]
     assert len(marked) == n_answers
-    (few,) = found._page.cautions  # the second drew fewer; their curves differ
+    (few,) = found.cautions  # the second drew fewer
     assert "resamples" in few
     links = [one for one in page.links if not one.startswith(("#", "data:"))]
     assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
@@ -170,8 +170,6 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     shutil.copytree(folders[1], tmp_path / "later")
     of_one = layerwise.compare([folders[1], tmp_path / "later"])
     assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
-    (caution,) = of_one.cautions
-    assert caution.startswith("gpt2 and gpt2 (later) have the same curves")
     (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
     with pytest.raises(
         LayerwiseError, match=r"gains\.json: .* record of its run .*; run `layerwise ana"

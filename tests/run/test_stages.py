@@ -33,22 +33,12 @@ from layerwise.shapes import read_choices
 CLAIM = "p1.table_stats.mistral.ci_lower"
 
 
-FIRST = ["published", "--statistics", "x", "--out", "x"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["measured", "--out", "x"], "Missing option '--statistics'"),
-        (["nothing", "--statistics", "x", "--out", "x"], "'nothing' is not one of 'published'"),
-        ([*FIRST, "--published", "\x1b[2J"], "\\u001b[2J/dataset.csv: the table is missing; resto"),
-    ],
-)
-def test_a_stage_refuses_in_a_sentence(arguments, said):
+def test_a_stage_refuses_in_a_sentence(tmp_path):
+    arguments = ["published", "--statistics", "x", "--out", "x", "--published", tmp_path]
     command = [sys.executable, "-m", "layerwise.run.steps.judge", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert "dataset.csv: the table is missing; resto" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -90,7 +90,7 @@ def compare(
         {display: results["layers"] for display, results in documents.items()}
     )
     of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
-    own = page_of(documents, comparison, of_papers.evidence, of_papers.printed, of_papers.curves)
+    own = page_of(documents, comparison, of_papers.evidence, of_papers.printed)
     chosen = [caution for name, record in records.items() for caution in _cautions(name, record)]
     own = replace(
         own,

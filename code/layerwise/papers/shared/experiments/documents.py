@@ -167,16 +167,7 @@ def anisotropy(values: Values) -> dict[str, Any]:
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class Filled:
-    """The documents of one model, by name, and those intervals that say more than a file does."""
-
-    files: dict[str, dict[str, Any]]
-    by_category: Intervals
-    by_bins: Intervals
-
-
-def layer_documents(values: Values, draws: Draws) -> Filled:
+def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     """Return the documents on one model's layers, by the result that they are for.
 
     `intervals` are those over the categories that bins are compared with. Every interval is drawn
@@ -213,4 +204,4 @@ def layer_documents(values: Values, draws: Draws) -> Filled:
     }
     if values.n_prompts:
         files["anisotropy"] = anisotropy(values)
-    return Filled(files, by_category, by_bins)
+    return files

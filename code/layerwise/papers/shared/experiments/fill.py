@@ -177,20 +177,17 @@ def first_model_files(values: Values, slug: str, draws: Draws) -> Documents:
     The last layer over the categories follows from the file on UA. The bins are compared, as in
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
     """
-    drawn, last = documents.layer_documents(values, draws), values.n_layers
-    by_file: Documents = {file: drawn.files[name] for name, file in OF_FIRST_MODEL.items()}
+    by_result, last = documents.layer_documents(values, draws), values.n_layers
+    by_file: Documents = {file: by_result[name] for name, file in OF_FIRST_MODEL.items()}
     for name in ("mean_pooled", f"layer_{last}"):
         del by_file[files.LAYERS]["strategies"][name]["correlation"]
     by_file[TYPED_INTERVALS] = {
         "original_results": {
-            str(layer): {
-                **{
-                    name: round_as_printed(value)
-                    for name, value in documents.r_and_ends(test).items()
-                },
-                "includes_zero": curves.includes_zero(test[:2]),
+            layer: {
+                **{name: round_as_printed(value) for name, value in interval.items()},
+                "includes_zero": curves.includes_zero((interval["ci_lower"], interval["ci_upper"])),
             }
-            for layer, test in drawn.by_category.items()
+            for layer, interval in by_result["intervals"]["original_results"].items()
         }
     }
     del by_file[files.BOOTSTRAP]["layer_results"][str(last)]
