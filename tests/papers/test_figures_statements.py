@@ -143,7 +143,7 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
         "gains": set(),
     }
     assert results["anisotropy"] == {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}  # as it was
-    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
+    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}
     others = [(0.1, 1.0), (0.4, 0.7), (0.3, 0)]
     np.testing.assert_allclose(
         stated["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
@@ -170,13 +170,6 @@ def test_a_share_falls_to_half_or_does_not(
         "anisotropy", Numbers(OWN, {"anisotropy": {"m": stated["anisotropy"]}}, {"m": "M"})
     )
     assert figure.title.endswith(said), figure.reason
-
-
-def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
-    shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
-    numbers = measured(published, {files.ANISOTROPY: shares})
-    document = analysed("anisotropy", numbers).documents[SLUG]
-    assert document["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
 
 
 def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
