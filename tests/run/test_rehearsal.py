@@ -83,8 +83,8 @@ def test_stand_in_texts_are_fetched_as_upstreams_are(copy, tmp_path):
     upstream.verify_data(tmp_path, published=copy / "published")
     ours = json.loads(scratch.OUR_PROMPTS.read_text(encoding="utf-8"))
     fetched = json.loads((tmp_path / "prompts.json").read_text(encoding="utf-8"))
-    assert {study: of["prompts"] for study, of in fetched.items()} == {
-        study: of["prompts"] for study, of in ours.items()
+    assert {study: entry["prompts"] for study, entry in fetched.items()} == {
+        study: entry["prompts"] for study, entry in ours.items()
     }
     assert (tmp_path / "dataset.json").read_bytes() == scratch.OUR_PAIRS.read_bytes()
     with pytest.raises(LayerwiseError, match="cut off, 5873 of 33180 bytes"):
@@ -212,8 +212,8 @@ def test_the_outcome_counts_every_claim_by_paper_and_kind(claims):
     assert heads["claims"] == len(claims) == heads["got a number"] + heads["got none"]
     for head, count in list(heads.items())[1:]:
         at = counted.index((head, count)) + 1
-        kinds = itertools.takewhile(lambda of: of[0].startswith("- "), counted[at:])
-        assert sum(of for _, of in kinds) == count, head
+        kinds = itertools.takewhile(lambda row: row[0].startswith("- "), counted[at:])
+        assert sum(n for _, n in kinds) == count, head
     said = {name for name, _ in counted}
     assert {f"- {NOT_MEASURED}", f"- {EXPLAINED}", f"- {NO_STATISTIC}", f"- {AS_RANDOM}"} <= said
     none = {"id": "p7", "recomputed": None, "verdict": "not measured", "cause": None}
