@@ -355,7 +355,6 @@ def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
             says=text,
             where=text,
             reason=text,
-            short=text,
             parts=[part(number, text)],
         )
         for number, text in enumerate(texts)

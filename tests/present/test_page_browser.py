@@ -74,7 +74,7 @@ def central() -> list[dict[str, Any]]:
     part = {"claim": CENTRAL, "verdict": "differs"}
     return [
         headline("p1.folded", "does not follow", parts=[part]),
-        headline("p2.other", short="r rises", says="r rises."),
+        headline("p2.other", says="r rises."),
     ]
 
 
