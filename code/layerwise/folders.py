@@ -19,5 +19,5 @@ FILES = (
 
 
 def partial_of(folder: Path) -> Path:
-    """The folder of an unfinished extraction of hidden states."""
+    """Return the folder of an unfinished extraction of hidden states."""
     return folder.with_name(folder.name + ".partial")
