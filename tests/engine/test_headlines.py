@@ -44,7 +44,7 @@ def headline(verdicts=(), answers=None, control=None, reason=(), **fields):
     ]
     claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
     entry = {"id": "p2.h", "paper": 2, "source": "paper", "where": "abstract", "claims": claims}
-    entry |= {"short": "So", "says": "So."}
+    entry["says"] = "So."
     entry |= {"asks": [{"question": "q"}], "reason": list(reason), **fields}
     documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
     draws = [{"questions": {"q": {"models": models}}} if models else {} for models in control or []]

@@ -36,9 +36,7 @@ from layerwise.papers.across.answers import answers, answers_over_models, number
 from layerwise.papers.across.questions import QUESTIONS, documents
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper2.questions.curves import mean_over
-from layerwise.papers.paper3.questions.benchmark import beyond_one
 from layerwise.papers.paper3.questions.samples import fisher_of_densities
-from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.shared.experiments import choices
 from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
 from layerwise.papers.shared.published import tables_of_reader
@@ -291,22 +289,6 @@ def test_the_papers_models_beside_a_reader_are_the_printed_answers(
     for name in QUESTIONS:
         expected = {m: of["value"] for (m, c), of in answered(work, name).items() if c == PUBLISHED}
         assert list(printed[name].values()) == list(expected.values())
-
-
-@pytest.mark.parametrize("side", [1, -1])
-def test_a_tuned_gain_counts_towards_the_side_of_its_base(side: int) -> None:
-    """Of bases below 1 as well: none was published."""
-    gains = {"base": [1.2, 1.3], "instruct": [1.1, 1.3, 0.9]}
-    rows = [
-        {"Variant": variant, "Last_Gain": 1 + side * (gain - 1)}
-        for variant, of_prompts in gains.items()
-        for gain in of_prompts
-    ]
-    family = Rows(Evidence(tables_of_reader({"it": rows}), DRAWS)["it"])
-    expected = stats.ttest_1samp(np.array(gains["instruct"]) - 1, 0).confidence_interval()
-    estimate = beyond_one(family)
-    assert estimate.value == pytest.approx(0.1)
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,7 +20,7 @@ ENTRY = {
     "parameters": 1.5,
     "shape": SHAPE,
     "extractions": {"one": {"dtype": "float16", "experiments": ["p1_ua"]}},
-    "experiments": {"sweep": "float32", "h4ext": "nf4/float16"},
+    "experiments": {"sweep": "float32"},
 }
 
 
@@ -62,7 +62,6 @@ def test_extractions_name_one_model_each(registry: dict[str, Model]) -> None:
         ("pythia_family_NO_FINAL_LN_20260105_174820.json", "models", "sweep"),
         ("high_rho_hunt_NO_FINAL_LN_20260105_184728.json", "tested_results", "hunt"),
         ("H4_v2_validation_20260106_015547.json", "results", "h4"),
-        ("H4_v2_extended_20260106_012606.json", "extended_results", "h4ext"),
     ],
 )
 def test_models_and_shapes_against_published(
@@ -111,7 +110,7 @@ def test_shape_fills_in_what_follows_from_the_rest(tmp_path: Path) -> None:
         ({"hub": "name"}, "hub: must be `organisation/name` as the hub .*, found 'name'"),
         (
             {"experiments": {"sweep": "fp16"}},
-            "experiments.sweep: must be .*'bfloat16' or 'nf4/float16', found 'fp16'; correct it",
+            "experiments.sweep: must be .*'bfloat16', found 'fp16'; correct it",
         ),
         (
             {"shape": {**SHAPE, "kv_heads": 3}},

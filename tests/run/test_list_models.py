@@ -38,9 +38,9 @@ def test_seconds_by_hand(monkeypatch: pytest.MonkeyPatch):
     expected = 4 + 4e9 * (5520 + 400) / 50e12 + 8 + 4e9 * 400 / 50e12
     assert needs.seconds(some_model(), "cuda") == pytest.approx(expected)
     assert needs.seconds(some_model(), "cuda", control=2) == pytest.approx(3 * expected)
-    packed = some_model(extractions={}, experiments={"h4ext": "nf4/float16", "sweep": "float16"})
-    assert packed.dtypes == {"float16": ["h4ext", "sweep"]}
-    assert needs.seconds(packed, "cuda") == pytest.approx(4 + 4e9 * 800 / 50e12)
+    two = some_model(extractions={}, experiments={"hunt": "float16", "sweep": "float16"})
+    assert two.dtypes == {"float16": ["hunt", "sweep"]}
+    assert needs.seconds(two, "cuda") == pytest.approx(4 + 4e9 * 800 / 50e12)
     # on a CPU float16 has a rate of its own, and replicates are of 16 bits alone
     monkeypatch.setattr("psutil.cpu_count", lambda logical: 20)
     half = 4 + 3 * 4e9 * 5920 / 0.3e12 + 8 + 4e9 * 400 / 1e12
@@ -89,7 +89,7 @@ def test_json_says_the_same(root: Path):
     found = json.loads(list_models.run(root / "models.yaml", as_json=True))
     by_slug = {entry["slug"]: entry for entry in found["models"]}
     pythia = by_slug["pythia-6p9b"]
-    assert pythia["experiments"]["h4ext"] == "nf4/float16"
+    assert pythia["experiments"]["fourmodel"] == "bfloat16"
     assert list(pythia["memory_gb"]) == ["float16", "float32", "bfloat16"]
     assert by_slug["bloom-1b1"]["revision"] is None
     assert by_slug["gpt2"]["estimated_seconds"] > 0

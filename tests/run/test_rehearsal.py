@@ -81,8 +81,8 @@ def test_stand_in_texts_are_fetched_as_upstreams_are(copy, tmp_path):
     upstream.verify_data(tmp_path, published=copy / "published")
     ours = json.loads(scratch.OUR_PROMPTS.read_text(encoding="utf-8"))
     fetched = json.loads((tmp_path / "prompts.json").read_text(encoding="utf-8"))
-    assert {study: of["prompts"] for study, of in fetched.items()} == {
-        study: of["prompts"] for study, of in ours.items()
+    assert {study: entry["prompts"] for study, entry in fetched.items()} == {
+        study: entry["prompts"] for study, entry in ours.items()
     }
     assert (tmp_path / "dataset.json").read_bytes() == scratch.OUR_PAIRS.read_bytes()
     with pytest.raises(LayerwiseError, match="cut off, 5873 of 33180 bytes"):

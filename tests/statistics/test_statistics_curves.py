@@ -176,49 +176,42 @@ SIZES = (rules.gradient_sizes, rules.step_sizes)
 series = st.lists(st.sampled_from([*map(float, range(-4, 5)), NAN]), min_size=3, max_size=12)
 
 
-def looped_sign_change(t: np.ndarray) -> tuple[int, str]:
+def looped_turn(t: np.ndarray) -> int:
     """The rule of the sign-change run, one layer at a time; NaN compares false."""
     n = len(t)
     if n < 3:
-        return n // 2, "fallback"
+        return n // 2
     steps = [t[i + 1] - t[i] for i in range(n - 1)]
     for i in range(n - 2):
         if steps[i] > 0 and steps[i + 1] < 0:
-            return i + 1, "sign_change"
+            return i + 1
     nan = [i for i in range(n) if np.isnan(t[i])]
     peak = nan[0] if nan else max(range(n), key=lambda i: t[i])  # the first NaN wins the argmax
     if 0 < peak < n - 1:
-        return peak, "peak"
+        return peak
     last = None
     for i, step in enumerate(steps):
         if not nan and abs(step) >= 0.5 * max(abs(s) for s in steps):
             last = i
-    return (n // 2, "fallback") if last is None else (last + 1, "gradient_drop")
+    return n // 2 if last is None else last + 1
 
 
 @given(st.one_of(series, st.just([1.0, 2.0])).map(np.array))
 @example(np.array([0, 2, 1, 5, 0]))  # the first turn, not the highest
 @example(np.array([0, 1, 1, 0, 0]))  # a plateau is no strict change: the peak
 @example(np.array([0, 1, 9, 10, 11]))  # the last large step
-def test_sign_change_against_a_loop(t: np.ndarray) -> None:
-    found = rules.sign_change(t.astype(float))
-    assert (found.layer, found.rule) == looped_sign_change(t)
+def test_turning_layer_against_a_loop(t: np.ndarray) -> None:
+    assert rules.turning_layer(t.astype(float)) == looped_turn(t)
 
 
 @given(series.map(np.array))
-def test_a_nan_wins_where_nothing_guards_against_it(t: np.ndarray) -> None:
+def test_the_first_nan_wins(t: np.ndarray) -> None:
     for sizes in SIZES:
-        of = sizes(t)
-        numbers = [layer for layer in range(len(t)) if np.isfinite(of[layer])]
-        guarded = max(numbers, key=lambda layer: of[layer], default=None)
-        assert rules.guarded(sizes, t) == guarded
-        nan = np.flatnonzero(np.isnan(of)).tolist()
-        assert rules.sharpest(sizes, t) == (nan[0] if nan else guarded)
-
-
-def test_a_guarded_sign_change_is_that_of_the_numbers() -> None:
-    for t, layer in ([0, 1, NAN, 3, 2], 3), ([0, 1, 3, 2, 4], 2), ([NAN] * 4, None):
-        assert rules.guarded_sign_change(np.array(t, dtype=float)) == layer
+        sharpness = sizes(t)
+        nan = np.flatnonzero(np.isnan(sharpness)).tolist()
+        numbers = [layer for layer in range(len(t)) if np.isfinite(sharpness[layer])]
+        expected = nan[0] if nan else max(numbers, key=lambda layer: sharpness[layer])
+        assert rules.sharpest(sizes, t) == expected
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -36,7 +36,7 @@ from layerwise.models.hub import fetch
 from layerwise.models.load import Checkpoint, load_registered
 from layerwise.models.projections import Weights
 from layerwise.models.provenance import commit_of_code, describe, describe_environment, smi
-from layerwise.models.registry import PACKED, Model
+from layerwise.models.registry import Model
 from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
 from layerwise.models.store import HiddenStates
@@ -409,5 +409,5 @@ def _names_in(model: Model, dtype: str) -> list[str]:
     """Return the names of what runs in a dtype: extractions, then experiments."""
     return [
         *(key for key, extraction in model.extractions.items() if extraction.dtype == dtype),
-        *(name for name, own in model.experiments.items() if own.removeprefix(PACKED) == dtype),
+        *(name for name, own in model.experiments.items() if own == dtype),
     ]

@@ -143,7 +143,6 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         prose=prose,
         breakable=breakable,
         number=number,
-        latex_value=latex_value,
         brief=short,
     )
     records = {record["id"]: record for record in context["claims"]}
