@@ -158,7 +158,7 @@ def read(out):
 
 def test_analyze_writes_one_file_per_analysis(analyzed):
     results, documents = analyzed.documents, {*PUBLISHED, "sensitivity", "gains", "spectral"}
-    beside = {"hidden_states", "figures", "tables", "index.html", "tables.tex"}
+    beside = {"hidden_states", "figures", "tables", "index.html"}
     left = {path.name for path in analyzed.folder.iterdir()}
     assert left == {f"{name}.json" for name in documents} | beside
     assert list(results["category_bootstrap"]["layer_results"]) == ["0", "4", "5"]
@@ -358,7 +358,7 @@ def test_nothing_is_written_through_a_link(capsys, tmp_path):
     (out / "figures").symlink_to(mine)
     for name in ("index.html", "validation.json"):
         (out / name).symlink_to(mine / "file")
-    for name in ("hidden_states.lock", "tables.tex"):
+    for name in ("hidden_states.lock", "layers.json"):
         (out / name).hardlink_to(mine / "file")
     assert analyze(capsys, out, *QUICK)[0] == 0
     assert contents(mine) == before
