@@ -91,7 +91,7 @@ def not_installed(package: str) -> str:
 
 
 def without_password(text: str) -> str:
-    """Return the text, with the user and password of every address left out, and what a query says."""
+    """Return the text without user and password of any address, and without what a query says."""
     return _QUERY.sub(r"\1...", _PASSWORD.sub("...@", text))
 
 

@@ -40,7 +40,7 @@ class WorkerError(RuntimeError):
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use; on macOS, which cannot say, how many there are."""
+    """Return how many cores this process may use; on macOS, which cannot say, all of them."""
     if hasattr(psutil.Process, "cpu_affinity"):
         return len(psutil.Process().cpu_affinity())
     return psutil.cpu_count() or 1
