@@ -14,7 +14,7 @@ setup-dev:  ## add torch, transformers, and the tools of test and lint
 test-models: setup-dev  ## the tests that run models: extraction, measures, experiments, a reader's model
 	@python -m pytest -m "models and not long"
 
-test-docs: setup-dev  ## run the commands of README and pages, the notebook and the studies, as they are written
+test-docs: setup-dev  ## run the commands of README and pages, notebooks and the studies of small models, as they are written
 	@python -m pytest -rs -m docs
 
 test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and what is killed too (ARGS=)

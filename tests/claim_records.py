@@ -158,7 +158,7 @@ def folders(
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "questions.json", {"documents": {}})
     behind = {"inputs": {LAYERS: "a" * 64}, "statistics": hashes_of(made.statistics)}
-    strip = [strip_row(one) | {"figure": drawn.get(one["id"], "")} for one in headlines]
+    strip = [strip_row(graded) | {"figure": drawn.get(graded["id"], "")} for graded in headlines]
     document = judged(records, source, headlines=list(headlines), strip=strip, **behind)
     write_json(made.claims, document)
     return made

@@ -197,12 +197,12 @@ def in_this_process() -> None:
     """Have done here what other processes would do: every fork would start some of its own."""
 
     def submit(function: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]]) -> Any:
-        found: Future[Any] = Future()
+        future: Future[Any] = Future()
         try:
-            found.set_result(function(*arguments()))
+            future.set_result(function(*arguments()))
         except Exception as error:
-            found.set_exception(error)
-        return found
+            future.set_exception(error)
+        return future
 
     workers.start, workers.results_in_order = lambda *modules: None, itertools.starmap
     workers.submit = submit

@@ -83,14 +83,14 @@ def planned(folder: Path, out: Path, **asked: Any) -> str:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file by its name, links apart; states that wait beside them too."""
-    files = (one for one in folder.rglob("*") if one.is_file() and not one.is_symlink())
-    return {str(one.relative_to(folder)): one.read_bytes() for one in files}
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def require_equal(found: dict[str, bytes], expected: dict[str, bytes]) -> None:
-    names = found.keys() ^ expected.keys()
+def require_equal(files: dict[str, bytes], expected: dict[str, bytes]) -> None:
+    names = files.keys() ^ expected.keys()
     assert not names, f"only in one of them: {names}"
-    other = [name for name in found if found[name] != expected[name]]
+    other = [name for name in files if files[name] != expected[name]]
     assert not other, f"others: {other}"
 
 
@@ -124,11 +124,11 @@ def ended(child: int) -> int:
 
 def odd_pairs(rng: random.Random) -> dict[str, Any]:
     """Categories of which some are equal, constant, turned round, or begin with the same words."""
-    found = {}
+    categories = {}
     for n in range(rng.choice([3, 3, 4, 5])):
         pairs = [rng.sample(TEXTS, 2) for _ in range(rng.choice([2, 2, 3, 5]))]
         kind = rng.choice(["", "", "constant", "equal", "turned", "one pair", "same word", "twice"])
-        earlier = [of["pairs"] for of in found.values()]
+        earlier = [category["pairs"] for category in categories.values()]
         if kind == "constant":
             pairs = [[a, a] for a, _ in pairs]
         elif kind == "equal" and earlier:
@@ -141,8 +141,8 @@ def odd_pairs(rng: random.Random) -> dict[str, Any]:
             pairs = [[f"An {a}", f"An {b}"] for a, b in pairs]
         elif kind == "twice":
             pairs = pairs + pairs
-        found[f"category {n}"] = {"pairs": pairs}
-    return found
+        categories[f"category {n}"] = {"pairs": pairs}
+    return categories
 
 
 def odd_request(rng: random.Random) -> dict[str, Any]:

@@ -135,10 +135,10 @@ def test_together_sweeps_what_a_kill_left_and_nothing_of_a_run_under_way(tmp_pat
     assert killed.returncode == -signal.SIGKILL
     (left,) = names(tmp_path)
     (tmp_path / "mine.part").write_text("no part of ours")
-    with atomic_path(tmp_path / "one") as one, atomic_path(tmp_path / "two") as two:
+    with atomic_path(tmp_path / "one") as first, atomic_path(tmp_path / "two") as second:
         assert left not in names(tmp_path)
-        one.write_text("1")
-        two.write_text("2")
+        first.write_text("1")
+        second.write_text("2")
     assert names(tmp_path) == ["mine.part", "one", "two"]
 
 
@@ -162,7 +162,7 @@ def test_together_takes_no_place_of_the_other_kind_and_then_moves_nothing(
 ) -> None:
     place = tmp_path / taken
     place.mkdir() if is_folder else place.write_text("mine")
-    found, wanted = ("a folder", "a file") if is_folder else ("a file", "a folder")
+    there, wanted = ("a folder", "a file") if is_folder else ("a file", "a folder")
 
     def write() -> None:
         with together(tmp_path) as part:
@@ -171,7 +171,7 @@ def test_together_takes_no_place_of_the_other_kind_and_then_moves_nothing(
             (part / "figures").mkdir()
 
     with pytest.raises(
-        LayerwiseError, match=f"{taken}: {wanted} of the results goes there, found {found}; move it"
+        LayerwiseError, match=f"{taken}: {wanted} of the results goes there, found {there}; move it"
     ):
         write()
     assert names(tmp_path) == [taken]

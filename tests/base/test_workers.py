@@ -99,7 +99,7 @@ def test_what_was_not_begun_is_dropped() -> None:
     with pytest.raises(KeyboardInterrupt), workers.dropped([late := workers.submit(abs, argument)]):
         raise KeyboardInterrupt
     free.set()
-    assert [one.result() for one in busy] == [1] * workers.MOST
+    assert [task.result() for task in busy] == [1] * workers.MOST
     with pytest.raises(CancelledError):
         late.result()
     assert not made

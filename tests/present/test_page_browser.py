@@ -148,9 +148,13 @@ def test_rows_are_drawn_as_needed(page: Browser) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "select"),
     [
-        ("link", "paper=3&verdict=follows", lambda r: (r["paper"], r["verdict"]) == (3, "follows")),
-        ("paper", "2", lambda r: r["paper"] == 2),
-        ("place", "Paper 3, table 4", lambda r: r["where"] == "Paper 3, table 4"),
+        (
+            "link",
+            "paper=3&verdict=follows",
+            lambda claim: (claim["paper"], claim["verdict"]) == (3, "follows"),
+        ),
+        ("paper", "2", lambda claim: claim["paper"] == 2),
+        ("place", "Paper 3, table 4", lambda claim: claim["where"] == "Paper 3, table 4"),
     ],
 )
 def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
@@ -165,7 +169,7 @@ def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "ids"),
     [
         ("r = -0.874", {"p2.printed.r"}),
         ("r = −0.874***", {"p2.printed.r"}),
@@ -173,10 +177,10 @@ def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
         ("QUANTITY 2404 even no-such-word", set()),
     ],
 )
-def test_search_finds_what_is_printed(page: Browser, query: str, found: set[str]) -> None:
+def test_search_finds_what_is_printed(page: Browser, query: str, ids: set[str]) -> None:
     page.type("[name=words]", query)
-    assert set(page.run(IDS)) == found
-    assert page.run(STATUS) == (f"{len(found)} of {N} claims" if found else NOTHING_FITS)
+    assert set(page.run(IDS)) == ids
+    assert page.run(STATUS) == (f"{len(ids)} of {N} claims" if ids else NOTHING_FITS)
     page.click("button[type=reset]")
     assert page.run(STATUS) == f"{N} claims"
 
@@ -209,9 +213,9 @@ def test_sort_by_head(page: Browser) -> None:
     numbers = [entry for entry in made_up() if not isinstance(entry["published"], str)]
     rising = sorted(numbers, key=lambda entry: entry["published"])  # words come after numbers
     orders = (("none", first_shown()), ("ascending", rising), ("descending", rising[::-1]))
-    for said, found in orders:
+    for said, claims in orders:
         assert page.run(order) == said
-        assert page.run(IDS) == [entry["id"] for entry in found[:5]]
+        assert page.run(IDS) == [entry["id"] for entry in claims[:5]]
         page.click("th[data-key=published] button")
     assert page.run(order) == "none"
     assert page.run(IDS) == [entry["id"] for entry in first_shown()[:5]]

@@ -31,7 +31,7 @@ needs_latex = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("text", "wanted"),
     [
         (escape("a_b & 50% #1 {x} $5"), r"a\_b \& 50\% \#1 \{x\} \$5"),
         (escape("λ ≤ 3 – it’s"), r"\ensuremath{\lambda} \ensuremath{\le} 3 -- it's"),
@@ -62,8 +62,8 @@ needs_latex = pytest.mark.skipif(
         (short([0.123456789, -2], "full"), r"0.123457, \ensuremath{-2}"),
     ],
 )
-def test_texts_and_numbers(found: str, wanted: str) -> None:
-    assert found == wanted
+def test_texts_and_numbers(text: str, wanted: str) -> None:
+    assert text == wanted
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
     out = tmp_path / "tex"
     said = stage.run("published", made.claims, made.statistics, made.figures, out, TEMPLATES)
     assert said == f"report, supplement, table and 2 figures in {out}"
-    found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
-    assert found == [
+    names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
+    assert names == [
         "claims.csv",
         *(f"figures/{name}.pdf" for name in ("layers", "pairs")),
         "report.tex",
@@ -326,8 +326,8 @@ def test_build_pdf_refused(
     with pytest.raises(LayerwiseError, match=message) as error:
         build_pdf(folder, "main")
     assert type(error.value) is LayerwiseError
-    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
-    assert found == ["paper/main.tex", "secret.tex"]
+    names = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
+    assert names == ["paper/main.tex", "secret.tex"]
 
 
 @needs_latex

@@ -91,15 +91,15 @@ def parsed(words: list[str]) -> Any:
 def test_commands_parse_and_targets_exist() -> None:
     rules = (ROOT / "Makefile").read_text() + (ROOT / "maintain.mk").read_text()
     targets = set(re.findall(r"^([a-z-]+):", rules, re.MULTILINE))
-    found = set()
+    named = set()
     for page in (*PAGES, "examples/README.md"):
         for words in commands((ROOT / page).read_text(encoding="utf-8"), "sh", "bash"):
             if words[0] == "layerwise":
-                found.add(parsed(words).command.name)
+                named.add(parsed(words).command.name)
             if words[0] == "make":
                 assert words[1] in targets, f"{page}: {words}"
-                found.add(words[1])
-    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= found
+                named.add(words[1])
+    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
     with pytest.raises(Exception, match="No such option"):
         parsed(["layerwise", "claims", "--verdicts", "differs"])
 

@@ -50,9 +50,9 @@ def imports():
 def reached(step):
     """Every module that a step reaches through imports."""
     graph = imports()
-    found = {f"layerwise.run.steps.{step}"}
-    found = found.union(*map(graph.find_upstream_modules, found)) - {"layerwise"}
-    bases = (f"code/{module.replace('.', '/')}" for module in found)
+    modules = {f"layerwise.run.steps.{step}"}
+    modules = modules.union(*map(graph.find_upstream_modules, modules)) - {"layerwise"}
+    bases = (f"code/{module.replace('.', '/')}" for module in modules)
     return {f"{base}/__init__.py" if (ROOT / base).is_dir() else f"{base}.py" for base in bases}
 
 

@@ -39,7 +39,8 @@ def test_no_limit_is_exceeded_and_the_cheapest_are_taken_first(models, limit, re
     left = share.skip_reasons(models, **limits, **ONCE)
     chosen = [model for slug, model in models.items() if slug not in left]
     assert sum(needs.seconds(model, "cpu", **ONCE) for model in chosen) <= limits["seconds"]
-    assert sum(m.parameters * 1e9 * BYTES[m.dtype] for m in chosen) <= limits["download"]
+    weights = sum(model.parameters * 1e9 * BYTES[model.dtype] for model in chosen)
+    assert weights <= limits["download"]
     for model in chosen:
         assert max(needs.memory(model, dtype) for dtype in model.dtypes) <= limits["memory"]
     assert "pythia-70m" not in left

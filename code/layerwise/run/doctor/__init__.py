@@ -67,12 +67,10 @@ def _not_made(error: Exception) -> tuple[str, str]:
     """Return why a check could not be made, and the fix."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return str(error), not_installed(error.name)
-    if isinstance(error, LayerwiseError | OSError):
-        said = str(error) if isinstance(error, LayerwiseError) else refused(error)
-        why, _, fix = said.rpartition("; ")
-        return (why, fix) if why else (said, ASK_AGAIN)
-    why = f"{type(error).__name__}: {error}".splitlines()[0]
-    return why, ASK_AGAIN
+    if isinstance(error, OSError):
+        return refused(error), ASK_AGAIN
+    kind = "" if isinstance(error, LayerwiseError) else f"{type(error).__name__}: "
+    return f"{kind}{error}".splitlines()[0], ASK_AGAIN
 
 
 def obstacles(
