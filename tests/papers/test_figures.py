@@ -158,7 +158,8 @@ def test_every_figure_fits_a_phone_with_the_same_points(
 
 
 def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:
-    figure = draw("template_comparison", replace(numbers, source="measured", random_weights=True)).figure
+    random = replace(numbers, source="measured", random_weights=True)
+    figure = draw("template_comparison", random).figure
     assert f"{style.SOURCES['measured']} - {style.RANDOM}" in words(figure)
     (mark,) = [text for text in figure.texts if text.get_text() == "RANDOM"]
     assert (mark.get_position(), mark.get_zorder()) == ((0.5, 0.5), 1000)
@@ -235,7 +236,8 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
         set(re.findall(pattern, inside))
         for pattern in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
     )
-    assert ids == used == {f"template_comparison-{number}" for number in range(len(ids))}  # no other figure's
+    # no other figure's
+    assert ids == used == {f"template_comparison-{number}" for number in range(len(ids))}
     assert not re.search(r'<path d="[^"]*" fill="none" />', inside)  # nothing would be painted
     elements = [*ElementTree.fromstring(inside).iter()]
     drawn = {element.get("id"): element.attrib for element in elements}
