@@ -24,10 +24,9 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
-from layerwise.papers.across.rules.drawn import add_drawn
 from layerwise.papers.shared.names import result_files as files
 from layerwise.present.figures import INDEX, style
-from layerwise.present.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
+from layerwise.present.figures.numbers import NothingToDraw, Numbers, read_numbers
 from layerwise.present.figures.picture import NARROW
 from layerwise.run.steps import draw as stage
 
@@ -383,21 +382,3 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
         f"r over the categories is {style.signed(whole, 2)} ({first}) in Pythia-6.9B, and "
         f"{style.signed(r, 2)} ({left_out}) without numeric facts"
     )
-
-
-# --- the claims ---------------------------------------------------------------------------------
-
-
-def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numbers) -> None:
-    bins = numbers.statistics["bins"]["pythia-6p9b"]
-    k = {str(n): {"r_mean": n / 10, "r_std": 0.1, "p_mean": 0.5} for n in (0, 4)}
-    anisotropy = {"spectra": {"0": [3.0, 2.0, 1.0], "2": [9.0, 0.9, 0.1]}, "n_prompts": 16,
-                  "L_star_anisotropy": 2, "intrinsic_dim_ratio": [0.1, 0.2, 0.9]}  # fmt: skip
-    kept = add_drawn({"bins": {**bins, "results_by_k": {"10": k}}, "anisotropy": anisotropy})
-    made_up = Numbers(OWN, {name: {"m": result} for name, result in kept.items()}, {"m": "M"})
-    *_, sweep = draw("bins", made_up).figure.axes
-    assert {(0.0, 0.0), (4.0, 0.4)} <= points(sweep)
-    spectra = draw("anisotropy_spectra", made_up)
-    (axes,) = spectra.figure.axes
-    np.testing.assert_allclose(axes.lines[0].get_ydata(), [3 / 6, 2 / 6, 1 / 6])
-    assert spectra.title.endswith("weighs most at layer 2: 0.900 of the sum")

@@ -172,13 +172,6 @@ def test_a_share_falls_to_half_or_does_not(
     assert figure.title.endswith(said), figure.reason
 
 
-def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
-    shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
-    numbers = measured(published, {files.ANISOTROPY: shares})
-    document = analysed("anisotropy", numbers).documents[SLUG]
-    assert document["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
-
-
 def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
     bound = 10 ** (1 / 10)
     several: dict[str, dict[str, Any]] = {

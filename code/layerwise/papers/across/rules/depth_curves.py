@@ -9,7 +9,7 @@ from layerwise.papers.across.curves import curve_over_depth, curves_by_quantity
 from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.paper3.rules.gain_files import models_by_name, short_name
 from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.curves import BINS, CATEGORIES
+from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.models import NAMES, SLUG
 from layerwise.papers.shared.terms import PAIRWISE
 
@@ -17,7 +17,6 @@ from layerwise.papers.shared.terms import PAIRWISE
 def curves_of_papers(evidence: Evidence) -> Curves:
     """Return the curves of the papers' models."""
     first = NAMES[SLUG]
-    bins = by_layer(evidence[files.BINS].bootstrap_results)
     curves: dict[str, dict[str, Curve]] = {
         CATEGORIES: {
             name: curve_over_depth(
@@ -26,7 +25,6 @@ def curves_of_papers(evidence: Evidence) -> Curves:
             )
             for name, size in evidence[files.SCALING].models.items()
         },
-        BINS: {first: curve_over_depth({n: test.r for n, test in bins.items()}, max(bins))},
         PAIRWISE: {
             name: curve_over_depth(curve.r(), curve.layers[-1])
             for slug, name in NAMES.items()
