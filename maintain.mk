@@ -14,13 +14,13 @@ setup-dev:  ## add torch, transformers, and the tools of test and lint
 test-models: setup-dev  ## the tests that run models: extraction, measures, experiments, a reader's model
 	@python -m pytest -m "models and not long"
 
-test-docs: setup-dev  ## run the commands of README and pages, the notebook and the studies, as they are written
+test-docs: setup-dev  ## run the commands of README and pages, notebooks and the studies of small models, as they are written
 	@python -m pytest -rs -m docs
 
 test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and what is killed too (ARGS=)
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs $(ARGS)
 
-attack: setup-dev  ## spoilt checkpoints, kills and full disks by the thousand, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
+attack: setup-dev  ## spoilt checkpoints, kills and signals by the thousand, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
 	@python tests/attack.py --table docs/robustness.md $(ARGS)
 
 real: setup-models  ## two trained models (from the package index) against their recorded numbers: two minutes each

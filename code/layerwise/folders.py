@@ -15,5 +15,5 @@ FILES = ("index.html", *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTR
 
 
 def partial_of(folder: Path) -> Path:
-    """The folder of an unfinished extraction of hidden states."""
+    """Return the folder of an unfinished extraction of hidden states."""
     return folder.with_name(folder.name + ".partial")

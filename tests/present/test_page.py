@@ -47,15 +47,10 @@ def built(made: Any, source: str = "published") -> str:
     ("published", "recomputed", "gap"),
     [
         (2.0, 1.5, 0.25),
-        (-2, -3, 0.5),
         ([1.0, 4.0], [1.0, 5.0], 0.25),
         (0, 0, 0.0),
         (0.0, 0.1, math.inf),
-        ([1], [1, 2], math.inf),
         ("Pass", "Fail", None),
-        (True, False, None),
-        (None, 1.0, None),
-        ([], [], None),
     ],
 )
 def test_relative_difference(published: Any, recomputed: Any, gap: float | None) -> None:
@@ -132,23 +127,11 @@ def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> N
 
 def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(root: Path) -> None:
     names = display_names(read_models(root / "models.yaml"))
-    reading = {
-        "text": "of gt_numeric",
-        "value": "opt-2.7b",
-        "gives": False,
-        "inputs": ["a#/opt-2.7b"],
-    }
-    key = {
-        "id": "p1.opt-2.7b",
-        "model": "opt-2.7b",
-        "cause": "as in gpt-j-6B",
-        "readings": [reading],
-    }
-    (told,) = readable([record("p1") | key], names)
-    assert told == record("p1") | {
-        **{"id": "p1.opt-2.7b", "model": "OPT-2.7B", "cause": "as in GPT-J-6B"},
-        "readings": [reading | {"text": "of numeric facts", "value": "OPT-2.7B"}],
-    }
+    reading = {"text": "of gt_numeric", "value": "opt-2.7b", "inputs": ["a#/opt-2.7b"]}
+    claim = record("p1.opt-2.7b", model="opt-2.7b", cause="as in gpt-j-6B", readings=[reading])
+    (told,) = readable([claim], names)
+    read = reading | {"text": "of numeric facts", "value": "OPT-2.7B"}
+    assert told == claim | {"model": "OPT-2.7B", "cause": "as in GPT-J-6B", "readings": [read]}
 
 
 @pytest.mark.parametrize(
