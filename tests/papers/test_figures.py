@@ -158,7 +158,8 @@ def test_every_figure_fits_a_phone_with_the_same_points(
 
 
 def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:
-    figure = draw("layers", replace(numbers, source="measured", random_weights=True)).figure
+    random = replace(numbers, source="measured", random_weights=True)
+    figure = draw("template_comparison", random).figure
     assert f"{style.SOURCES['measured']} - {style.RANDOM}" in words(figure)
     (mark,) = [text for text in figure.texts if text.get_text() == "RANDOM"]
     assert (mark.get_position(), mark.get_zorder()) == ((0.5, 0.5), 1000)
@@ -222,7 +223,7 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     numbers: Numbers, tmp_path: Path
 ) -> None:
     for folder in ("one", "two"):
-        (picture := draw("layers", numbers).picture).save(tmp_path / folder)
+        (picture := draw("template_comparison", numbers).picture).save(tmp_path / folder)
     alone = picture.svg
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
@@ -235,7 +236,8 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
         set(re.findall(pattern, inside))
         for pattern in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
     )
-    assert ids == used == {f"layers-{number}" for number in range(len(ids))}  # no other figure's
+    # no other figure's
+    assert ids == used == {f"template_comparison-{number}" for number in range(len(ids))}
     assert not re.search(r'<path d="[^"]*" fill="none" />', inside)  # nothing would be painted
     elements = [*ElementTree.fromstring(inside).iter()]
     drawn = {element.get("id"): element.attrib for element in elements}
@@ -246,10 +248,10 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     assert len(inside) < 20_000
     # the PDF is as wide, and without message and footer
     ((width, height),) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", picture.pdf)
-    whole = draw("layers", numbers).figure.get_figheight()
+    whole = draw("template_comparison", numbers).figure.get_figheight()
     assert float(width) == pytest.approx(72 * style.WIDTH)
     assert 72 * (whole - 1) < float(height) < 72 * (whole - 0.3)
-    assert picture.title in inside.replace("</tspan>", "")
+    assert picture.title in " ".join(re.sub(r"<[^>]*>", " ", inside).split())
     assert picture.note.startswith("Bars: 95% intervals")
 
 

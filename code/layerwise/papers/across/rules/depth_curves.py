@@ -16,7 +16,6 @@ from layerwise.papers.shared.terms import PAIRWISE
 
 def curves_of_papers(evidence: Evidence) -> Curves:
     """Return the curves of the papers' models."""
-    first = NAMES[SLUG]
     curves: dict[str, dict[str, Curve]] = {
         CATEGORIES: {
             name: curve_over_depth(
@@ -34,7 +33,7 @@ def curves_of_papers(evidence: Evidence) -> Curves:
     tests = by_layer(evidence[files.PAIRS].results)
     for metric in tests[0]:  # the other measures of a pair: of one model alone
         curve = curve_over_depth({n: test[metric].r for n, test in tests.items()}, max(tests))
-        curves.setdefault(metric, {first: curve})
+        curves.setdefault(metric, {NAMES[SLUG]: curve})
     measured = [
         (NAMES[slug], "anisotropy", evidence[file]) for slug, file in files.PROFILES.items()
     ]
