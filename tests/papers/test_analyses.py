@@ -240,7 +240,7 @@ def test_anisotropy_of_every_layer(documents, values, states):
         assert values.anisotropy[:, row].tolist() == [
             getattr(expected, name) for name in ANISOTROPY
         ]
-    for name in ("first_pc_share", "effective_rank", "eigenvalue_variance"):
+    for name in ("first_pc_share", "effective_rank", "eigenvalue_variance", "var_top10"):
         key = "intrinsic_dim_ratio" if name == "first_pc_share" else name
         measured = values.anisotropy[ANISOTROPY.index(name), :11]
         assert document[key] == pytest.approx(measured, rel=1e-6)

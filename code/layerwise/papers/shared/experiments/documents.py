@@ -158,6 +158,8 @@ def anisotropy(values: Values) -> dict[str, Any]:
         "effective_rank": by_measure["effective_rank"],
         "avg_cos_sim": by_measure["mean_cosine_to_mean"],
         "eigenvalue_variance": by_measure["eigenvalue_variance"],
+        "var_top10": by_measure["var_top10"],
+        "var_top50": by_measure["var_top50"],
     }
 
 
