@@ -139,6 +139,7 @@ def test_anisotropy_against_the_whole_covariance(shape):
         "var_top50": share[:50].sum(),
     }.items():
         assert getattr(found, name) == pytest.approx(expected, rel=1e-11), name
+    np.testing.assert_allclose(found.eigenvalues, spectrum[:100], rtol=1e-9, atol=1e-12)
 
 
 def test_anisotropy_refused():

@@ -13,11 +13,12 @@ from jaxtyping import Float
 from layerwise.errors import LayerwiseError
 
 FLOOR = 1e-10  # least eigenvalue, and the offset of logarithms and norms, as published
+N_KEPT = 100  # leading eigenvalues kept for the spectra
 
 
 @dataclass(frozen=True)
 class Anisotropy:
-    """Measures of one layer."""
+    """Measures of one layer; eigenvalues descend, at most the first 100."""
 
     eigenvalue_variance: float  # population variance over all hidden dimensions
     first_pc_share: float
@@ -25,6 +26,7 @@ class Anisotropy:
     mean_cosine_to_mean: float
     var_top10: float
     var_top50: float
+    eigenvalues: Float[np.ndarray, " kept"]
 
 
 def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
@@ -50,6 +52,7 @@ def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
         mean_cosine_to_mean=float(np.mean(states @ mean / (sizes + FLOOR))),
         var_top10=float(cumulative[:10][-1]),
         var_top50=float(cumulative[:50][-1]),
+        eigenvalues=eigenvalues[:N_KEPT].copy(),
     )
 
 

@@ -44,7 +44,7 @@ OF_FIRST_MODEL = {
 COLUMNS = {files.CONTRIBUTIONS: ("ua", "preference"), files.CLASSES: ("nll_a", "nll_b")}
 LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
 DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
-UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50")  # of the anisotropy profile
+UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the anisotropy profile
 
 
 def fragments(
