@@ -23,7 +23,6 @@ from layerwise.reader.page.answers import (
     claims_table,
     describe,
     summarize,
-    summarize_models,
     summarize_random_weights,
 )
 from layerwise.reader.page.sections import Section
@@ -102,7 +101,7 @@ def html(own: Own, pictures: Sequence[Picture], part: str = ".", root: Path = RO
     css = "\n".join(inlined(root / name) for name in STYLES)
     context = {
         "own": own,
-        "answer": summarize_models(own.asked) if own.asked else summarize(own.answers),
+        "answer": "" if own.asked else summarize(own.answers),
         "answers": [describe(answer, own.beside) for answer in own.answers],
         "listed": LISTED,
         "by_model": answers_by_question(own.asked),
