@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judged import analysed
-from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
@@ -33,34 +31,19 @@ def short(name: str) -> str:
 
 def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Published) -> None:
     document = published.document
-    tests = document(files.BOOTSTRAP)["layer_results"].values()
-    clear = [row for row in tests if row["ci_lower"] > 0 or row["ci_upper"] < 0]
-    assert stated["category_bootstrap"][SLUG]["drawn"]["n_excluding_zero"] == len(clear) > 0
-    layers = document(files.PAIRS)["results"]
-    first, last = layers["0"], layers["32"]
-    turning = [name for name in first if first[name]["r"] * last[name]["r"] < 0]
-    assert stated["pairs"][SLUG]["drawn"]["turning"] == turning
-    assert 0 < len(turning) < len(first)
-
-    def is_clear(test: Any) -> bool:
-        return test["ci_lower"] * test["ci_upper"] > 0
-
-    clear = [name for name in turning if is_clear(first[name]) and is_clear(last[name])]
-    assert stated["pairs"][SLUG]["drawn"]["turning_clearly"] == clear
     for how in ("with", "without"):
         high = [
             row["ci_hi"] for row in document(files.TEMPLATE)[f"results_{how}_template"].values()
         ]
         n_below = stated["cross_model"]["llama-3p1-8b-instruct"]["drawn"]["n_below_zero"]
         assert n_below[how] == np.sum(np.array(high) < 0) > 0
-    for slug, file in files.PROFILES.items():
-        shares = document(file)["intrinsic_dim_ratio"]
-        peak = int(np.argmax(shares))
-        behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
-        rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
-        drawn = stated["anisotropy"][slug]["drawn"]
-        assert drawn["half_layer"] == behind[0]
-        assert drawn["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
+    shares = document(files.PROFILES[SLUG])["intrinsic_dim_ratio"]
+    peak = int(np.argmax(shares))
+    behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
+    rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
+    drawn = stated["anisotropy"][SLUG]["drawn"]
+    assert drawn["half_layer"] == behind[0]
+    assert drawn["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
@@ -101,25 +84,6 @@ def test_labs_have_the_shares_of_their_models(stated: Any, published: Published)
         assert (share["n"], share["below"]) == (len(gains), below)
         assert share["value"] == pytest.approx(100 * as_claimed / len(gains))
         assert 0 < share["low"] < share["value"] < share["high"] < 100
-
-
-def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
-    two = {
-        file: {
-            **{"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5},
-            **{
-                f"/ground_truth_numeric/uniformity_{side}": ua
-                for side, ua in (("a", 0.4), ("b", 0.6))
-            },
-        }
-        for file in list(files.PAPER1.values())[:2]
-    }
-    derivation = analysed("calibration", measured(published, two))
-    assert derivation.documents["models"]["drawn"] == {
-        "n_models": 2,
-        "n_within": 2,
-        "n_negative": 2,
-    }
 
 
 # --- of readers' models -------------------------------------------------------------------------
@@ -170,13 +134,6 @@ def test_a_share_falls_to_half_or_does_not(
         "anisotropy", Numbers(OWN, {"anisotropy": {"m": stated["anisotropy"]}}, {"m": "M"})
     )
     assert figure.title.endswith(said), figure.reason
-
-
-def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
-    shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
-    numbers = measured(published, {files.ANISOTROPY: shares})
-    document = analysed("anisotropy", numbers).documents[SLUG]
-    assert document["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
 
 
 def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
