@@ -20,7 +20,7 @@ test-docs: setup-dev  ## run the commands of README and pages, notebooks and the
 test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and what is killed too (ARGS=)
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs $(ARGS)
 
-attack: setup-dev  ## spoilt checkpoints, kills and full disks by the thousand, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
+attack: setup-dev  ## spoilt checkpoints, kills and signals by the thousand, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
 	@python tests/attack.py --table docs/robustness.md $(ARGS)
 
 real: setup-models  ## two trained models (from the package index) against their recorded numbers: two minutes each

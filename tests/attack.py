@@ -25,7 +25,6 @@ from layerwise.present.typeset import EPOCH
 CASES = {
     "checkpoints": 11_110,
     "requests": 100,
-    "disks": 600,
     "kills": 190,
     "signals": 400,
 }

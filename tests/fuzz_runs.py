@@ -1,13 +1,12 @@
 """What can be asked of `analyze`, or happen while it runs.
 
-Every class runs it on a tiny model, with few resamples; all but `requests` draw one figure.
+Every class runs it on a tiny model, with few resamples and two of its figures.
 """
 
 import contextlib
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import time
@@ -30,23 +29,17 @@ PAIRS = {
 }
 PROMPTS = TEXTS[:3]
 RESAMPLES = 400
-EVERY_FIGURE: list[tuple[str, ...]] = []  # as the page has them
-BUSY = "one run at a time"
 
 
-def prepare(folder: Path, *, figures: tuple[str, ...] | None = ("layers",)) -> Path:
-    """A checkpoint, and the results on it, which two runs give alike; what they import.
-
-    figures: what is drawn; None: all.
-    """
+def prepare(folder: Path) -> Path:
+    """A checkpoint, and the results on it, which two runs give alike; what they import."""
     import layerwise.papers.across.figures.drawing as drawing
     from layerwise.reader import of_checkpoint
-    from layerwise.reader.page import figures as of_page
+    from layerwise.reader.page import figures
     from tiny_checkpoints import twin_folder
 
     of_checkpoint.N_RESAMPLES = RESAMPLES
-    EVERY_FIGURE.append(of_page.OF_ONE)
-    of_page.OF_ONE = figures or EVERY_FIGURE[0]
+    figures.OF_ONE = ("layers", "pairs")
     drawing.as_files = laid_out
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(twin_folder("gpt_neox"), folder / "model")
@@ -96,8 +89,6 @@ def require_equal(files: dict[str, bytes], expected: dict[str, bytes]) -> None:
 
 def forked(do: Callable[[], object]) -> int:
     """A process that does something; its exit code is that of the command line."""
-    from layerwise.errors import LayerwiseError
-
     child = os.fork()
     if child:
         return child
@@ -106,8 +97,6 @@ def forked(do: Callable[[], object]) -> int:
         try:
             do()
             code = 0
-        except LayerwiseError as error:
-            code = 4 if BUSY in str(error) else 2
         except KeyboardInterrupt:
             code = 130
         except SystemExit as ended:
@@ -190,36 +179,6 @@ def request(folder: Path, asked: dict[str, Any], work: Path) -> None:
     assert (work / "out" / "index.html").is_file()
 
 
-# --- disks --------------------------------------------------------------------------------------
-
-
-def disks(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """A disk that is full at some file, or gone: a sentence, and older results stay whole."""
-    older = contents(folder / "results")
-    while True:
-        size, seed = rng.choice([0, 10, 500, 5_000, 20_000, 10**5, 10**6]), rng.choice([42, 1])
-        yield Attempt(
-            f"files of {size} bytes, seed {seed}", partial(full, folder, older, size, seed)
-        )
-
-
-def full(folder: Path, older: dict[str, bytes], size: int, seed: int, work: Path) -> None:
-    """One of them."""
-    out = Path(shutil.copytree(folder / "results", work / "out"))
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limit[1]))
-    try:
-        analyzed(folder, out, seed=seed)
-    except Exception:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-        require_equal(contents(out), older)
-        raise
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-    if seed == 42:
-        require_equal(contents(out), older)
-
-
 # --- kills, signals -----------------------------------------------------------------------------
 
 
@@ -295,10 +254,8 @@ def stopped(
     require_equal(contents(work / "out"), expected)
 
 
-ALL_FIGURES = partial(prepare, figures=None)
 KINDS = {
-    "requests": Kind(requests, ALL_FIGURES),
-    "disks": Kind(disks, prepare, "tried/out"),
+    "requests": Kind(requests, prepare),
     "kills": Kind(kills, prepare),
     "signals": Kind(signals, prepare),
 }

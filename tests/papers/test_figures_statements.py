@@ -31,19 +31,38 @@ def short(name: str) -> str:
 
 def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Published) -> None:
     document = published.document
+
+    def drawn_of(analysis: str, slug: str) -> Any:
+        return drawn.add_drawn({analysis: stated[analysis][slug]})[analysis]["drawn"]
+
+    tests = document(files.BOOTSTRAP)["layer_results"].values()
+    clear = [row for row in tests if row["ci_lower"] > 0 or row["ci_upper"] < 0]
+    assert drawn_of("category_bootstrap", SLUG)["n_excluding_zero"] == len(clear) > 0
+    layers = document(files.PAIRS)["results"]
+    first, last = layers["0"], layers["32"]
+    turning = [name for name in first if first[name]["r"] * last[name]["r"] < 0]
+    assert drawn_of("pairs", SLUG)["turning"] == turning
+    assert 0 < len(turning) < len(first)
+
+    def is_clear(test: Any) -> bool:
+        return test["ci_lower"] * test["ci_upper"] > 0
+
+    clear = [name for name in turning if is_clear(first[name]) and is_clear(last[name])]
+    assert drawn_of("pairs", SLUG)["turning_clearly"] == clear
     for how in ("with", "without"):
         high = [
             row["ci_hi"] for row in document(files.TEMPLATE)[f"results_{how}_template"].values()
         ]
         n_below = stated["cross_model"]["llama-3p1-8b-instruct"]["drawn"]["n_below_zero"]
         assert n_below[how] == np.sum(np.array(high) < 0) > 0
-    shares = document(files.PROFILES[SLUG])["intrinsic_dim_ratio"]
-    peak = int(np.argmax(shares))
-    behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
-    rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
-    drawn = stated["anisotropy"][SLUG]["drawn"]
-    assert drawn["half_layer"] == behind[0]
-    assert drawn["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
+    for slug, file in files.PROFILES.items():
+        shares = document(file)["intrinsic_dim_ratio"]
+        peak = int(np.argmax(shares))
+        behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
+        rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
+        of_profile = drawn_of("anisotropy", slug)
+        assert of_profile["half_layer"] == behind[0]
+        assert of_profile["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
@@ -107,7 +126,7 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
         "gains": set(),
     }
     assert results["anisotropy"] == {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}  # as it was
-    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
+    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}
     others = [(0.1, 1.0), (0.4, 0.7), (0.3, 0)]
     np.testing.assert_allclose(
         stated["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]

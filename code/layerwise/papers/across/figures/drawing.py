@@ -32,9 +32,7 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
 # Of readers' own models alone: of one model, and across several.
 OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     categories.layers: ("layers", "category_bootstrap"),
-    categories.bins: ("bins",),
     pairs.pairs: ("pairs",),
-    anisotropy.anisotropy_spectra: ("anisotropy",),
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),
     own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),
