@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judged import analysed
-from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
@@ -33,24 +31,20 @@ def short(name: str) -> str:
 
 def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Published) -> None:
     document = published.document
-
-    def drawn_of(analysis: str, slug: str) -> Any:
-        return drawn.add_drawn({analysis: stated[analysis][slug]})[analysis]["drawn"]
-
     tests = document(files.BOOTSTRAP)["layer_results"].values()
     clear = [row for row in tests if row["ci_lower"] > 0 or row["ci_upper"] < 0]
-    assert drawn_of("category_bootstrap", SLUG)["n_excluding_zero"] == len(clear) > 0
+    assert stated["category_bootstrap"][SLUG]["drawn"]["n_excluding_zero"] == len(clear) > 0
     layers = document(files.PAIRS)["results"]
     first, last = layers["0"], layers["32"]
     turning = [name for name in first if first[name]["r"] * last[name]["r"] < 0]
-    assert drawn_of("pairs", SLUG)["turning"] == turning
+    assert stated["pairs"][SLUG]["drawn"]["turning"] == turning
     assert 0 < len(turning) < len(first)
 
     def is_clear(test: Any) -> bool:
         return test["ci_lower"] * test["ci_upper"] > 0
 
     clear = [name for name in turning if is_clear(first[name]) and is_clear(last[name])]
-    assert drawn_of("pairs", SLUG)["turning_clearly"] == clear
+    assert stated["pairs"][SLUG]["drawn"]["turning_clearly"] == clear
     for how in ("with", "without"):
         high = [
             row["ci_hi"] for row in document(files.TEMPLATE)[f"results_{how}_template"].values()
@@ -62,9 +56,9 @@ def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Publis
         peak = int(np.argmax(shares))
         behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
         rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
-        of_profile = drawn_of("anisotropy", slug)
-        assert of_profile["half_layer"] == behind[0]
-        assert of_profile["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
+        drawn = stated["anisotropy"][slug]["drawn"]
+        assert drawn["half_layer"] == behind[0]
+        assert drawn["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
@@ -102,25 +96,6 @@ def test_labs_have_the_counts_of_their_models(stated: Any, published: Published)
                  if (row["lab"] == "EleutherAI") == (name == "EleutherAI")]  # fmt: skip
         below = sum(gain < 1 for gain in gains)
         assert counts == {"n": len(gains), "below": below}
-
-
-def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
-    two = {
-        file: {
-            **{"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5},
-            **{
-                f"/ground_truth_numeric/uniformity_{side}": ua
-                for side, ua in (("a", 0.4), ("b", 0.6))
-            },
-        }
-        for file in list(files.PAPER1.values())[:2]
-    }
-    derivation = analysed("calibration", measured(published, two))
-    assert derivation.documents["models"]["drawn"] == {
-        "n_models": 2,
-        "n_within": 2,
-        "n_negative": 2,
-    }
 
 
 # --- of readers' models -------------------------------------------------------------------------

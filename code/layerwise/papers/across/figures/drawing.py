@@ -35,7 +35,6 @@ OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),
     own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),
-    own.last_layer: ("category_bootstrap", OVER_MODELS),
 }
 _ALL = {function.__name__: (function, reads) for function, reads in (READS | OF_READER).items()}
 FIGURES = [function.__name__ for function in READS]
