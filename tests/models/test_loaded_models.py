@@ -15,9 +15,11 @@ import layerwise
 from layerwise import LayerwiseError, Result
 from layerwise.files import read_json
 from layerwise.models.hidden_states import extract
+from layerwise.models.kernels import settings
 from layerwise.models.load import from_memory, with_random_weights
 from layerwise.models.projections import Weights
 from layerwise.models.provenance import states_kernel
+from layerwise.models.replicates import Replicates
 from layerwise.models.store import BEFORE_NORM
 from layerwise.reader.page.cautions import WEIGHTS_AS_EXACT
 from tiny_checkpoints import EXAMPLE, TEXTS, twin_folder
@@ -186,6 +188,29 @@ def test_random_weights_have_the_attention_of_the_model_beside_them(
     assert states_kernel(random) == states_kernel(checkpoint) == "ablated"
 
 
+def replace_tokens_by_embeddings(base: Any, given: Any, named: Any) -> Any:
+    embeddings = base.embed_tokens(named.pop("input_ids"))
+    return given, {**named, "input_ids": None, "inputs_embeds": embeddings}
+
+
+def test_rounding_noise_leaves_the_callers_hooks_in_force(tokenizer: Any, tmp_path: Path) -> None:
+    """Also those on an embedding whose scale is noisy, and before the base model."""
+    family = "gemma3_text"
+    loading = {"dtype": torch.bfloat16}
+    model = transformers.AutoModelForCausalLM.from_pretrained(twin_folder(family), **loading)
+    embedding = model.model.embed_tokens
+    embedding.scalar_embed_scale = 640**0.5  # the twin's own is a number that bfloat16 holds
+    embedding.embed_scale.fill_(640**0.5)
+    embedding.register_forward_hook(lambda module, given, out: out + 1000)
+    model.model.register_forward_pre_hook(replace_tokens_by_embeddings, with_kwargs=True)
+    checkpoint = from_memory(model, tokenizer)
+    states = extract(checkpoint, TEXTS, (), tmp_path / "states").pooled(0)
+    with Replicates(checkpoint).disturbed(0) as replicate:
+        noisy = extract(replicate, TEXTS, (), tmp_path / "noisy").pooled(0)
+    assert abs(noisy - states).max() < 2**-6 * 1000
+    assert (noisy != states).any()
+
+
 # --- the matrices of a model in memory -----------------------------------------------------------
 
 
@@ -252,7 +277,18 @@ def default_dtype() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
+@contextlib.contextmanager
+def tf32() -> Iterator[None]:
+    torch.set_float32_matmul_precision("medium")
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 CHOSEN = {
+    "TF32": tf32,
     "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     "default dtype": default_dtype,
     "default device": lambda: torch.device("meta"),
@@ -302,7 +338,8 @@ def test_the_callers_state_is_given_back_after_an_error(model: Any, tokenizer: A
 
 def caller_state() -> list[Any]:
     enabled = torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()
-    return [*enabled, torch.get_default_dtype(), torch.get_default_device()]
+    exact = torch.get_float32_matmul_precision(), settings(torch.device("cpu"))
+    return [*enabled, torch.get_default_dtype(), torch.get_default_device(), *exact]
 
 
 # --- models that are not what they seem ---------------------------------------------------------
