@@ -14,13 +14,13 @@ setup-dev:  ## add torch, transformers, and the tools of test and lint
 test-models: setup-dev  ## the tests that run models: extraction, measures, experiments, a reader's model
 	@python -m pytest -m "models and not long"
 
-test-docs: setup-dev  ## run the commands of README and pages, the notebook and the studies, as they are written
+test-docs: setup-dev  ## run the commands of README and pages, notebooks and the studies of small models, as they are written
 	@python -m pytest -rs -m docs
 
 test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and what is killed too (ARGS=)
 	@OMP_NUM_THREADS=1 pytest -n auto --maxprocesses 4 --dist worksteal -rs $(ARGS)
 
-attack: setup-dev  ## spoilt checkpoints, kills and full disks by the thousand, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
+attack: setup-dev  ## spoilt checkpoints, kills and signals by the thousand, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
 	@python tests/attack.py --table docs/robustness.md $(ARGS)
 
 real: setup-models  ## two trained models (from the package index) against their recorded numbers: two minutes each
@@ -59,8 +59,8 @@ docker-test: ARGS = test
 docker-test: docker-run  ## the tests inside the image
 
 bench: setup-models  ## measure speed against the notebooks' way (QUICK=1 for a short run)
-	@for script in $(filter-out benchmarks/gpu.py benchmarks/peers.py benchmarks/noise.py,$(wildcard benchmarks/*.py)); \
-		do python $$script $(if $(QUICK),--quick); done
+	@for script in extraction whole; do python benchmarks/$$script.py $(if $(QUICK),--quick); done
+	@python benchmarks/memory.py
 
 bench-gpu: setup-models  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
 	@python benchmarks/gpu.py
@@ -84,8 +84,7 @@ lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 		{ echo "# Made by \`make lock\` from $$(basename $$name).in; do not edit."; cat $$lock; } >$$lock.part; \
 		mv $$lock.part $$lock; \
 	done < <(printf '%s\n' requirements/read "requirements/pipeline read" "requirements/dev pipeline" \
-		"requirements/docs dev" "requirements/cpu dev" "requirements/cuda dev" "requirements/cuda12 dev" \
-		benchmarks/peers)
+		"requirements/docs dev" "requirements/cpu dev" "requirements/cuda dev" "requirements/cuda12 dev")
 
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and what was measured stay
 	rm -rf results/published/[!vt]* figures/published report/published paper/generated paper/published.pdf

@@ -1,25 +1,19 @@
-"""Time the extraction against the notebooks' way and other tools, all in one run on one machine.
+"""Time the extraction against the notebooks' way and a plain loop, all in one run on one machine.
 
-    python benchmarks/extraction.py [--quick] [--pairs FILE] [--peers PYTHON] [--cpu-time]
+    python benchmarks/extraction.py [--quick] [--pairs FILE] [--cpu-time]
 
 Random weights in the shape of Pythia-160M, float32, CPU. Notebook 000 runs one statement at a
 time, once per layer it reads (9) and once for the loss: 20 passes per pair. Notebooks 001 and
 002 read all layers from one pass: 4 passes per pair. Both are timed on a sample of pairs and
-scaled by the number of pairs; the extraction is timed whole, files and all. The other tools run
-in the environment of `peers.py`; without it only plain transformers is compared with. Prints
-medians, ratios and the fraction of the rate of a matrix product measured in between. On a machine
-that others use too, OMP_NUM_THREADS=1 with --cpu-time is the steadier comparison: seconds of one
-core, not of the clock on the wall.
+scaled by the number of pairs; the extraction is timed whole, files and all, and so is a loop of
+plain transformers over the same batches. Prints medians, ratios and the fraction of the rate of a
+matrix product measured in between. On a machine that others use too, OMP_NUM_THREADS=1 with
+--cpu-time is the steadier comparison: seconds of one core, not of the clock on the wall.
 """
 
 import argparse
-import itertools
-import json
-import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -49,11 +43,8 @@ SHAPES = {
     "tiny": (64, 3, 4, 512),
 }
 TOKENS_PER_BATCH = 2048  # of ours and of the tools that batch
-HERE = Path(__file__).parent
-PEERS_PYTHON = HERE.parent / ".venv-peers" / "bin" / "python"
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 clock = "wall"  # which of them; --cpu-time takes the other
-INSTALLED_PEERS = ("lm-evaluation-harness", "nnsight", "TransformerLens")
 
 
 def random_weights(
@@ -169,62 +160,18 @@ def disagreement(checkpoint: Checkpoint, texts: list[str], states: HiddenStates)
     print(f"largest difference: pooled states {max(gaps):.1e}, NLL {max(nll):.1e} nats")
 
 
-class Peers:
-    """The other tools, in a process that waits for its turns."""
-
-    def __init__(self, python: Path, checkpoint: Checkpoint, texts: list[str], work: Path) -> None:
-        ids = checkpoint.tokenizer(texts).input_ids
-        plan = plan_batches("statements", [len(one) for one in ids], TOKENS_PER_BATCH)
-        self.order = list(itertools.chain.from_iterable(batch.members for batch in plan))
-        batches = [[ids[member] for member in batch.members] for batch in plan]
-        work.mkdir()
-        (work / "batches.json").write_text(json.dumps(batches))
-        checkpoint.model.save_pretrained(work / "checkpoint")
-        checkpoint.tokenizer.save_pretrained(work / "checkpoint")
-        self.work = work
-        self.seconds: dict[str, list[float]] = {"transformers": []}
-        if python.exists():
-            self.seconds |= {name: [] for name in INSTALLED_PEERS}
-        else:
-            print(f"{', '.join(INSTALLED_PEERS)}: not compared, {python} is missing (see peers.py)")
-        command = [python if python.exists() else sys.executable, HERE / "peers.py"]
-        self._log = (work / "log").open("w")
-        self._process = subprocess.Popen(
-            [*map(str, command), str(work / "checkpoint"), str(work)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        )
-
-    def all_take_a_turn(self) -> None:
-        """Time every tool once; one that fails is named and not asked again."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        for name in list(self.seconds):
-            self._process.stdin.write(f"{name}\n")
-            self._process.stdin.flush()
-            reply = json.loads(self._process.stdout.readline() or '{"error": "it died"}')
-            if "error" in reply:
-                print(f"{name}: did not run ({reply['error']})")
-                del self.seconds[name]
-            else:
-                self.seconds[name].append(reply[clock])
-
-    def disagreement(self, states: HiddenStates) -> None:
-        """Print how far every tool's answers are from ours."""
-        ours = np.stack([states.pooled(layer)[self.order] for layer in range(1, states.n_layers)])
-        for name in self.seconds:
-            found = np.load(self.work / f"{name}.npz")
-            nll = np.abs(found["nll"] - states.nll[self.order]).max()
-            gap = f"{np.abs(found['states'] - ours).max():.1e}" if "states" in found else "none"
-            print(f"  against {name}: pooled states {gap}, NLL {nll:.1e}")
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate()
-        self._log.close()
+def plain_batches(checkpoint: Checkpoint, texts: list[str]) -> None:
+    """Pooled hidden states and NLL of every statement, a batch of one length at a time."""
+    ids = checkpoint.tokenizer(texts).input_ids
+    with attention_kernel(checkpoint.model, "sdpa"), torch.inference_mode():
+        for batch in plan_batches("statements", list(map(len, ids)), TOKENS_PER_BATCH):
+            tokens = torch.tensor([ids[number] for number in batch.members])
+            out = checkpoint.model(input_ids=tokens, output_hidden_states=True)
+            for hidden in out.hidden_states:
+                hidden[:, 1:].mean(dim=1).float().numpy()
+            logits = out.logits[:, :-1].float().transpose(1, 2)
+            losses = torch.nn.functional.cross_entropy(logits, tokens[:, 1:], reduction="none")
+            losses.mean(dim=1).numpy()
 
 
 def loops(checkpoint: Checkpoint, texts: list[str], n_sampled: int) -> tuple[float, float]:
@@ -273,9 +220,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer repeats and sampled pairs")
     parser.add_argument("--pairs", type=Path, help="statement pairs; default: synthetic ones")
-    parser.add_argument(
-        "--peers", type=Path, default=PEERS_PYTHON, help="python of the peers' environment"
-    )
     parser.add_argument("--cpu-time", action="store_true", help="processor time, not wall time")
     arguments = parser.parse_args()
     global clock
@@ -286,27 +230,23 @@ def main() -> None:
     print(f"{threads} threads, {n_pairs} pairs, {repeats} rounds, {clock} time", flush=True)
     ours: list[float] = []
     looped: list[tuple[float, float]] = []
+    batched: list[float] = []
     rates: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        peers = Peers(arguments.peers, checkpoint, texts, out / "peers")
         extract(checkpoint, texts[:8], (), out / "warm-up")
         for number in range(repeats):  # the sides take turns: a slow minute hits all
             looped.append(loops(checkpoint, texts, sampled))
             ours.append(timed(lambda: extract(checkpoint, texts, (), out / "all")))
             rates.append(gemm_rate(checkpoint))
-            peers.all_take_a_turn()
+            batched.append(timed(lambda: plain_batches(checkpoint, texts)))
             states = open_states(out / "all")
             if number == 0:
                 disagreement(checkpoint, texts, states)
-                peers.disagreement(states)
             shutil.rmtree(states.folder)
-        peers.close()
         many, few = map(list, zip(*looped, strict=True))
         loop_times = {"20 passes per pair (scaled)": many, "4 passes per pair (scaled)": few}
-        report(ours, {**loop_times, **peers.seconds})
-        best = min(peers.seconds, key=lambda name: statistics.median(peers.seconds[name]))
-        print(f"the fastest other tool: {best}")
+        report(ours, {**loop_times, "plain transformers, batches": batched})
         needed = needed_flop(checkpoint, texts)
         parts = [needed / t / r for t, r in zip(ours, rates, strict=True)]
         print(

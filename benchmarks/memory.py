@@ -7,7 +7,6 @@ are drawn, and a full batch goes through them as in an extraction; what is alive
 GPU takes beside it: its context (about 0.5 GB), and what torch's allocator cannot use again.
 """
 
-import argparse
 import weakref
 from pathlib import Path
 from typing import Any
@@ -113,9 +112,6 @@ def measure(config: Any, dtype: str) -> dict[str, float]:
 
 def main() -> None:
     """Print both beside the estimate of `layerwise models` and preflight."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="as without: it takes minutes")
-    parser.parse_args()
     registry = read_models(MODELS)
     for slug, (dtype, own) in SHAPES.items():
         model = registry[slug]

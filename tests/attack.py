@@ -2,9 +2,8 @@
 
     python tests/attack.py [--seed N] [--cases N] [--seconds N] [--jobs N] [--table FILE] [CLASS]*
 
-The cases are those of the tests, by the same generators; here there are more of them: of each class
-`CASES`, which take some hours of a core. What did not hold is printed with its class, seed and
-number, and the exit code is 1.
+Of each class there are `CASES`, which take some hours of a core. What did not hold is printed with
+its class, seed and number, and the exit code is 1.
 """
 
 import argparse
@@ -26,7 +25,6 @@ from layerwise.present.typeset import EPOCH
 CASES = {
     "checkpoints": 11_110,
     "requests": 100,
-    "disks": 600,
     "kills": 190,
     "signals": 400,
 }
@@ -44,33 +42,32 @@ def report_of(kind: str, seed: int, cases: int, seconds: int) -> dict[str, Any]:
                  "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", fuzz.SEED: str(seed)},
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
         )  # fmt: skip
-    found: dict[str, Any] = json.loads(done.stdout)[kind]
-    return found
+    report: dict[str, Any] = json.loads(done.stdout)[kind]
+    return report
 
 
-def table(reports: dict[str, dict[str, Any]], seed: int, older: str) -> str:
-    """In Markdown, with seed and day; a class that was not asked for keeps its row of that seed."""
-    day = datetime.datetime.now(datetime.UTC).date()
-    same = f"Seed {seed}," in older
-    rows = re.findall(r"^(\| (\w+) \|.*)$", older, re.MULTILINE) if same else []
-    kept = {kind: row for row, kind in rows}
+def table(reports: dict[str, dict[str, Any]], seed: int) -> str:
+    """The classes that were tried, in Markdown, with seed and day."""
     lines = [
-        f"Seed {seed}, {day}; memory is that of the largest case, imports apart, in MiB.",
+        f"Seed {seed}, {datetime.datetime.now(datetime.UTC).date()}; memory is that of the largest "
+        "case, imports apart, in MiB.",
         "",
         "| class | what is tried, and what must hold | tried | held | memory |",
         "|---|---|---|---|---|",
     ]
-    for kind in fuzz.KINDS:
-        if kind not in reports:
-            lines += [kept[kind]] if kind in kept else []
-            continue
-        of = reports[kind]
-        n = sum(of["ended"].values())
+    for kind in filter(reports.__contains__, fuzz.KINDS):
+        report = reports[kind]
+        n = sum(report["ended"].values())
         lines.append(
-            f"| {kind} | {of['says']} | {n:,} | {n - len(of['flaws']):,} "
-            f"| {max(0, of['memory']) / 2**20:,.0f} |"
+            f"| {kind} | {report['says']} | {n:,} | {n - len(report['flaws']):,} "
+            f"| {max(0, report['memory']) / 2**20:,.0f} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def put_between_marks(page: Path, text: str) -> None:
+    """Write the table of a page anew."""
+    page.write_text(TABLE.sub(lambda marks: marks[1] + text + marks[2], page.read_text()))
 
 
 def main() -> int:
@@ -92,20 +89,16 @@ def main() -> int:
             for kind in asked.classes or fuzz.KINDS
         }
         for done in as_completed(started):
-            kind, of = started[done], done.result()
-            reports[kind] = of
-            n = sum(of["ended"].values())
-            print(f"{kind}: {n - len(of['flaws'])} of {n} held", flush=True)
-            for one in of["flaws"]:
-                print(f"  seed {asked.seed}, case {one['case']}: {one['what']}\n    {one['wrong']}")
+            kind = started[done]
+            report = reports[kind] = done.result()
+            n = sum(report["ended"].values())
+            print(f"{kind}: {n - len(report['flaws'])} of {n} held", flush=True)
+            for case in report["flaws"]:
+                print(f"  seed {asked.seed}, case {case['case']}: {case['what']}")
+                print(f"    {case['wrong']}")
             if asked.table:  # after every class: who stops it keeps what was tried
-                asked.table.write_text(
-                    TABLE.sub(
-                        lambda at: at[1] + table(reports, asked.seed, at[0]) + at[2],
-                        asked.table.read_text(),
-                    )
-                )
-    return int(any(of["flaws"] for of in reports.values()))
+                put_between_marks(asked.table, table(reports, asked.seed))
+    return int(any(report["flaws"] for report in reports.values()))
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ ANSWERED = {
 
 def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
     """A graded headline of Paper 2; its answers are such that they give the grade."""
-    texts = {"short": "r falls", "says": "r falls.", "where": "abstract", "reason": "It does."}
+    texts = {"says": "r falls.", "where": "abstract", "reason": "It does."}
     rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}}
     if grade == "holds for some of its models":
         rests["models"] = {"a": "yes", "b": "undecided"}
@@ -109,8 +109,9 @@ def strip_row(headline: dict[str, Any]) -> dict[str, Any]:
     """Its row on the strip, with one estimate."""
     names = ("id", "paper", "source", "grade")
     numbers = {"value": 0.5, "low": 0.25, "high": 0.75, "above": 0.0, "below": None}
-    point = {"model": headline["short"], **numbers, "word": "yes"}
-    told = {"claim": headline["short"], "number": "r", "text": headline["reason"], "figure": ""}
+    claim = headline["says"].removesuffix(".")
+    point = {"model": claim, **numbers, "word": "yes"}
+    told = {"claim": claim, "number": "r", "text": headline["reason"], "figure": ""}
     row = {name: headline[name] for name in names} | told
     return row | {"decimals": 2, "points": [point], "front": False}
 
@@ -157,7 +158,7 @@ def folders(
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "questions.json", {"documents": {}})
     behind = {"inputs": {LAYERS: "a" * 64}, "statistics": hashes_of(made.statistics)}
-    strip = [strip_row(one) | {"figure": drawn.get(one["id"], "")} for one in headlines]
+    strip = [strip_row(graded) | {"figure": drawn.get(graded["id"], "")} for graded in headlines]
     document = judged(records, source, headlines=list(headlines), strip=strip, **behind)
     write_json(made.claims, document)
     return made

@@ -180,11 +180,11 @@ def results(once, root):
     from layerwise.run.steps import analyse, judge
 
     def make(folder):
-        of = folder / "published"
+        source = folder / "published"
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(root)
-            analyse.run("published", of / "statistics")
-            judge.run("published", of / "statistics", of / "claims.json")
+            analyse.run("published", source / "statistics")
+            judge.run("published", source / "statistics", source / "claims.json")
         return folder
 
     return once("results", make)

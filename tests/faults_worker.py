@@ -151,7 +151,9 @@ def every_crash_point(work):
 
         code = ended(forked(crash))
         between = contents(open_states(out).folder) if out.exists() else expected
-        between = {name: of for name, of in between.items() if not name.startswith("replaced/")}
+        between = {
+            name: content for name, content in between.items() if not name.startswith("replaced/")
+        }
         again = ended(forked(lambda out=out: run(out, texts)))
         left = sorted(path.name for path in out.parent.iterdir())
         if not (

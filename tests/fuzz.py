@@ -47,12 +47,10 @@ class Kind(NamedTuple):
 
     prepare: makes in a folder what all cases share, and does once what they do: what that imports
         they then have. What it gives is handed to `cases`.
-    place: what a refusal must name.
     """
 
     cases: Callable[[random.Random, Any], Iterator[Attempt]]
     prepare: Callable[[Path], Any]
-    place: str = ""
 
 
 # --- checkpoints --------------------------------------------------------------------------------
@@ -197,12 +195,12 @@ def in_this_process() -> None:
     """Have done here what other processes would do: every fork would start some of its own."""
 
     def submit(function: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]]) -> Any:
-        found: Future[Any] = Future()
+        future: Future[Any] = Future()
         try:
-            found.set_result(function(*arguments()))
+            future.set_result(function(*arguments()))
         except Exception as error:
-            found.set_exception(error)
-        return found
+            future.set_exception(error)
+        return future
 
     workers.start, workers.results_in_order = lambda *modules: None, itertools.starmap
     workers.submit = submit
@@ -220,7 +218,7 @@ def prepared_twin(folder: Path) -> Path:
 
 KINDS: dict[str, Kind | None] = {
     "checkpoints": Kind(checkpoints, prepared_twin),
-    **dict.fromkeys(("requests", "disks", "kills", "signals")),  # `fuzz_runs` has them
+    **dict.fromkeys(("requests", "kills", "signals")),  # `fuzz_runs` has them
 }
 
 
@@ -230,7 +228,7 @@ def tried(name: str, folder: Path, seed: int, n_cases: int, seconds: int) -> dic
     kind = KINDS[name] or import_module("fuzz_runs").KINDS[name]
     prepared = kind.prepare(folder)
     cases = kind.cases(rng, prepared)
-    place = prepared.name if name == "checkpoints" else kind.place  # the name of the model
+    place = prepared.name if name == "checkpoints" else ""  # the name of the model
     ended: Counter[str] = Counter()
     flaws, most, work = [], 0, folder.with_name("tried")
     until = time.monotonic() + seconds

@@ -1,13 +1,12 @@
 """What can be asked of `analyze`, or happen while it runs.
 
-Every class runs it on a tiny model, with few resamples; all but `requests` draw one figure.
+Every class runs it on a tiny model, with few resamples and two of its figures.
 """
 
 import contextlib
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import time
@@ -30,23 +29,17 @@ PAIRS = {
 }
 PROMPTS = TEXTS[:3]
 RESAMPLES = 400
-EVERY_FIGURE: list[tuple[str, ...]] = []  # as the page has them
-BUSY = "one run at a time"
 
 
-def prepare(folder: Path, *, figures: tuple[str, ...] | None = ("layers",)) -> Path:
-    """A checkpoint, and the results on it, which two runs give alike; what they import.
-
-    figures: what is drawn; None: all.
-    """
+def prepare(folder: Path) -> Path:
+    """A checkpoint, and the results on it, which two runs give alike; what they import."""
     import layerwise.papers.across.figures.drawing as drawing
     from layerwise.reader import of_checkpoint
-    from layerwise.reader.page import figures as of_page
+    from layerwise.reader.page import figures
     from tiny_checkpoints import twin_folder
 
     of_checkpoint.N_RESAMPLES = RESAMPLES
-    EVERY_FIGURE.append(of_page.OF_ONE)
-    of_page.OF_ONE = figures or EVERY_FIGURE[0]
+    figures.OF_ONE = ("layers", "pairs")
     drawing.as_files = laid_out
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(twin_folder("gpt_neox"), folder / "model")
@@ -83,21 +76,19 @@ def planned(folder: Path, out: Path, **asked: Any) -> str:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file by its name, links apart; states that wait beside them too."""
-    files = (one for one in folder.rglob("*") if one.is_file() and not one.is_symlink())
-    return {str(one.relative_to(folder)): one.read_bytes() for one in files}
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def require_equal(found: dict[str, bytes], expected: dict[str, bytes]) -> None:
-    names = found.keys() ^ expected.keys()
+def require_equal(files: dict[str, bytes], expected: dict[str, bytes]) -> None:
+    names = files.keys() ^ expected.keys()
     assert not names, f"only in one of them: {names}"
-    other = [name for name in found if found[name] != expected[name]]
+    other = [name for name in files if files[name] != expected[name]]
     assert not other, f"others: {other}"
 
 
 def forked(do: Callable[[], object]) -> int:
     """A process that does something; its exit code is that of the command line."""
-    from layerwise.errors import LayerwiseError
-
     child = os.fork()
     if child:
         return child
@@ -106,8 +97,6 @@ def forked(do: Callable[[], object]) -> int:
         try:
             do()
             code = 0
-        except LayerwiseError as error:
-            code = 4 if BUSY in str(error) else 2
         except KeyboardInterrupt:
             code = 130
         except SystemExit as ended:
@@ -124,11 +113,11 @@ def ended(child: int) -> int:
 
 def odd_pairs(rng: random.Random) -> dict[str, Any]:
     """Categories of which some are equal, constant, turned round, or begin with the same words."""
-    found = {}
+    categories = {}
     for n in range(rng.choice([3, 3, 4, 5])):
         pairs = [rng.sample(TEXTS, 2) for _ in range(rng.choice([2, 2, 3, 5]))]
         kind = rng.choice(["", "", "constant", "equal", "turned", "one pair", "same word", "twice"])
-        earlier = [of["pairs"] for of in found.values()]
+        earlier = [category["pairs"] for category in categories.values()]
         if kind == "constant":
             pairs = [[a, a] for a, _ in pairs]
         elif kind == "equal" and earlier:
@@ -141,8 +130,8 @@ def odd_pairs(rng: random.Random) -> dict[str, Any]:
             pairs = [[f"An {a}", f"An {b}"] for a, b in pairs]
         elif kind == "twice":
             pairs = pairs + pairs
-        found[f"category {n}"] = {"pairs": pairs}
-    return found
+        categories[f"category {n}"] = {"pairs": pairs}
+    return categories
 
 
 def odd_request(rng: random.Random) -> dict[str, Any]:
@@ -188,36 +177,6 @@ def request(folder: Path, asked: dict[str, Any], work: Path) -> None:
         assert not (work / "out").exists(), "something was left"
         raise run
     assert (work / "out" / "index.html").is_file()
-
-
-# --- disks --------------------------------------------------------------------------------------
-
-
-def disks(rng: random.Random, folder: Path) -> Iterator[Attempt]:
-    """A disk that is full at some file, or gone: a sentence, and older results stay whole."""
-    older = contents(folder / "results")
-    while True:
-        size, seed = rng.choice([0, 10, 500, 5_000, 20_000, 10**5, 10**6]), rng.choice([42, 1])
-        yield Attempt(
-            f"files of {size} bytes, seed {seed}", partial(full, folder, older, size, seed)
-        )
-
-
-def full(folder: Path, older: dict[str, bytes], size: int, seed: int, work: Path) -> None:
-    """One of them."""
-    out = Path(shutil.copytree(folder / "results", work / "out"))
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limit[1]))
-    try:
-        analyzed(folder, out, seed=seed)
-    except Exception:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-        require_equal(contents(out), older)
-        raise
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-    if seed == 42:
-        require_equal(contents(out), older)
 
 
 # --- kills, signals -----------------------------------------------------------------------------
@@ -295,10 +254,8 @@ def stopped(
     require_equal(contents(work / "out"), expected)
 
 
-ALL_FIGURES = partial(prepare, figures=None)
 KINDS = {
-    "requests": Kind(requests, ALL_FIGURES),
-    "disks": Kind(disks, prepare, "tried/out"),
+    "requests": Kind(requests, prepare),
     "kills": Kind(kills, prepare),
     "signals": Kind(signals, prepare),
 }

@@ -34,9 +34,8 @@ TEX = (
 )
 PATHS = ("../../x", "/etc/x", "..", ".", "~/x", "a\\b", "C:x", "a/../../b", "$HOME", "-rf")
 # Characters that are not seen: what they are, and the texts that hold them.
-BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 UNSEEN = {
-    "direction": BIDI,
+    "direction": "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
     "no width": "a\u200bb\u200cc\u200dd\u2060e\ufefff\u00adg",
     "tags": "\U000e0001\U000e0041",
     "NUL": "a\0b",

@@ -49,10 +49,10 @@ def judged(root, numbers, works):
 
 def of(records, *analyses):
     """Those of the judged claims that some analyses answer."""
-    found = {
+    analysis_of = {
         name: (r["provenance"]["statistic"] or "").split(":")[0] for name, r in records.items()
     }
-    return {name: records[name] for name, analysis in found.items() if analysis in analyses}
+    return {name: records[name] for name, analysis in analysis_of.items() if analysis in analyses}
 
 
 def at(work, statistic):

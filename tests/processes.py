@@ -21,22 +21,22 @@ def interruptible() -> None:
 
 def running_in(folder: Path) -> list[psutil.Process]:
     """The other processes whose working directory is this one, whoever started them."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             is_there = Path(process.cwd()) == folder and process.pid != os.getpid()
             if is_there and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
 def commands_in(folder: Path) -> list[str]:
     """What they were started with."""
-    found = []
+    commands = []
     for process in running_in(folder):
         with contextlib.suppress(psutil.Error):
-            found.append(" ".join(process.cmdline()))
-    return found
+            commands.append(" ".join(process.cmdline()))
+    return commands
 
 
 @contextlib.contextmanager

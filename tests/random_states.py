@@ -23,13 +23,15 @@ FEW = {"k_values": (10,), "n_permutations": 20}
 
 def numbers_of(values, draws=DRAWS):
     """What the analyses of a reader's model read."""
-    return reader.numbers(values, draws, read_published(Path(__file__).parents[1] / "published"))
+    return reader.result_files(
+        values, draws, read_published(Path(__file__).parents[1] / "published")
+    )
 
 
 def results_of(folder, categories=CATEGORIES):
     """The result documents of random states."""
     values = measure(write_states(folder / "states"), some_pairs(categories=categories), **FEW)
-    return analyse_reader(reader.tables(numbers_of(values).files), DRAWS)
+    return analyse_reader(reader.tables(numbers_of(values)), DRAWS)
 
 
 def some_pairs(sizes=SIZES, categories=CATEGORIES):

@@ -51,7 +51,7 @@ class LayerwiseError(Exception):
 
 
 class TryAgainError(LayerwiseError):
-    """What stood in the way may be gone another time: the network was not there, the disk full."""
+    """An obstacle that may be gone another time: no network, a full disk."""
 
 
 class UnreachedError(TryAgainError):
@@ -78,9 +78,9 @@ def require_extra(extra: str) -> None:
 
 
 def not_installed(package: str) -> str:
-    """What to do about a package that is not there."""
+    """Return what to do about a package that is not there."""
     package = package.partition(".")[0]
-    extra = next((name for name, of in EXTRAS.items() if package in of), None)
+    extra = next((name for name, packages in EXTRAS.items() if package in packages), None)
     if extra is None:
         return f"the package {package} is not installed; install layerwise again: pip install ."
     return (
@@ -91,12 +91,12 @@ def not_installed(package: str) -> str:
 
 
 def without_password(text: str) -> str:
-    """The text, with the user and password of every address left out, and what a query says."""
+    """Return the text without user and password of any address, and without what a query says."""
     return _QUERY.sub(r"\1...", _PASSWORD.sub("...@", text))
 
 
 def address_shown(address: str) -> str:
-    """What may be shown of an address: nothing before its last @, and no query.
+    """Return what may be shown of an address: nothing before its last @, and no query.
 
     A password may hold any sign, a space and a slash too.
     """
@@ -115,7 +115,7 @@ def system_in_words() -> Iterator[None]:
 
 
 def refused(error: OSError) -> str:
-    """What the operating system refused, as a sentence: the place, its words, the fix."""
+    """Return what the operating system refused as a sentence: the place, its words, the fix."""
     fixes = [fix for fix, numbers in _FIXES.items() if error.errno in numbers]
     place = f"{error.filename}: " if error.filename else ""
     return f"{place}{error.strerror or error}; {(*fixes, 'mend that, then run it again')[0]}"

@@ -11,13 +11,9 @@ RESULTS = (
     "gains", "spectral",
 )  # fmt: skip
 REPLICATES, CONTROL = "replicates", "control"
-FILES = (
-    "index.html",
-    "tables.tex",
-    *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL)),
-)
+FILES = ("index.html", *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL)))
 
 
 def partial_of(folder: Path) -> Path:
-    """The folder of an unfinished extraction of hidden states."""
+    """Return the folder of an unfinished extraction of hidden states."""
     return folder.with_name(folder.name + ".partial")

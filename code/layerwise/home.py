@@ -16,18 +16,18 @@ REPOSITORY = ("dvc.yaml", "code/layerwise/__init__.py")  # what no other reposit
 # its turn comes, after hours of measuring.
 MARKS = (
     "models.yaml", "params.yaml", "claims/headlines.yaml", "published/registry.csv",
-    "report/templates/page.css", "report/own_model/index.html.j2", "paper/own_model/tables.tex.j2",
+    "report/templates/page.css", "report/own_model/index.html.j2",
 )  # fmt: skip
 
 
 def find_home(package: Path = PACKAGE) -> Path:
-    """The folder of templates, tables and judged claims that fit this code.
+    """Return the folder of templates, tables and judged claims that fit this code.
 
     Raises:
         LayerwiseError: for a package without its files: neither in its repository nor from a wheel.
     """
     places = (package / IN_WHEEL, package.parents[1])
-    if home := next(filter(is_one, places), None):
+    if home := next(filter(has_files, places), None):
         return home
     raise LayerwiseError(
         f"{package}: templates and published tables belong to the package, they are neither in "
@@ -37,18 +37,18 @@ def find_home(package: Path = PACKAGE) -> Path:
 
 
 def repository() -> Path | None:
-    """The repository around the working folder, relative to it: `.`, `..` and so on."""
+    """Return the repository around the working folder, relative to it: `.`, `..` and so on."""
     above = (Path(*[".."] * n) for n in range(len(Path.cwd().parents) + 1))
     return next(filter(is_repository, above), None)
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether a folder is the root of this repository, whatever of it is missing."""
+    """Return whether a folder is the root of this repository, whatever of it is missing."""
     return all((folder / mark).exists() for mark in REPOSITORY)
 
 
 def checkout() -> Path | None:
-    """The same, once its files are there.
+    """Return the same, once its files are there.
 
     Raises:
         LayerwiseError: if some are not: what the package brings may be other than what is asked.
@@ -63,21 +63,21 @@ def checkout() -> Path | None:
 
 
 def here() -> Path:
-    """The checkout around the working folder; elsewhere what belongs to the code."""
+    """Return the checkout around the working folder; elsewhere what belongs to the code."""
     return checkout() or find_home()
 
 
 def judged_claims(source: str, results: Path = Path("results")) -> Path:
-    """The file of the judged claims of a source, in the folder of all results."""
+    """Return the file of the judged claims of a source, in the folder of all results."""
     return results / source / "claims.json"
 
 
-def is_one(folder: Path) -> bool:
-    """Whether the files of the repository stand in a folder."""
+def has_files(folder: Path) -> bool:
+    """Return whether the files of the repository stand in a folder."""
     return not _lacking(folder)
 
 
 def _lacking(folder: Path) -> str:
-    """The files of the repository that are not in a folder, as a message tells them."""
-    none = [mark for mark in MARKS if not (folder / mark).exists()]
-    return f"no {', '.join(none)}" if none else ""
+    """Return the files of the repository that are not in a folder, as a message tells them."""
+    missing = [mark for mark in MARKS if not (folder / mark).exists()]
+    return f"no {', '.join(missing)}" if missing else ""

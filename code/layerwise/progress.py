@@ -80,7 +80,7 @@ def meter(
 
 
 def track(items: Iterable[T], what: str, unit: str, total: int) -> Generator[T, None, None]:
-    """The items, one by one, counted once the next is asked for."""
+    """Yield the items one by one, counted once the next is asked for."""
     with meter(what, unit, total) as advance:
         for item in items:
             yield item
@@ -88,7 +88,7 @@ def track(items: Iterable[T], what: str, unit: str, total: int) -> Generator[T, 
 
 
 def say(line: str) -> None:
-    """A line on stderr, beside what a meter shows."""
+    """Print a line on stderr, beside what a meter shows."""
     tqdm.write(line, file=sys.stderr)
 
 

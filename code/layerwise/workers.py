@@ -40,7 +40,7 @@ class WorkerError(RuntimeError):
 
 
 def usable_cores() -> int:
-    """The cores that this process may use; all there are where the system cannot say, as macOS."""
+    """Return how many cores this process may use; on macOS, which cannot say, all of them."""
     if hasattr(psutil.Process, "cpu_affinity"):
         return len(psutil.Process().cpu_affinity())
     return psutil.cpu_count() or 1
@@ -62,7 +62,7 @@ def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]])
 def results_in_order(
     function: Callable[..., T], arguments: Iterable[tuple[Any, ...]]
 ) -> Iterator[T]:
-    """The results in order; what was not begun is dropped with the iterator."""
+    """Yield the results in order; what was not begun is dropped with the iterator."""
     futures = [submit(function, partial(tuple, given)) for given in arguments]
     with dropped(futures):
         yield from (future.result() for future in futures)
@@ -118,7 +118,7 @@ class _Pool:
 
 
 def _process(modules: Iterable[str] = ()) -> Connection:
-    """A new process, at the other end of this connection."""
+    """Start a process; return the connection at whose other end it is."""
     ours, theirs = Pipe()
     path = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(
@@ -134,7 +134,7 @@ def _process(modules: Iterable[str] = ()) -> Connection:
 
 
 def _lead(process: Connection, pool: _Pool) -> None:
-    """In a thread: give a process its tasks one by one; one that has ended is replaced."""
+    """Give a process its tasks one by one, in a thread; one that has ended is replaced."""
     while True:
         future, function, arguments = pool.tasks.get()
         if not future.set_running_or_notify_cancel():
@@ -173,7 +173,7 @@ def end() -> None:
 
 
 def _follow(leader: Connection, modules: Iterable[str]) -> None:
-    """In the other process: do what comes, until nobody is there."""
+    """Do what comes, in the other process, until nobody is there."""
     for name in modules:
         import_module(name)
     while True:

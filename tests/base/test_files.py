@@ -13,7 +13,6 @@ from layerwise.files import (
     atomic_path,
     dated,
     is_first_process,
-    n_processes,
     read_json,
     together,
     write_json,
@@ -136,10 +135,10 @@ def test_together_sweeps_what_a_kill_left_and_nothing_of_a_run_under_way(tmp_pat
     assert killed.returncode == -signal.SIGKILL
     (left,) = names(tmp_path)
     (tmp_path / "mine.part").write_text("no part of ours")
-    with atomic_path(tmp_path / "one") as one, atomic_path(tmp_path / "two") as two:
+    with atomic_path(tmp_path / "one") as first, atomic_path(tmp_path / "two") as second:
         assert left not in names(tmp_path)
-        one.write_text("1")
-        two.write_text("2")
+        first.write_text("1")
+        second.write_text("2")
     assert names(tmp_path) == ["mine.part", "one", "two"]
 
 
@@ -163,7 +162,7 @@ def test_together_takes_no_place_of_the_other_kind_and_then_moves_nothing(
 ) -> None:
     place = tmp_path / taken
     place.mkdir() if is_folder else place.write_text("mine")
-    found, wanted = ("a folder", "a file") if is_folder else ("a file", "a folder")
+    there, wanted = ("a folder", "a file") if is_folder else ("a file", "a folder")
 
     def write() -> None:
         with together(tmp_path) as part:
@@ -172,20 +171,11 @@ def test_together_takes_no_place_of_the_other_kind_and_then_moves_nothing(
             (part / "figures").mkdir()
 
     with pytest.raises(
-        LayerwiseError, match=f"{taken}: {wanted} of the results goes there, found {found}; move it"
+        LayerwiseError, match=f"{taken}: {wanted} of the results goes there, found {there}; move it"
     ):
         write()
     assert names(tmp_path) == [taken]
     assert is_folder or place.read_text() == "mine"
-
-
-LAUNCHED = {
-    "WORLD_SIZE": "2",
-    "RANK": "1",
-    "LOCAL_RANK": "0",
-    "MASTER_ADDR": "a",
-    "MASTER_PORT": "9",
-}
 
 
 @pytest.mark.parametrize(
@@ -204,28 +194,3 @@ def test_one_process_writes(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert is_first_process() is first
-
-
-@pytest.mark.parametrize(
-    ("without", "changed", "message"),
-    [
-        (
-            "RANK",
-            {},
-            "found WORLD_SIZE=2 and no RANK; start it with `accelerate launch`, or unset W",
-        ),
-        ("", {"RANK": "2"}, "RANK must be a whole number from 0 to 1, found '2'; correct or unset"),
-        ("", {"WORLD_SIZE": "\u00b2"}, "WORLD_SIZE must be a whole number"),
-    ],
-)
-def test_a_number_of_processes_needs_a_launcher(
-    monkeypatch: pytest.MonkeyPatch, without: str, changed: dict[str, str], message: str
-) -> None:
-    assert n_processes() == 1
-    for name, value in LAUNCHED.items():
-        monkeypatch.setenv(name, value)
-    assert n_processes() == 2
-    for name, value in {**changed, **({without: ""} if without else {})}.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(LayerwiseError, match=message):
-        n_processes()

@@ -127,7 +127,8 @@ def as_recorded(tmp_path_factory):
     }
     stages = {"analyse@published": analyse, "judge@published": judge}
     each = {
-        name.partition("@")[0]: {"foreach": ["published"], "do": of} for name, of in stages.items()
+        name.partition("@")[0]: {"foreach": ["published"], "do": stage}
+        for name, stage in stages.items()
     }
     (tmp_path / "results" / "published" / "s").mkdir()
     (tmp_path / "results" / "published" / "s" / "one.json").write_text("1")

@@ -16,40 +16,21 @@ import pytest
 from layerwise import workers
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.run.rehearsal import running
-
-ASKING = {  # who asks for the cores, and what comes of them
-    "workers": lambda: len(started()),
-    "rehearsal": running.workers,
-}
 
 
-def started() -> list[object]:
-    """A stand-in for every process that would be started."""
-    found: list[object] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "_pools", {})
-        patch.setattr(workers, "_process", found.append)
-        patch.setattr(workers, "_lead", lambda *given: None)
-        workers.start()
-    return found
-
-
-@pytest.mark.parametrize("who", ASKING)
 @pytest.mark.parametrize(("allowed", "expected"), [(1, 1), (3, 3), (None, 2)])
 def test_the_cores_are_those_that_may_be_used(
-    who: str, allowed: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+    allowed: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a machine with two on which no system says which, as macOS; else as many as it says."""
     monkeypatch.setattr(psutil, "cpu_count", lambda logical=True: 2)
-    monkeypatch.setattr(running, "WORKER_BYTES", 1)
     if allowed is None:
         monkeypatch.delattr(psutil.Process, "cpu_affinity", raising=False)
         monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     else:
         cores = [*range(allowed)]
         monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda self: cores, raising=False)
-    assert ASKING[who]() == expected
+    assert workers.usable_cores() == expected
 
 
 def test_a_process_starts_where_none_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +99,7 @@ def test_what_was_not_begun_is_dropped() -> None:
     with pytest.raises(KeyboardInterrupt), workers.dropped([late := workers.submit(abs, argument)]):
         raise KeyboardInterrupt
     free.set()
-    assert [one.result() for one in busy] == [1] * workers.MOST
+    assert [task.result() for task in busy] == [1] * workers.MOST
     with pytest.raises(CancelledError):
         late.result()
     assert not made

@@ -175,14 +175,6 @@ def test_places_and_shown_parts():
     assert set(derived_cells(rows, in_print())) == {("gains", f"/models/{n}/mean") for n in (0, 1)}
 
 
-def test_a_label_in_place_of_a_number_refused():
-    document = Document("labels", {"": {"half": lambda f: f["a/b"] / f.n}})
-    with pytest.raises(LayerwiseError, match=r"found '/a~1b' of labels: 'high'; restore it"):
-        derived(document, in_print())
-    with pytest.raises(TypeError, match="unsupported"):  # a mistake in a rule is no bad number
-        derived(Document("labels", {"": {"sum": lambda f: f.n + "1"}}), in_print())
-
-
 # --- over measured numbers ------------------------------------------------------------------------
 
 ONE = {"gains": {"/models/0/gains": [2.0, 4.0]}}
@@ -257,13 +249,6 @@ def test_a_number_of_settings_alone_is_a_constant(there):
         assert found.derived["it:/half"] == ["runs#/known_gain"]
 
 
-def test_a_document_has_its_parts_in_the_order_of_its_rules_whatever_they_read():
-    """A constant too, though over measured numbers it is there for the others' sake."""
-    document = Document("gains", {"": {"bound": lambda f: 0.05, "top": lambda f: f.largest}})
-    for evidence in (in_print(), weighed({"gains": {"/largest": 4.0}})):
-        assert list(derived(document, evidence).derived) == ["it:/bound", "it:/top"]
-
-
 def test_names_alone_are_no_statistic_in_print_either():
     names = Document("gains", {"": {"n": lambda f: len({m.model for m in f.models})}})
     assert derived(names, in_print()).derived == {}
@@ -303,16 +288,3 @@ def test_what_was_published_is_not_shown_in_place_of_what_is_undefined():
     assert found.undefined.keys() >= {"it:/models/0/mean"}
     assert found.documents["it"]["models"][0]["mean"] is None
     assert in_print().cells.document("gains")["models"][0]["mean"] is not None
-
-
-@pytest.mark.parametrize(
-    ("rule", "error"),
-    [
-        (lambda f: f.models[0].nothing, LayerwiseError),
-        (lambda f: f.of("none"), LayerwiseError),
-        (lambda f: f.models[0].model + 1, TypeError),
-    ],
-)
-def test_a_broken_document_of_print_stops(rule, error):
-    with pytest.raises(error):
-        derived(Document("gains", {"": {"x": rule}}), in_print())

@@ -25,10 +25,9 @@ from layerwise.engine.headlines import (
     headlines,
     power_sentence,
     read_headlines,
-    unanswered_sentences,
 )
 from layerwise.engine.sentences import Said, Value, fill
-from layerwise.engine.story import read_story, story
+from layerwise.engine.story import read_story
 from layerwise.engine.verdicts import FALLS
 from layerwise.errors import LayerwiseError
 
@@ -45,7 +44,7 @@ def headline(verdicts=(), answers=None, control=None, reason=(), **fields):
     ]
     claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
     entry = {"id": "p2.h", "paper": 2, "source": "paper", "where": "abstract", "claims": claims}
-    entry |= {"short": "So", "says": "So."}
+    entry["says"] = "So."
     entry |= {"asks": [{"question": "q"}], "reason": list(reason), **fields}
     documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
     draws = [{"questions": {"q": {"models": models}}} if models else {} for models in control or []]
@@ -145,21 +144,6 @@ def test_a_number_in_several_places_counts_once():
     assert count_as_printed([*alike, other_print, *without_rule]) == "1 of 4 as printed"
     assert count_as_printed([]) == "no printed number"
     assert count_as_printed([record("p2.6", verdict="needs weights")]) == "none could be compared"
-
-
-def test_an_answer_that_the_numbers_do_not_give_is_told_with_its_reason():
-    entry = {"asks": [{"question": "q", "of": ["m"]}, {"question": "all_three"}]}
-    undefined = {
-        "questions:q:/models/m/published": "r of a constant",
-        "questions:q:/models/m/spearman": "ranks of a constant",
-        "questions:q:/models/other/published": "not asked",
-        "questions:all_three:/models/a.b/published": "no models",
-    }
-    assert unanswered_sentences(entry, undefined) == [
-        "q of m has no answer: r of a constant.",
-        "all three of a.b has no answer: no models.",
-    ]
-    assert unanswered_sentences(entry, {}) == []
 
 
 def test_what_most_random_weights_answer_too_confirms_nothing():
@@ -263,13 +247,6 @@ def test_committed_entries_ask_what_there_is(root, works):
             assert set(ask.get("of", [])) <= set(models), entry["id"]
 
 
-def test_what_is_recomputed_is_in_words_not_in_code(records):
-    """A list of layers in brackets reads like an interval."""
-    told = {name: one["recomputed"] for name, one in records.items()}
-    code = {name: value for name, value in told.items() if isinstance(value, str) and "[" in value}
-    assert code == {}
-
-
 def test_every_headline_of_print_has_its_reason(root, records, works):
     documents = {analysis: work.documents for analysis, work in works.items()}
     for found in headlines([*records.values()], documents, read_headlines(root / "claims")):
@@ -284,15 +261,6 @@ def test_the_choice_that_alone_answers_yes_is_named():
     both = one | {"spearman": answer("yes")}
     assert headline([], {"m": both}, reason=reason).reason == ""
     assert headline([], {"m": {"published": answer("no")}}, reason=reason).reason == ""
-
-
-def test_a_paragraph_refused(root, records):
-    entry = {"id": "p", "title": "T", "claims": {"a": "p9"}, "sentences": []}
-    with pytest.raises(LayerwiseError, match=r"paragraph p: 'p9'; correct story\.yaml"):
-        story([], {}, [], [entry])
-    twice = entry | {"claims": {}, "values": {"a": "x:y:/z"}, "grades": {"a": "p2.h"}}
-    with pytest.raises(LayerwiseError, match="a name may stand for one thing"):
-        story([], {}, [headline()], [twice])
 
 
 def test_power_is_told_of_what_is_not_answered_as_claimed():
@@ -413,9 +381,3 @@ def test_claims_move_with_what_they_rest_on_and_with_nothing_else(records, root,
     assert n_touched > 100
     assert still == []
     assert stray == []
-
-
-def test_a_sentence_quotes_values_lists_and_intervals_and_nothing_deeper():
-    assert fill("{a}", {"a": Value([[1, 2], [3, 4]])}) == "1 to 2, 3 to 4"
-    with pytest.raises(LayerwiseError, match="lists may hold lists of values, but nothing deeper"):
-        fill("{a}", {"a": Value([[[1]]])})

@@ -11,13 +11,10 @@ from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import Derivation, evidence_of
 from layerwise.engine.evidence import Missing
 from layerwise.engine.measured import (
-    NAME,
-    failures,
     fate,
     measured,
     merge,
     read_fragments,
-    read_measurements,
     write_fragments,
 )
 from layerwise.engine.published import NotMeasured, Published, pointer, split_pointer
@@ -186,25 +183,3 @@ def test_a_missing_number_survives_the_file(tmp_path: Path, published: Published
     assert math.isnan(found[SWEEP][key][1])
     tables = measured(published, found)
     assert math.isnan(tables[SWEEP, f"{key}/1"])
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        ({"absent": {"sweep": ["a gate"]}}, "absent.sweep: must be a valid string"),
-        ({"absent": ["sweep"]}, "absent: must be a valid dict"),
-        ({"noise": [{"runs": {}, "absent": {"sweep": 5}}]}, "noise.0.absent.sweep: must be a v"),
-        ({"runs": {"a": {"fragments": {}, "random_weights": "no"}}}, "random_weights: must be a"),
-    ],
-)
-def test_measurements_of_another_shape_are_refused(
-    tmp_path: Path, said: dict[str, Any], message: str
-) -> None:
-    """Why a run is absent is a sentence, which pages and reasons quote."""
-    document = {"runs": {}, "absent": {"sweep": "a gate"}}
-    (tmp_path / "a").mkdir()
-    write_fragments(tmp_path / "a" / NAME, document)
-    assert failures(read_measurements(tmp_path)["a"]) == {"sweep": "a gate"}
-    write_fragments(tmp_path / "a" / NAME, document | said)
-    with pytest.raises(LayerwiseError, match=f"{NAME}: .*{message}.*; measure it again"):
-        read_measurements(tmp_path)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judged import DRAWS, changed
+from judged import DRAWS
 from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
@@ -36,9 +36,7 @@ from layerwise.papers.across.answers import answers, answers_over_models, number
 from layerwise.papers.across.questions import QUESTIONS, documents
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper2.questions.curves import mean_over
-from layerwise.papers.paper3.questions.benchmark import beyond_one
 from layerwise.papers.paper3.questions.samples import fisher_of_densities
-from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.shared.experiments import choices
 from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
 from layerwise.papers.shared.published import tables_of_reader
@@ -153,17 +151,6 @@ def test_the_fewest_units_that_could_answer_are_those_of_the_theory(work: Deriva
     assert half[0] > 0.3 > half[1]
 
 
-def test_fishers_p_runs_over_every_way_to_count_them(work: Derivation) -> None:
-    """Of the hunt five of the other labs' models are undecided, none of EleutherAI's."""
-    found = answered(work, "heritage")["all models", PUBLISHED]
-    p = [stats.fisher_exact([[4, 1], [n, 11 - n]]).pvalue for n in range(6)]
-    assert found["value"] == pytest.approx(p[2])
-    assert (found["low"], found["high"]) == pytest.approx((min(p), max(p)))
-    assert found["word"] == UNDECIDED
-    decided = answered(work, "heritage")["all models", "final_norm"]
-    assert decided["low"] == decided["value"] == decided["high"]
-
-
 def test_published_curves_tested_at_once(work: Derivation) -> None:
     late = answered(work, "late_inversion")
     words = {
@@ -184,22 +171,6 @@ def test_published_curves_tested_at_once(work: Derivation) -> None:
     assert answered(work, "late_inversion")["pythia-6p9b", "without_last"]["word"] == UNDECIDED
 
 
-def test_norms_are_the_papers_mean_over_mean(work: Derivation, works: Any) -> None:
-    found = answered(work, "spectral_norms")
-    for name in ("pythia-410m", "pythia-160m", "opt-125m"):
-        printed = works["spectral_norms"].documents[name]["W_V_over_W_O"]
-        assert found[name, PUBLISHED]["value"] == pytest.approx(printed, rel=1e-6)
-
-
-def test_phase_means_are_those_of_the_phases(work: Derivation, works: Any) -> None:
-    for phase in ("early", "late"):
-        for (model, choice), of in answered(work, phase).items():
-            means = {PUBLISHED: "means", "by_depth": "means_by_depth"}.get(choice)
-            if means:
-                printed = works["phases"].documents[model][means][phase]
-                assert of["value"] == pytest.approx(printed, abs=1e-12)
-
-
 def test_print_fills_every_cell_that_needs_no_weights(work: Derivation) -> None:
     """What is missing over print is named, with the place of ours that would have it."""
     filled = sum(1 for name in work.documents for _ in cells(work.documents[name]))
@@ -210,17 +181,6 @@ def test_print_fills_every_cell_that_needs_no_weights(work: Derivation) -> None:
         *("before_norm", "all_tokens", "last_token", "first_token", "clusters", "paired"),
         "correct_slices",
     }
-
-
-def test_a_gain_that_moves_moves_its_word_and_what_counts_it(published: Published) -> None:
-    cell = "/tested_results/8/all_layer_gains/30"  # of pythia-6.9b in the hunt
-    hunt = next(file for file in published.files() if "high_rho_hunt" in file)
-    assert published.document(hunt)["tested_results"][8]["model"].endswith("pythia-6.9b")
-    numbers = changed(published, {(hunt, cell): 1.5})
-    again = derive(documents, evidence_of(numbers, DRAWS, TABLES))
-    share = answered(again, "eleuther_damps")["all models", PUBLISHED]
-    assert (share["value"], share["word"]) == (0.6, NEVER)  # five models, and six could
-    assert answered(again, "heritage")["all models", PUBLISHED]["value"] > 0.05
 
 
 # --- weights --------------------------------------------------------------------------------------
@@ -264,20 +224,6 @@ def test_every_definition_of_the_gain_is_a_choice(published: Published) -> None:
     assert rules["sequence"]()["word"] == YES
     with pytest.raises(LayerwiseError, match="was not measured"):
         rules["last_block"]()
-
-
-SHIFTS = {
-    "legacy": {"W_V": 4.0, "W_O": 2.0, "L_star_full": 3, "L_star_full_guarded": 5},
-    "correct": {"W_V": 1.0, "W_O": 2.0, "L_star_full": 7, "L_star_full_guarded": 3},
-}
-
-
-def test_both_readings_of_the_critical_layer(published: Published) -> None:
-    fragments = {"beyond/spectral": {"/gpt2": SHIFTS}}
-    work = derive(documents, Evidence(measured(published, fragments), DRAWS))
-    found = answered(work, "critical_layer")
-    assert found["gpt2", "correct_slices"]["value"] == 4
-    assert found["gpt2", "without_nan"]["value"] == 2
 
 
 # --- a reader's model -----------------------------------------------------------------------------
@@ -343,22 +289,6 @@ def test_the_papers_models_beside_a_reader_are_the_printed_answers(
     for name in QUESTIONS:
         expected = {m: of["value"] for (m, c), of in answered(work, name).items() if c == PUBLISHED}
         assert list(printed[name].values()) == list(expected.values())
-
-
-@pytest.mark.parametrize("side", [1, -1])
-def test_a_tuned_gain_counts_towards_the_side_of_its_base(side: int) -> None:
-    """Of bases below 1 as well: none was published."""
-    gains = {"base": [1.2, 1.3], "instruct": [1.1, 1.3, 0.9]}
-    rows = [
-        {"Variant": variant, "Last_Gain": 1 + side * (gain - 1)}
-        for variant, of_prompts in gains.items()
-        for gain in of_prompts
-    ]
-    family = Rows(Evidence(tables_of_reader({"it": rows}), DRAWS)["it"])
-    expected = stats.ttest_1samp(np.array(gains["instruct"]) - 1, 0).confidence_interval()
-    estimate = beyond_one(family)
-    assert estimate.value == pytest.approx(0.1)
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected))
 
 
 @dataclasses.dataclass(frozen=True)

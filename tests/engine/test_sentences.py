@@ -2,7 +2,6 @@
 
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from judged import analysed, ledger
 from layerwise.engine.findings import findings
 from layerwise.engine.published import Published
 from layerwise.engine.tally import Totals, tally_sentence, totals
-from layerwise.errors import LayerwiseError
 from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, p_of_rank_sum
 
 
@@ -88,14 +86,6 @@ def test_every_printed_test_is_a_claim_with_the_p_of_the_table(root, numbers):
 # --- facts about upstream's files ---------------------------------------------------------------
 
 
-def test_an_archive_with_a_result_file_is_no_longer_without_results(numbers):
-    tree = analysed("sources", numbers).documents["tree"]
-    assert tree["archive_of_paper_1"] == tree["archive_of_paper_3"] == "no results"
-    more = dict(numbers.cells) | {("archive of Paper 1", "/files/10"): "results_llama.json"}
-    tree = analysed("sources", replace(numbers, cells=more)).documents["tree"]
-    assert tree["archive_of_paper_1"] == "1 result files among 11"
-
-
 # --- what is claimed of this work ---------------------------------------------------------------
 
 
@@ -119,15 +109,3 @@ def test_findings_come_by_weight_and_slips_last():
         for n, (name, weight) in enumerate((("slip", "none"), ("two", 2), ("one", 1)))
     ]
     assert [one.id for one in findings(records, entries, [])] == ["one", "two", "slip"]
-
-
-@pytest.mark.parametrize("lacks", ["gives", "among", "tried"])
-def test_what_gives_a_value_says_among_which_alternatives(lacks):
-    entry = {"id": "f", "weight": 1, "title": "So.", "claims": {"x": "p1.0"}}
-    entry |= {"gives": "The mean.", "among": "means of other layers", "tried": 3}
-    records = [record("p1.0", verdict="differs")]
-    (found,) = findings(records, [entry], [])
-    assert found.gives == "The mean. Alternatives tried: 3 (means of other layers)."
-    del entry[lacks]
-    with pytest.raises(LayerwiseError, match="`gives`, `among` and `tried` go together"):
-        findings(records, [entry], [])

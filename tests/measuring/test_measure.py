@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -26,15 +27,15 @@ from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.files import read_json
 from layerwise.measuring import registered_models
-from layerwise.measuring.registered_models import Texts, pass_through
+from layerwise.measuring.given_texts import Texts
+from layerwise.measuring.registered_models import pass_through
 from layerwise.models import load
-from layerwise.models import replicates as replicates_module
 from layerwise.models.load import load_model
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model, read_models
 from layerwise.models.twins import build_twin
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.names.result_files import SWEEP
+from layerwise.papers.shared.names.result_files import CHOICES_FILE, PAPER1, SWEEP
 from layerwise.run.steps import measure, places
 from layerwise.shapes import read_choices
 
@@ -166,6 +167,59 @@ def test_a_pass_does_not_wait_for_the_numbers_of_its_states(
     assert len(computed) == 2
 
 
+def test_what_rests_on_a_text_that_overflows_is_missing_alone(
+    texts: Texts, published: Published, twin: Path, tmp_path: Path
+) -> None:
+    """The other categories have the numbers of a model that overflows nowhere; so has the noise."""
+    model = MODELS[SLUG].model_copy(deep=True, update={"experiments": {}})
+    model.extractions[SLUG] = (
+        MODELS[SLUG]
+        .extractions[SLUG]
+        .model_copy(update={"experiments": ("p1_ua", "p1_outcorr", "p2_layers")})
+    )
+    pairs = texts.pairs
+    hit, spoilt = pairs.categories[1], int(np.flatnonzero(pairs.category_of_pair == 1)[2])
+
+    def load(dtype: str, spoils: bool) -> Any:
+        checkpoint = load_model(twin, dtype, "cpu")
+        ids = checkpoint.tokenizer(pairs.side_b[spoilt]).input_ids
+
+        def overflow(_: Any, inputs: Any, out: torch.Tensor) -> torch.Tensor:
+            is_spoilt = [row == ids for row in inputs[0].tolist()]
+            return torch.where(torch.tensor(is_spoilt)[:, None, None], math.inf, out)
+
+        if spoils:
+            checkpoint.model.get_input_embeddings().register_forward_hook(overflow)
+        return checkpoint
+
+    def measured(spoils: bool) -> Any:
+        given = (model, partial(load, spoils=spoils), texts, published, tmp_path / str(spoils))
+        return pass_through(*given, choices=CHOICES, draws=DRAWS, replicates=1).document()
+
+    whole, lacking = measured(spoils=False), measured(spoils=True)
+    assert lacking["absent"] == whole["absent"] == {}
+    run = lacking["runs"][SLUG]
+    assert run["lacking"]["categories"] == [hit]
+    assert f"not finite for statement {len(pairs) + spoilt} " in run["lacking"]["why"]
+    by_category = run["fragments"][PAPER1["gemma"]]
+    expected = {
+        place: value
+        for place, value in whole["runs"][SLUG]["fragments"][PAPER1["gemma"]].items()
+        if hit not in place
+    }
+    assert len(expected) == 3 * (len(pairs.categories) - 1)
+    assert by_category == pytest.approx(expected, rel=0.02, abs=1e-3)  # other batches, in float16
+    assert CHOICES_FILE not in run["fragments"]
+    (noise,) = lacking["noise"]
+    assert noise["absent"] == {}
+    places = {file: set(parts) for file, parts in run["fragments"].items()}
+    assert {file: set(parts) for file, parts in noise["runs"][SLUG]["fragments"].items()} == places
+    cause = Origins({SLUG: lacking}, MODELS, published).why_not(None, SLUG)
+    assert run["lacking"]["why"] in cause
+    shutil.rmtree(tmp_path / "True" / "noise-0")  # killed, and taken up
+    assert measured(spoils=True) == lacking
+
+
 def test_a_model_that_is_left_out_says_why_and_nothing_is_loaded(step: Any) -> None:
     step.run("bloom-1b1")  # nobody recorded a commit
     found = read_measurements(step.folder / "models")["bloom-1b1"]
@@ -258,21 +312,6 @@ def measured_with(
     return run
 
 
-def test_memory_that_runs_out_while_weights_move_is_a_reason(
-    measured_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run_out(*_: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB")
-
-    monkeypatch.setattr(replicates_module, "move_by_rounding", run_out)
-    found = measured_with({}, experiment=lambda name, subject, **_: {"file": {}}, replicates=2)
-    assert list(found["runs"]) == ["sweep", "scaling", "bench", "clean", "hunt"]
-    for replicate in found["noise"]:
-        assert replicate["runs"] == {}
-        assert set(replicate["absent"]) == {"sweep", "scaling", "bench", "clean"}
-        assert all("out of memory" in reason for reason in replicate["absent"].values())
-
-
 def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     """And so does a dtype that does not fit."""
     found = measured_with({})
@@ -288,22 +327,6 @@ def test_a_run_that_fails_leaves_the_others_alone(measured_with: Any) -> None:
     found = measured_with({"float32": LayerwiseError("it needs 80 GiB, 40 GiB are there")})
     assert list(found["runs"]) == ["sweep"]
     assert found["absent"]["hunt"] == "it needs 80 GiB, 40 GiB are there"
-
-
-def test_the_matrices_of_a_model_are_looked_up_once_per_dtype(
-    measured_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not for every experiment: each reads the headers of all files."""
-    looked_up: list[str] = []
-    weights_of = Weights.from_checkpoint
-
-    def look_up(checkpoint: Any) -> Any:
-        looked_up.append(checkpoint.dtype)
-        return weights_of(checkpoint)
-
-    monkeypatch.setattr(Weights, "from_checkpoint", look_up)
-    measured_with({})
-    assert looked_up == ["float16", "float32"]
 
 
 def test_a_run_that_is_done_is_not_computed_again_after_a_kill(

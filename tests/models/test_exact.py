@@ -25,36 +25,36 @@ EXACT = {"float32": "ieee", "tf32": False, "reduced_sums": False}
 CUDA = torch.device("cuda")
 
 
-@pytest.mark.parametrize(
-    "turned_on",
-    [
-        "torch.backends.cudnn.allow_tf32 = True",
-        "torch.set_float32_matmul_precision('medium')",
-        "torch.backends.fp32_precision = 'tf32'",
-        "torch.backends.cudnn.conv.fp32_precision = 'tf32'",
-    ],
+TURNED_ON = (
+    "torch.backends.cudnn.allow_tf32 = True",
+    "torch.set_float32_matmul_precision('medium')",
+    "torch.backends.fp32_precision = 'tf32'",
+    "torch.backends.cudnn.conv.fp32_precision = 'tf32'",
 )
-def test_what_a_program_or_an_image_turned_on_is_off_again(turned_on: str) -> None:
+
+
+def test_what_a_program_or_an_image_turned_on_is_off_again() -> None:
     """In a process of its own: the variable is read when torch is imported."""
     code = f"""if True:
         import torch
         from layerwise.models.kernels import require_exact, settings
-        before = settings(torch.device("cpu"))
-        {turned_on}
-        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
-        require_exact("cpu")
-        print(before, settings(torch.device("cpu")), sep="\\n")
-        # older names can be read again
-        assert torch.get_float32_matmul_precision() == "highest"
-        assert not torch.backends.cuda.matmul.allow_tf32
-        assert not torch.backends.cudnn.allow_tf32
+        print(settings(torch.device("cpu")))
+        for turned_on in {TURNED_ON}:
+            exec(turned_on)
+            torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+            require_exact("cpu")
+            print(settings(torch.device("cpu")))
+            # older names can be read again
+            assert torch.get_float32_matmul_precision() == "highest"
+            assert not torch.backends.cuda.matmul.allow_tf32
+            assert not torch.backends.cudnn.allow_tf32
     """
     environment = os.environ | {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    before, after = map(eval, done.stdout.splitlines())
+    before, *after = map(eval, done.stdout.splitlines())
     assert (before["float32"], before["tf32"]) == ("tf32", True)
-    assert after == EXACT | {"sdpa": ["flash", "math"]}
+    assert after == [EXACT | {"sdpa": ["flash", "math"]}] * len(TURNED_ON)
 
 
 def test_variables_that_cannot_be_undone_are_refused_on_a_gpu(

@@ -6,18 +6,14 @@ a folder with them, real tokenizers and a trained model.
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tokenizers
 import yaml
-from safetensors.numpy import load_file, save_file
 
-from layerwise import analyze
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.models import checkpoint_config
 from layerwise.models.checkpoint_config import check_config, check_declared
@@ -26,7 +22,7 @@ from layerwise.models.families import heads_of
 from layerwise.models.load import load_model
 from layerwise.models.outline import read_outline, read_sizes
 from layerwise.models.registry import read_models
-from tiny_checkpoints import EXAMPLE, REPOSITORY, TWIN_FAMILIES, twin_folder
+from tiny_checkpoints import REPOSITORY, TWIN_FAMILIES, twin_folder
 
 REAL = yaml.safe_load((Path(__file__).parents[1] / "real_configs.yaml").read_text())
 MODELS = read_models(REPOSITORY / "models.yaml")
@@ -144,36 +140,7 @@ def test_a_config_of_another_model_is_refused_by_an_outline(
         read_outline(copy)
 
 
-# --- who is to blame ----------------------------------------------------------------------------
-
-
-def not_finite(folder: Path) -> None:
-    path = folder / "model.safetensors"
-    weights = load_file(path)
-    name = next(name for name in weights if "layers.2.mlp.dense_4h_to_h.weight" in name)
-    weights[name] = np.full_like(weights[name], np.nan)
-    save_file(weights, path, metadata={"format": "pt"})
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (not_finite, "^copy: hidden states at layer .* are not finite for"),
-        (
-            lambda f: changed(f, vocab_size=40),
-            "^statement 0 .*the model has embeddings for ids bel",
-        ),
-    ],
-    ids=["not finite", "vocabulary"],
-)
-def test_a_fault_of_the_checkpoint_is_not_blamed_on_the_pairs(
-    copy: Path, tmp_path: Path, spoil: Callable[[Path], Any], message: str
-) -> None:
-    pairs = shutil.copy(EXAMPLE["pairs"], tmp_path / "mine.json")
-    spoil(copy)
-    with pytest.raises(LayerwiseError, match=message) as raised:
-        analyze(copy, pairs, out=tmp_path / "out")
-    assert "mine" not in str(raised.value)
+# --- texts ---------------------------------------------------------------------------------------
 
 
 def test_texts_are_refused_before_weights_are_loaded(

@@ -26,7 +26,6 @@ from layerwise.models.hub import fetch, look_up
 from layerwise.models.load import load_model, load_registered
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model
-from layerwise.run import cli
 from layerwise.run.rehearsal.scratch import keep
 from tiny_checkpoints import twin_checkpoint, twin_folder, twinned_model
 
@@ -273,18 +272,6 @@ def test_hub_offline_by_commit(hub_cache: Path, tiny: Path) -> None:
         assert torch.equal(one, two)
     with pytest.raises(LayerwiseError, match="org/tiny at main is not in the local cache, and HF"):
         load_model("org/tiny", device="cpu")
-
-
-def test_a_dry_run_takes_what_is_whole_in_the_cache(
-    hub_cache: Path, root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of a commit or a branch, without the network."""
-    pairs = root / "examples" / "pairs.json"
-    dry = ["analyze", "--dry-run", "--model=org/tiny", f"--pairs={pairs}", "--out=out"]
-    assert cli.main([*dry, f"--revision={COMMIT}"]) == 0
-    assert "model    org/tiny: gpt_neox, 3 blocks, hidden size 16" in capsys.readouterr().out
-    assert cli.main([*dry, "--revision=main"]) == 2
-    assert f"org/tiny at main {ABSENT}" in capsys.readouterr().err
 
 
 def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:

@@ -20,7 +20,7 @@ ENTRY = {
     "parameters": 1.5,
     "shape": SHAPE,
     "extractions": {"one": {"dtype": "float16", "experiments": ["p1_ua"]}},
-    "experiments": {"sweep": "float32", "h4ext": "nf4/float16"},
+    "experiments": {"sweep": "float32"},
 }
 
 
@@ -62,7 +62,6 @@ def test_extractions_name_one_model_each(registry: dict[str, Model]) -> None:
         ("pythia_family_NO_FINAL_LN_20260105_174820.json", "models", "sweep"),
         ("high_rho_hunt_NO_FINAL_LN_20260105_184728.json", "tested_results", "hunt"),
         ("H4_v2_validation_20260106_015547.json", "results", "h4"),
-        ("H4_v2_extended_20260106_012606.json", "extended_results", "h4ext"),
     ],
 )
 def test_models_and_shapes_against_published(
@@ -102,32 +101,16 @@ def test_shape_fills_in_what_follows_from_the_rest(tmp_path: Path) -> None:
     assert (shape.n_heads, shape.kv_heads, shape.head_size) == (6, 2, 12)
 
 
-def extraction(**changes: object) -> dict:
-    return {"extractions": {"one": {"dtype": "float16", "experiments": ["p1_ua"], **changes}}}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"slug": "name-1.4b"}, "'name-1.4b': slug: must have lower-case letters, digits and hyph"),
         ({"slug": "../x"}, "'../x': slug: must have lower-case letters, digits and hyphens only"),
-        ({"slug": 14}, "model 14: slug: must be a valid string, found 14; correct it"),
         ({"revision": "main"}, "revision: must be a commit of 40 hexadecimal digits .*'main'"),
         ({"revision": "absent"}, "revision: missing; add it"),
         ({"hub": "name"}, "hub: must be `organisation/name` as the hub .*, found 'name'"),
-        ({"hub": 'org/a"b'}, "hub: must be `organisation/name` as the hub"),
-        ({"hub": "o/" + "a" * 95}, "hub: .* at most 96"),
-        ({"parameters": 0}, "parameters: must be greater than 0, found 0"),
         (
             {"experiments": {"sweep": "fp16"}},
-            "experiments.sweep: must be .*'bfloat16' or 'nf4/float16', found 'fp16'; correct it",
-        ),
-        (extraction(template="twice"), "extractions.one.template: must be 'none', 'published' or"),
-        (extraction(layers=4), "extractions.one.layers: no such key; remove it, or correct its"),
-        ({"shape": {**SHAPE, "n_layers": 0}}, "shape.n_layers: must be greater than 0, found 0"),
-        (
-            {"shape": {**SHAPE, "n_heads": 5}},
-            "hidden_size must be a multiple of n_heads where no head_size is given, found 32 and 5",
+            "experiments.sweep: must be .*'bfloat16', found 'fp16'; correct it",
         ),
         (
             {"shape": {**SHAPE, "kv_heads": 3}},
@@ -146,14 +129,12 @@ def test_read_models_refused(tmp_path: Path, changes: dict, message: str) -> Non
     ("text", "message"),
     [
         ("models: []", "expected a mapping `models` with at least one entry, found list"),
-        ("- a", "expected a mapping `models`"),
         ("models: {a: 3}", "model 'a': expected a mapping, found int"),
         ("a: [", "not valid YAML"),
         (
             "models:\n  a: {x: 1}\n  a: {x: 1}\n",
             r"once .*, 'a' appears 2 times .* line 2 on",
         ),
-        ("models: {1: {}, true: {}}", "a key must appear once in a mapping, 1 appears 2 times"),
         (None, "no such file"),
     ],
 )

@@ -3,28 +3,17 @@
 import fnmatch
 import math
 import random
-from dataclasses import replace
 
 import pytest
 
-from judged import DRAWS, analysed, at, changed, everything, inputs_of, judged, ledger
-from layerwise.engine.derivation import Document, derive, derived_cells, documents_of
+from judged import DRAWS, analysed, at, changed, inputs_of, ledger
+from layerwise.engine.derivation import derived_cells, documents_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.findings import findings, read_findings
-from layerwise.engine.headlines import headlines, read_headlines
-from layerwise.errors import LayerwiseError
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.shared.names.result_files import (
-    CLASSES,
-    CONTROL,
-    HUNT,
-    MLP_SCALING,
     PAIRS,
     PAPER1,
     SWEEP,
-    TWIN_ROWS,
-    UA_FILES,
 )
 
 # The statistics that are not what the file says: the notebook typed its L*, where the stated rule
@@ -34,7 +23,7 @@ DIFFERING = {
     ("consolidated", "/6/significant"),
     ("phases", "/0/late_inversion"),
 }
-LEAST = 1100  # published numbers that follow from others
+LEAST = 800  # published numbers that follow from others
 CELLS = 4  # numbers perturbed per analysis
 DEAR = ("questions", "power")  # analyses that take seconds each time; one number is perturbed
 
@@ -176,94 +165,9 @@ def test_every_difference_says_why_and_most_name_the_reading_that_gives_print(re
     assert {r["model"] for r in table} == {"pythia-6p9b"}
 
 
-def test_a_limit_of_the_ratio_predicts_once_the_two_models_in_its_way_are_turned(works, published):
-    assert not works["spectral_norms"].documents["study"]["prediction"]["predicts"]
-    turned = {
-        (file, key): value / 2
-        for (file, key), value in published.cells.items()
-        if file == SWEEP and key.startswith("/models/1/residual_gain_all/")  # Pythia-160M
-    }
-    assert turned
-    (neo,) = [
-        key.removesuffix("/model")
-        for (file, key), value in published.cells.items()
-        if file == HUNT and str(value).endswith("/gpt-neo-125M")
-    ]
-    gain = f"{neo}/all_layer_gains/{damping_block(published, neo)}"
-    turned[HUNT, gain] = 2 * published.cells[HUNT, gain]
-    again = analysed("spectral_norms", changed(published, turned)).documents["study"]["prediction"]
-    assert again["predicts"]
-    assert again["right"] > again["constant"]
-
-
-def damping_block(published, model):
-    """The second-last block of a model of the survey."""
-    start = f"{model}/all_layer_gains/"
-    return sum(file == HUNT and key.startswith(start) for file, key in published.cells) - 2
-
-
-# --- errors ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("analysis", TABLES)
-def test_missing_number_refused(works, published, analysis):
-    """One number that is read, not only copied."""
-    file, key = max(works[analysis].derived.values(), key=len)[0].split("#", 1)
-    cells = {cell: value for cell, value in published.cells.items() if cell != (file, key)}
-    with pytest.raises(LayerwiseError, match=r"no numbers of |nothing stands at ") as error:
-        analysed(analysis, replace(published, cells=cells))
-    assert file in str(error.value)
-    # a list that lacks an entry has no last one, so another place can be named
-    assert key.rpartition("/")[0] in str(error.value) or "no numbers of" in str(error.value)
-    if analysis in ("critical_layer", "sequence_gains", "sheaf_trace", "twins"):
-        assert key in str(error.value)
-
+# --- what has no value ----------------------------------------------------------------------------
 
 FACTS = {f"/scientific_facts/uniformity_{side}": 0.5 for side in "ab"}
-
-
-@pytest.mark.parametrize(
-    ("analysis", "file", "cells", "said"),
-    [
-        ("validation", UA_FILES["pythia-12b"], {"/business/uniformity_a": "high"},
-         "must stand where a rule computes, found '/business/uniformity_a' of .*: 'high'"),
-        ("neutral_control", CONTROL, {"/neutral_results/3/sim_a": "zero"},
-         "a similarity of /?neutral_results is not a number"),
-        ("output_correlation", CLASSES, {"/0/category": "other"},
-         "must have model 'gemma', category 'ground_truth_numeric', 0 have"),
-        ("twins", TWIN_ROWS, {"/3/Last_Gain": "high"},
-         "must stand where a rule computes, found '/3/Last_Gain' of .*: 'high'"),
-        ("mlp_scaling", MLP_SCALING, {"/models/2/n_params": "many"},
-         "must stand where a rule computes, found '/models/2/n_params' of .*: 'many'"),
-    ],
-)  # fmt: skip
-def test_a_broken_document_refused(published, analysis, file, cells, said):
-    with pytest.raises(LayerwiseError, match=said):
-        analysed(analysis, changed(published, {(file, key): value for key, value in cells.items()}))
-
-
-def test_an_error_is_told_by_its_kind_and_not_by_its_words(published):
-    def fails(entry):
-        raise ValueError(f"cannot convert {entry.called}")
-
-    table = {"of": Document(SWEEP, {"models": {"x": fails}}, shows=False)}
-    derivation = derive(table, Evidence(published, DRAWS))
-    assert derivation.undefined == {"of:/models/x": "it cannot be computed (cannot convert models)"}
-
-
-def test_rows_that_were_chosen_before_are_read_again(published):
-    evidence = Evidence(published, DRAWS)
-    read = []
-    for _ in range(2):
-        for labels in ({"Variant": "base"}, {"Family": "Gemma-7B", "Variant": "base"}):
-            with evidence.recording() as recording:
-                assert len(Rows(evidence[TWIN_ROWS], **labels)["Last_Gain"]) in (25, 75)
-            read.append(recording)
-    assert [(again.cells, again.names) for again in read[2:]] == [
-        (first.cells, first.names) for first in read[:2]
-    ]
-    assert [len(again.cells) for again in read] == [75, 25, 75, 25]
-    assert all(again.names for again in read)
 
 
 @pytest.mark.parametrize(
@@ -285,33 +189,3 @@ def test_what_a_number_leaves_without_value_is_undefined(
     assert why in work.undefined[statistic]
     assert at(work, statistic) is None
     assert not analysed(analysis, published).undefined
-
-
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that no run would give
-def test_no_number_stops_the_ledger(published, root):
-    """Zero, the other sign, half, more, far too large: in a hundred random cells at once."""
-    rng = random.Random(0)
-    numeric = [
-        cell for cell, value in published.cells.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]  # fmt: skip
-    ways = (lambda x: 0, lambda x: -x, lambda x: 0.5 * x, lambda x: 1.3 * x, lambda x: 1e9)
-    cells = {}
-    for cell in rng.sample(numeric, 100):
-        value = published.cells[cell]
-        cells[cell] = type(value)(rng.choice(ways)(value))
-    numbers = changed(published, cells)
-    works = everything(numbers)
-    judged_again = judged(root, numbers, works)
-    documents = {analysis: work.documents for analysis, work in works.items()}
-    graded = headlines([*judged_again.values()], documents, read_headlines(root / "claims"))
-    order = [headline.id for headline in graded]
-    assert findings([*judged_again.values()], read_findings(root / "claims"), order)
-    undefined = {
-        f"{a}:{key}": why for a, work in works.items() for key, why in work.undefined.items()
-    }
-    for record in judged_again.values():
-        statistic = record["provenance"]["statistic"]
-        if statistic in undefined and record["verdict"] == "differs":
-            assert undefined[statistic] in record["cause"]

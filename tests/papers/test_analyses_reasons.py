@@ -117,14 +117,3 @@ def test_every_decimal_in_a_reason_has_a_source(read):
         if missing := set(DECIMAL.findall(text)) - set(known):
             left[id] = missing
     assert left == {}
-
-
-def test_norms_of_the_spectral_run_are_over_one(read):
-    """p3.discussion.maps: not of one model alone."""
-    models = [
-        document
-        for document in read.works["spectral_norms"].documents.values()
-        if "W_V_spectral_norm" in document
-    ]
-    assert len(models) == 7
-    assert min(min(document["W_V_spectral_norm"]) for document in models) > 1

@@ -25,12 +25,8 @@ from synthetic import (
     with_ua,
 )
 
-from judged import DRAWS, changed
-from layerwise.engine.derivation import derive
-from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import measured
+from judged import changed
 from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, YES
-from layerwise.engine.questions.table import cells, document
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.names import result_files as files
 
@@ -186,7 +182,6 @@ ANSWERS = {
     "bound": (one_gain(0.5), one_gain(20.0)),
     "expansion": (benchmark(dict.fromkeys(ORDERED, 2.0)), benchmark(dict.fromkeys(ORDERED, 0.5))),
     "gain_order": (benchmark(ORDERED), benchmark(REVERSED)),
-    "tuning": (tuned(1.5), tuned(0.5)),
     "depth_gain": (along(depth, -1, SWEPT), along(depth, 1, SWEPT)),
     "depth_gain_of_survey": (along(depth, -1, HUNTED), along(depth, 1, HUNTED)),
     "heritage": (by_lab(0.5, 2.0), by_lab(2.0, 0.5)),
@@ -216,7 +211,6 @@ UNANSWERABLE = {
     "spectral_labs": (NEVER, 8),
     "trace": (NEVER, 8),
 }
-NEEDS_STATES = {"critical_layer"}
 
 
 def words(numbers, name):
@@ -225,7 +219,7 @@ def words(numbers, name):
 
 
 def test_no_question_is_left_out():
-    assert {*ANSWERS, *UNANSWERABLE, *NEEDS_STATES} == set(QUESTIONS)
+    assert {*ANSWERS, *UNANSWERABLE} == set(QUESTIONS)
     assert not {*ANSWERS} & {*UNANSWERABLE}
 
 
@@ -245,33 +239,3 @@ def test_a_question_that_no_numbers_could_answer_says_how_many_could(name, publi
     assert {answer["word"] for answer in answers} == {word}
     assert {answer["fewest"] for answer in answers} == {fewest}
     assert all(answer["n"] < fewest for answer in answers)
-
-
-def test_critical_layers_that_move_and_that_stay(published):
-    """Print has none; six definitions of L*, measured with both slicings."""
-    for shift, expected in ((0, YES), (4, NO)):
-        legacy = {f"L_star_{n}": 3 + n % 2 for n in range(6)}
-        correct = {name: layer + shift for name, layer in legacy.items()}
-        fragments = {"beyond/spectral": {"/gpt2": {"legacy": legacy, "correct": correct}}}
-        read = Evidence(measured(published, fragments), DRAWS)
-        work = derive({"critical_layer": document(QUESTIONS["critical_layer"], read)}, read)
-        (answer,) = [
-            answer
-            for _, choice, answer in cells(work.documents["critical_layer"])
-            if choice == "correct_slices"
-        ]
-        assert answer["word"] == expected
-
-
-def test_a_base_below_one_is_kept_below_one(published):
-    """No damping model was tuned in print."""
-
-    def rows(base, instruct):
-        return with_rows(
-            published, files.TWIN_ROWS,
-            lambda row: base if row["Variant"] == "base" else instruct,
-        )  # fmt: skip
-
-    kept = words(changed(published, rows(0.5, 0.7)), "tuning")
-    turned = words(changed(published, rows(0.5, 1.5)), "tuning")
-    assert (set(kept.values()), set(turned.values())) == ({YES}, {NO})

@@ -27,7 +27,6 @@ from synthetic import (
 from judged import changed
 from layerwise.engine.headlines import (
     NOT,
-    PUBLISHED,
     STANDS,
     answers,
     conjunction,
@@ -210,14 +209,3 @@ def test_a_number_that_moves_inside_its_interval_moves_a_grade_by_one_step(
                 jumps.append((move, name, before[name], given))
     assert n_moves > 5
     assert jumps == []
-
-
-def test_the_test_would_find_a_jump():
-    """Of one question, from an answer wholly inside its range to one wholly outside."""
-    entry = {"id": "p2.h", "asks": [{"question": "late"}]}
-
-    def documents(word):
-        return {"questions": {"late": {"models": {"m": {PUBLISHED: {"word": word}}}}}}
-
-    given = [step(grades([entry], documents(word))["p2.h"]) for word in ("yes", "no")]
-    assert abs(given[0] - given[1]) == 2

@@ -84,9 +84,9 @@ OF_TRACES = (
     *("anisotropy", "critical_layer", "crowding", "depth_gain", "lab_heritage", "mlp_scaling"),
     *("sequence_gains", "sheaf_trace", "spectral_norms", "thermodynamic_benchmark", "twins"),
 )
-# Of these experiments the files have no conclusions; they hold a copy, as text, of what stands in
-# the rows, or what no weights give; no claim is about the means of W_K and W_Q, or a deviation.
-NUMBERS_ALONE = ("spectral", "h4", "lstar")
+# Of this experiment the file has no conclusions; it holds a copy, as text, of what stands in the
+# rows, and no claim is about the means of W_K and W_Q, or a deviation.
+NUMBERS_ALONE = ("spectral",)
 NO_NUMBERS = (
     *("summary", "models_tested", "timestamp"),
     *("W_K_mean_spectral", "W_Q_mean_spectral", "_std_spectral"),

@@ -9,7 +9,6 @@ import pytest
 from judged import analysed
 from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
-from layerwise.engine.questions.table import count_words
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.rules import drawn
@@ -34,20 +33,24 @@ def short(name: str) -> str:
 
 def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Published) -> None:
     document = published.document
+
+    def drawn_of(analysis: str, slug: str) -> Any:
+        return drawn.add_drawn({analysis: stated[analysis][slug]})[analysis]["drawn"]
+
     tests = document(files.BOOTSTRAP)["layer_results"].values()
     clear = [row for row in tests if row["ci_lower"] > 0 or row["ci_upper"] < 0]
-    assert stated["category_bootstrap"][SLUG]["drawn"]["n_excluding_zero"] == len(clear) > 0
+    assert drawn_of("category_bootstrap", SLUG)["n_excluding_zero"] == len(clear) > 0
     layers = document(files.PAIRS)["results"]
     first, last = layers["0"], layers["32"]
     turning = [name for name in first if first[name]["r"] * last[name]["r"] < 0]
-    assert stated["pairs"][SLUG]["drawn"]["turning"] == turning
+    assert drawn_of("pairs", SLUG)["turning"] == turning
     assert 0 < len(turning) < len(first)
 
     def is_clear(test: Any) -> bool:
         return test["ci_lower"] * test["ci_upper"] > 0
 
     clear = [name for name in turning if is_clear(first[name]) and is_clear(last[name])]
-    assert stated["pairs"][SLUG]["drawn"]["turning_clearly"] == clear
+    assert drawn_of("pairs", SLUG)["turning_clearly"] == clear
     for how in ("with", "without"):
         high = [
             row["ci_hi"] for row in document(files.TEMPLATE)[f"results_{how}_template"].values()
@@ -59,9 +62,9 @@ def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Publis
         peak = int(np.argmax(shares))
         behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
         rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
-        drawn = stated["anisotropy"][slug]["drawn"]
-        assert drawn["half_layer"] == behind[0]
-        assert drawn["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
+        of_profile = drawn_of("anisotropy", slug)
+        assert of_profile["half_layer"] == behind[0]
+        assert of_profile["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
@@ -104,15 +107,6 @@ def test_labs_have_the_shares_of_their_models(stated: Any, published: Published)
         assert 0 < share["low"] < share["value"] < share["high"] < 100
 
 
-def test_an_interval_of_a_mean_gain_is_students(stated: Any, published: Published) -> None:
-    for row in published.document(files.SWEEP)["models"]:
-        gains = np.array(row["residual_gain_all"])
-        half = 2.063899 * gains.std(ddof=1) / np.sqrt(len(gains))
-        wanted = gains.mean() - half, gains.mean() + half
-        interval = stated["depth_gain"]["family"]["drawn"]["interval"][row["model"]]
-        np.testing.assert_allclose(interval, wanted, rtol=1e-6)
-
-
 def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
     two = {
         file: {
@@ -153,7 +147,7 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
         "gains": set(),
     }
     assert results["anisotropy"] == {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}  # as it was
-    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
+    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}
     others = [(0.1, 1.0), (0.4, 0.7), (0.3, 0)]
     np.testing.assert_allclose(
         stated["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
@@ -182,13 +176,6 @@ def test_a_share_falls_to_half_or_does_not(
     assert figure.title.endswith(said), figure.reason
 
 
-def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
-    shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
-    numbers = measured(published, {files.ANISOTROPY: shares})
-    document = analysed("anisotropy", numbers).documents[SLUG]
-    assert document["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
-
-
 def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
     bound = 10 ** (1 / 10)
     several: dict[str, dict[str, Any]] = {
@@ -205,18 +192,3 @@ def test_several_models_are_stated_without_those_that_lack_a_number() -> None:
 
 
 # --- of questions -------------------------------------------------------------------------------
-
-
-def asked(*answers: str, other: str) -> dict[str, Any]:
-    return {"models": {
-        str(n): {"published": {"word": word}, "category_out": {"x": {"word": other}}}
-        for n, word in enumerate(answers)
-    }}  # fmt: skip
-
-
-def test_words_are_counted_by_choice() -> None:
-    weights = asked("yes", "yes", "no", other="undecided")
-    assert count_words(weights) == {
-        "published": {"yes": 2, "no": 1},
-        "category_out": {"undecided": 3},
-    }

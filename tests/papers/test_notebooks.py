@@ -4,9 +4,7 @@ import pytest
 
 from layerwise.errors import LayerwiseError
 from layerwise.papers.fetching.notebooks import (
-    NotebookPrompts,
     literal_in_notebook,
-    prompts_document,
 )
 
 
@@ -56,18 +54,3 @@ def test_literal_refused(cells: tuple[str, ...], message: str) -> None:
 def test_no_notebook(content: bytes) -> None:
     with pytest.raises(LayerwiseError, match=r"a\.ipynb: not a Jupyter notebook"):
         literal_in_notebook(content, "P", "a.ipynb")
-
-
-def test_document_is_canonical() -> None:
-    sets = [
-        NotebookPrompts("b", "b.ipynb", "1" * 64, "P"),
-        NotebookPrompts("a", "a", "2" * 64, "Q"),
-    ]
-    cells = {"b": "P = ['Grüße']", "a": "Q = {'z': 1, 'y': 2}"}
-    content = prompts_document(sets, lambda entry: notebook(cells[entry.study]))
-    assert content.decode() == (
-        '{\n "a": {\n  "notebook": "a",\n  "notebook_sha256": "' + "2" * 64 + '",\n'
-        '  "prompts": {\n   "y": 2,\n   "z": 1\n  },\n  "variable": "Q"\n },\n'
-        ' "b": {\n  "notebook": "b.ipynb",\n  "notebook_sha256": "' + "1" * 64 + '",\n'
-        '  "prompts": [\n   "Grüße"\n  ],\n  "variable": "P"\n }\n}'
-    )

@@ -15,7 +15,7 @@ OF_WEIGHTS = {"gains", "spectral"}  # what states alone do not give
 def evidence_of_reader(folder, *, tokens=40, **options):
     states = write_states(folder / "states", tokens=tokens)
     drawn = numbers_of(measure(states, some_pairs(), **FEW, **options))
-    return Evidence(reader.tables(drawn.files), DRAWS)
+    return Evidence(reader.tables(drawn), DRAWS)
 
 
 def filled(evidence):

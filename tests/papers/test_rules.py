@@ -7,14 +7,11 @@ import pytest
 
 from layerwise.engine.derivation import (
     Document,
-    Rule,
     all_of,
     any_of,
-    combined,
     count,
     derive,
     documents_of,
-    for_each_group,
     words_of,
 )
 from layerwise.engine.evidence import Evidence
@@ -120,14 +117,3 @@ def test_every_rule_has_words(published) -> None:
         if not words_of(rule)
     ]
     assert wordless == []
-
-
-def test_a_bound_or_grouped_rule_has_the_words_of_the_rule() -> None:
-    rule = Rule(lambda entry: entry, "the entry itself")
-    group = for_each_group(lambda entry: {"first": entry}, rule)
-    both = combined({"one": rule, "two": Rule(abs, "its size")})
-    assert words_of(group) == words_of(group(3)["first"]) == "the entry itself"
-    assert words_of(both) == "the entry itself; its size"
-    assert (group(3)["first"](), both(-3)["two"]()) == (3, 3)
-    assert words_of(lambda entry: entry) == ""
-    assert words_of(words_of).startswith("the words of a rule: ")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import folders, headline, hostile_claims, judged, record
-from hostile import BIDI, TEXTS, UNSEEN, WRITTEN, is_unseen
+from hostile import SEEN, TEXTS, UNSEEN, WRITTEN, is_unseen
 from layerwise.engine.findings import relative_difference
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
@@ -47,15 +47,10 @@ def built(made: Any, source: str = "published") -> str:
     ("published", "recomputed", "gap"),
     [
         (2.0, 1.5, 0.25),
-        (-2, -3, 0.5),
         ([1.0, 4.0], [1.0, 5.0], 0.25),
         (0, 0, 0.0),
         (0.0, 0.1, math.inf),
-        ([1], [1, 2], math.inf),
         ("Pass", "Fail", None),
-        (True, False, None),
-        (None, 1.0, None),
-        ([], [], None),
     ],
 )
 def test_relative_difference(published: Any, recomputed: Any, gap: float | None) -> None:
@@ -73,12 +68,12 @@ def test_shown_and_brief_by_kind() -> None:
 
 def test_view_shows_more_digits_only_of_what_differs() -> None:
     close = {"published": 0.118, "recomputed": 0.11749110743}
-    one = view(record("p3.a", where="Paper 3, appendix C", **close))
-    assert (one["recomputed"], one["recomputed_full"]) == ("0.117", "0.11749110743")
-    assert "published_full" not in one
-    assert one["place"] == "Paper 3, appendix C"  # the paper is named once
-    one = view(record("p2.a", where="table 2", verdict="differs", **close))
-    assert (one["recomputed"], one["place"]) == ("0.11749", "Paper 2, table 2")
+    shown = view(record("p3.a", where="Paper 3, appendix C", **close))
+    assert (shown["recomputed"], shown["recomputed_full"]) == ("0.117", "0.11749110743")
+    assert "published_full" not in shown
+    assert shown["place"] == "Paper 3, appendix C"  # the paper is named once
+    shown = view(record("p2.a", where="table 2", verdict="differs", **close))
+    assert (shown["recomputed"], shown["place"]) == ("0.11749", "Paper 2, table 2")
     assert json.dumps(view(record("p2.a", published=0.0, recomputed=1.0)), allow_nan=False)
     hundreds = {"published": 300, "recomputed": 337.74, "decimals": -2}
     assert view(record("p3.a", **hundreds))["recomputed"] == "300"
@@ -132,23 +127,11 @@ def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> N
 
 def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(root: Path) -> None:
     names = display_names(read_models(root / "models.yaml"))
-    reading = {
-        "text": "of gt_numeric",
-        "value": "opt-2.7b",
-        "gives": False,
-        "inputs": ["a#/opt-2.7b"],
-    }
-    key = {
-        "id": "p1.opt-2.7b",
-        "model": "opt-2.7b",
-        "cause": "as in gpt-j-6B",
-        "readings": [reading],
-    }
-    (told,) = readable([record("p1") | key], names)
-    assert told == record("p1") | {
-        **{"id": "p1.opt-2.7b", "model": "OPT-2.7B", "cause": "as in GPT-J-6B"},
-        "readings": [reading | {"text": "of numeric facts", "value": "OPT-2.7B"}],
-    }
+    reading = {"text": "of gt_numeric", "value": "opt-2.7b", "inputs": ["a#/opt-2.7b"]}
+    claim = record("p1.opt-2.7b", model="opt-2.7b", cause="as in gpt-j-6B", readings=[reading])
+    (told,) = readable([claim], names)
+    read = reading | {"text": "of numeric facts", "value": "OPT-2.7B"}
+    assert told == claim | {"model": "OPT-2.7B", "cause": "as in GPT-J-6B", "readings": [read]}
 
 
 @pytest.mark.parametrize(
@@ -267,7 +250,8 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     assert built(made) == text
     said = [*page.words, *(value for _, value in page.values)]
     said.append((root / "report/templates/page.js").read_text(encoding="utf-8"))
-    assert [one for one in said if CURVED.search(one)] == []  # curved quotes are the PDF's
+    curved = [words for words in said if CURVED.search(words)]
+    assert curved == []  # they are the PDF's
 
 
 def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root: Path) -> None:
@@ -281,9 +265,9 @@ def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root:
 
 
 def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Path) -> None:
-    one = record("p2.a", verdict="reproduced", inputs=["beyond/ours#/x"])
-    one["provenance"]["runs"] = ["pythia-70m/sweep"]
-    made = folders(tmp_path, root, [one], "measured")
+    claim = record("p2.a", verdict="reproduced", inputs=["beyond/ours#/x"])
+    claim["provenance"]["runs"] = ["pythia-70m/sweep"]
+    made = folders(tmp_path, root, [claim], "measured")
     document = json.loads(made.claims.read_text())
     how = {"dtype": "float16", "device": "H100", "driver": "580.65", "versions": {"torch": "2.13"}}
     how |= {"model": "EleutherAI/pythia-70m", "revision": "a39f36b1", "hub": None}
@@ -354,7 +338,6 @@ def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
             says=text,
             where=text,
             reason=text,
-            short=text,
             parts=[part(number, text)],
         )
         for number, text in enumerate(texts)
@@ -406,19 +389,12 @@ def test_no_text_commands_the_terminal(results: Path, capsys: pytest.CaptureFixt
     code_json, as_json, _ = said(capsys, results, "claims", "--json")
     assert (code, code_json) == (0, 0)
     assert json.loads(as_json) == records  # for programs: the very texts
-    told = [said(capsys, results, "trace", entry["id"])[1] for entry in records[::2]]
+    of_unseen = records[2 * len(SEEN) :: 2]
+    told = [said(capsys, results, "trace", entry["id"])[1] for entry in of_unseen]
+    told_wrong = said(capsys, results, "trace", UNSEEN["terminal"])[2]
     assert len({text.count("\n") for text in told}) == 1
-    for text in (listed, as_json, *told):
+    for text in (listed, as_json, *told, told_wrong):
         assert {character for character in text if is_unseen(character)} == {"\n"}
-
-
-def test_an_error_message_does_not_command_the_terminal(
-    results: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = UNSEEN["terminal"]
-    code, _, err = said(capsys, results / text, "trace", text)
-    assert code == 2
-    assert {character for character in err if is_unseen(character)} == {"\n"}
 
 
 @pytest.mark.parametrize(
@@ -426,9 +402,7 @@ def test_an_error_message_does_not_command_the_terminal(
     [
         ("a\u202eb\x1b[1m\x7f\nc", "", "a\\u202eb\\u001b[1m\\u007f\\nc"),
         ("a\nb\tc", "\n\t", "a\nb\tc"),
-        ("\U000e0001\ud800", "", "\\udb40\\udc01\\ud800"),
         ("λ ≤ 3 – it’s, \u00a0 \u2009 spaces", "", "λ ≤ 3 – it’s, \u00a0 \u2009 spaces"),
-        (BIDI, "", "".join(f"\\u{ord(character):04x}" for character in BIDI)),
     ],
 )
 def test_what_is_not_seen_is_written_as_in_json(text: str, keep: str, seen: str) -> None:

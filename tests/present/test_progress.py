@@ -52,15 +52,6 @@ either = pytest.mark.parametrize("stream", ["log", "terminal"], indirect=True)
 
 
 @log
-def test_short_work_is_quiet_in_a_log(stream, monkeypatch):
-    monkeypatch.undo()
-    assert progress.QUIET == 60
-    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
-    assert list(track("abc", "letters", "letters", 3)) == ["a", "b", "c"]
-    assert stream.getvalue() == ""
-
-
-@log
 def test_a_log_has_plain_lines_with_the_time_left(stream):
     for item in track("abc", "work", "steps", 3):
         if item == "b":
@@ -91,7 +82,7 @@ def test_a_terminal_has_a_bar_that_moves_on_by_itself(stream):
 
 def helpers():
     """The threads that are running, without tqdm's own monitor, which stays."""
-    return {one for one in threading.enumerate() if type(one).__name__ != "TMonitor"}
+    return {thread for thread in threading.enumerate() if type(thread).__name__ != "TMonitor"}
 
 
 @log
@@ -106,31 +97,15 @@ def test_another_process_than_the_first_says_nothing(stream, monkeypatch):
 
 
 @either
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_nothing_runs_on_after_an_error(stream, error):
+def test_nothing_runs_on_after_an_error(stream):
     before, during = helpers(), set()
 
     def fail():
         during.update(helpers())
-        raise error
+        raise KeyboardInterrupt
 
-    with pytest.raises(error):  # noqa: SIM117
+    with pytest.raises(KeyboardInterrupt):  # noqa: SIM117
         with meter("work", "steps", 3):
             fail()
     assert len(during - before) == 1
     assert helpers() == before
-
-
-def test_the_time_left_begins_with_the_estimate_and_leaves_it_as_work_is_done():
-    with progress._Bar(total=100, file=io.StringIO(), bar_format="{remaining}") as bar:
-        bar.expected = 60.0
-
-        def time_left(done, elapsed):
-            bar.n, bar._time = done, lambda: bar.start_t + elapsed
-            minutes, seconds = str(bar).split(":")
-            return 60 * int(minutes) + int(seconds)
-
-        assert time_left(0, 0) == 60
-        assert time_left(50, 30) == 30  # as expected
-        assert 60 < time_left(1, 20) < 20 * 99  # a slow start alone says little
-        assert time_left(90, 900) == pytest.approx(100, abs=10)

@@ -60,7 +60,7 @@ def test_a_line_says_every_estimate_with_its_word(judged) -> None:
 
 def test_every_headline_has_a_row_with_estimates(judged) -> None:
     rows = judged["strip"]
-    assert [row["id"] for row in rows] == [one["id"] for one in judged["headlines"]]
+    assert [row["id"] for row in rows] == [headline["id"] for headline in judged["headlines"]]
     assert [row["id"] for row in rows if not row["points"]] == []
     assert 6 <= sum(row["front"] for row in rows) <= 8
     assert [row["claim"] for row in rows if len(row["claim"].split()) > 12] == []

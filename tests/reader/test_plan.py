@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from layerwise.models.needs import assumed_rate
 from layerwise.models.outline import Outline, Sizes
 from layerwise.reader.plan import estimate_seconds, seconds_of_passes
 from layerwise.reader.prepared import Prepared
@@ -53,19 +52,6 @@ def test_singular_values_are_those_of_the_smaller_side() -> None:
     assert grouped / whole == pytest.approx((2 + 2 / 4**3) / 4)
     again = prepared(control=2), prepared(control=2, without=["spectral"])
     assert estimate_seconds(again[0]) - estimate_seconds(again[1]) == pytest.approx(3 * whole)
-
-
-def test_the_density_of_pairs_grows_as_their_square() -> None:
-    """All else of the statistics does not know the hidden size."""
-
-    def compared(n: int) -> float:
-        narrow, wide = (
-            prepared(n_pairs=n, size=size, without=["spectral"]) for size in (512, 1024)
-        )
-        return estimate_seconds(wide) - estimate_seconds(narrow)
-
-    assert compared(1000) * assumed_rate("cpu") == pytest.approx(5 * 4 * 1e6 * 512)
-    assert compared(100_000) == pytest.approx(1e4 * compared(1000))
 
 
 def test_what_is_measured_again_is_counted_again() -> None:

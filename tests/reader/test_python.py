@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,7 +54,7 @@ def numbers(documents: Any) -> dict[str, Any]:
 @pytest.mark.usefixtures("quick")
 def test_a_loaded_model_gives_what_its_folder_gives() -> None:
     """One whose output embeddings are its input embeddings, in the mode of training."""
-    model, tokenizer = loaded("gpt2")
+    model, tokenizer = loaded("gpt2", attn_implementation="eager")  # as a folder is loaded
     model.train()
     of_folder = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE)
     found = layerwise.analyze(model, **EXAMPLE, tokenizer=tokenizer)
@@ -83,24 +82,16 @@ def test_texts_from_memory_and_no_prompts(analyzed: Result) -> None:
     assert numbers(without.documents)["pairs"] == numbers(analyzed.documents)["pairs"]
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_notebook_shows_the_outcome_first_and_names_as_text(
-    monkeypatch: pytest.MonkeyPatch,
+    analyzed: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("layerwise.present.tables.SHOWN", 4)
-    pairs = read_json(EXAMPLE["pairs"])
-    pairs["<b>x</b>"] = pairs.pop("kitchen")
-    found = layerwise.analyze(twin_folder("gpt_neox"), pairs, without=["spectral"])
-    shown = found.tables["categories"]._repr_html_()
-    assert "<b>" not in shown
+    monkeypatch.setattr("layerwise.present.tables.SHOWN", 1)
+    shown = Table("t", "", {"name": None}, [["<b>x</b>"], ["y"]])._repr_html_()
     assert "<td>&lt;b&gt;x&lt;/b&gt;</td>" in shown
-    cell = "<td>cannot be answered</td>"
-    parts = ("Random w", "<table>", "questions that the papers", cell, "</table>",
-             "There are 3 categories")  # fmt: skip
-    places = [found._repr_html_().find(of) for of in parts]
+    assert "... and 1 rows more." in shown
+    places = [analyzed._repr_html_().find(part) for part in ("Random w", "<table>", "</table>")]
     assert places == sorted(places)
     assert places[0] > 0
-    assert "... and 6 rows more." in found.tables["pairs"]._repr_html_()
 
 
 def test_tables_are_records_and_pandas_is_no_dependency(
@@ -162,18 +153,13 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     written = read_json(tmp_path / "out" / "scaling.json")
     assert written["models"] == found.documents["scaling"]["models"]
     page = Page((tmp_path / "out" / "scaling.html").read_text())
-    answers = [one for of in found._page.asked.values() for one in of]
-    words, asked = [one.word for one in answers], {one.question.name for one in answers}
-    said = "".join(page.words)
-    assert f"2 models, {len(asked)} questions of the papers: " in said
-    for word, count in Counter(words).items():
-        assert f"{count} times {word}" in said
+    n_answers = sum(map(len, found._page.asked.values())) + len(found._page.answers)
     marked = [name for name, value in page.values if name == "class" and value.startswith("mark ")]
-    assert len(marked) == len(words) + len(found._page.answers)
-    (few,) = found._page.cautions  # the second drew fewer; their curves differ
+    assert len(marked) == n_answers
+    (few,) = found.cautions  # the second drew fewer
     assert "resamples" in few
     links = [one for one in page.links if not one.startswith(("#", "data:"))]
-    assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
+    assert {"scaling.json", "scaling/tables/peaks.csv"} <= set(links)
     assert all((tmp_path / "out" / one).is_file() for one in links)
     assert sum(of == ("role", "img") for of in page.values) == len(ACROSS)
     tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())
@@ -184,8 +170,6 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     shutil.copytree(folders[1], tmp_path / "later")
     of_one = layerwise.compare([folders[1], tmp_path / "later"])
     assert list(of_one.models) == ["gpt2", "gpt2 (later)"]  # two checkpoints of a model
-    (caution,) = of_one.cautions
-    assert caution.startswith("gpt2 and gpt2 (later) have the same curves")
     (tmp_path / "later" / "gains.json").write_text('{"n_layers": 5}')
     with pytest.raises(
         LayerwiseError, match=r"gains\.json: .* record of its run .*; run `layerwise ana"
@@ -305,21 +289,21 @@ CHOICES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("more", [{}, {"limit": 2}, {"chat_template": True}])
-def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path, more: dict[str, Any]) -> None:
+@pytest.mark.usefixtures("quick")
+def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path) -> None:
     asked = CHOICES | {"out": tmp_path / "out", "without": ["spectral", "gains"]}
+    asked |= {"limit": 2, "chat_template": True}
     model = chatty(tmp_path / "chatty")
-    planned = plan(str(model), str(EXAMPLE["pairs"]), None, asked | more)
+    planned = plan(str(model), str(EXAMPLE["pairs"]), None, asked)
     (pairs,) = re.findall("^pairs +(.*)$", planned, re.M)
-    found = layerwise.analyze(model, EXAMPLE["pairs"], **asked | more)
-    n = sum(found.categories.records[row]["pairs"] for row in range(3))
-    assert pairs.startswith(str(n) if n == 18 else f"{n} of 18")
+    found = layerwise.analyze(model, EXAMPLE["pairs"], **asked)
+    assert pairs.startswith("6 of 18")
     states = found.folder / "hidden_states"
     tokens = sum(
         len(ids)
         for ids in check_texts(
             read_outline(model).declaration,
-            {"statements": read_pairs(EXAMPLE["pairs"]).first(more.get("limit", 99)).statements},
+            {"statements": read_pairs(EXAMPLE["pairs"]).first(2).statements},
             read_json(states / "index.json")["template"],
         )["statements"]
     )
@@ -441,20 +425,13 @@ WRONG_ARRAYS: list[tuple[str, Any, str]] = [
         lambda a: a[:, :-2],
         r"layer 0: must have the shape \(36, hidden\), .*\(34, 16",
     ),
-    (
-        "hidden_states",
-        lambda a: {0: a[0], 5: a[5, :, :8]},
-        r"layer 5: must .* \(36, 16\), .*\(36, 8",
-    ),
     ("hidden_states", lambda a: {"0": a[0]}, "keys of a dictionary are layers, .*found '0'"),
-    ("hidden_states", lambda a: {}, "keys of a dictionary are layers, .*found none"),
     (
         "hidden_states",
         lambda a: changed_at(a, (4, 7), np.nan),
         "layer 4: a state is finite in float32 .*, that of statement 7 is not",
     ),
     ("hidden_states", lambda a: changed_at(a, (0, 3), 0), "layer 0: .*not all zero.*statement 3 "),
-    ("hidden_states", lambda a: "text", "must be an array of real numbers on the CPU, found str"),
     ("nll", lambda a: a[:5], r"nll: must have the shape \(36,\), .*\(5,\)"),
     (
         "nll",
@@ -462,9 +439,7 @@ WRONG_ARRAYS: list[tuple[str, Any, str]] = [
         "nll: a mean NLL is finite and not negative, statement 0 has -",
     ),
     ("all_tokens", lambda a: np.concatenate([a, a]), "5 as the last of hidden_states, 11 as the l"),
-    ("all_tokens", lambda a: {1: a[1]}, "all_tokens: layers 0, 4, 5 are asked for, there is no 0"),
     ("layers", lambda _: [9], "from 0 to n_layers = 5, found 9"),
-    ("out", lambda _: "/dev/null", "--out must be a folder, found a file"),
 ]
 
 
@@ -492,12 +467,9 @@ def test_numbers_without_a_correlation_leave_nothing(given: dict[str, Any], tmp_
 
 def test_numbers_of_numpy_and_layers_in_any_order_are_the_same(given: dict[str, Any]) -> None:
     plain = layerwise.measure(**given, layers=[0, 5], seed=3)
-    for layers in (np.array([5, 0]), (np.int64(0), 5, 5)):
-        found = layerwise.measure(**given, layers=layers, seed=np.int64(3))
-        assert found.documents == plain.documents
-    for given_as in (given["hidden_states"].astype(np.float64), given["hidden_states"].tolist()):
-        found = layerwise.measure(**given | {"hidden_states": given_as}, layers=[0, 5], seed=3)
-        assert found.documents == plain.documents
+    doubles = given | {"hidden_states": given["hidden_states"].astype(np.float64)}
+    found = layerwise.measure(**doubles, layers=np.array([5, 0, 5]), seed=np.int64(3))
+    assert found.documents == plain.documents
 
 
 def test_pooled_tokens_are_what_the_extraction_pools(given: dict[str, Any]) -> None:
@@ -523,7 +495,6 @@ def test_pooled_tokens_are_what_the_extraction_pools(given: dict[str, Any]) -> N
     ("hidden", "mask", "message"),
     [
         (np.ones((4, 3)), None, r"hidden: the axes are \(statement, token, hidden\), .*\(4, 3\)"),
-        (np.ones((2, 1, 3)), None, "at least 2 tokens, .*, statement 0 has 1"),
         (
             np.ones((2, 4, 3)),
             [[1, 1, 1, 1], [0, 0, 0, 1]],
@@ -531,7 +502,6 @@ def test_pooled_tokens_are_what_the_extraction_pools(given: dict[str, Any]) -> N
         ),
         (np.ones((2, 4, 3)), np.ones((2, 3)), r"mask: must have the shape \(2, 4\), .*\(2, 3\)"),
         (np.ones((2, 2, 3)), [[1, 2], [1, 1]], "mask: must be 1 for a token .*, found 2"),
-        ("text", None, "hidden: must be an array of real numbers on the CPU, found str"),
         (
             torch.zeros(2, 2, 2, requires_grad=True),
             None,
@@ -559,9 +529,7 @@ assert not {{"torch", "transformers", "matplotlib", "scipy"}} & set(sys.modules)
 """
 MISTAKES = [
     ("pairs", '{"pairs": {}}', "category 'pairs' must be an object with a list \"pairs\", found"),
-    ("config.json", "{", "config.json: not valid JSON"),
     ("model.safetensors", "cut off", "model.safetensors: not a safetensors file"),
-    ("out", "a file", "--out must be a folder, found a file; choose another place"),
 ]
 
 
@@ -620,7 +588,6 @@ WRONG = [
     ),
     (lambda: layerwise.compare("folder"), "at least two models, found 1; name the --out folders"),
     (lambda: layerwise.claims(limit=-1), "claims: limit: must be greater than or equal to 1, fo"),
-    (lambda: layerwise.claims(paper=True), "claims: paper: must be a valid integer, found True"),
     (
         lambda: layerwise.analyze(twin_folder("llama"), EXAMPLE["pairs"], chat_template=True),
         r"--chat-template \(chat_template=True\) needs a tokenizer with",
@@ -628,15 +595,10 @@ WRONG = [
     *(
         (lambda wrong=wrong: layerwise.analyze("m", **EXAMPLE, **wrong), f"analyze: {message}")
         for wrong, message in (
-            ({"seed": True}, "seed: must be a valid integer, found True"),
             ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
-            ({"limit": "3"}, "limit: must be a valid integer, found '3'"),
             ({"limit": 1}, "limit: must be greater than or equal to 2, found 1"),
             ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
             ({"device": "tpu"}, "device: must be cpu, cuda, cuda:1 or auto, found 'tpu'; name"),
-            ({"layers": [True]}, "layers.0: must be a valid integer, found True"),
-            ({"chat_template": "yes"}, "chat_template: must be a valid boolean, found 'yes'"),
-            ({"revision": b"x"}, "revision: must be a valid string, found b'x'"),
         )
     ),
     (
@@ -661,7 +623,7 @@ def test_every_wrong_argument_is_an_error_of_ours(call: Any, message: str) -> No
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("layers", [[3], [0], [1, 3]])
+@pytest.mark.parametrize("layers", [[3], [1, 3]])
 def test_few_layers_and_a_category_that_stands_there_twice_give_a_page(
     tmp_path: Path, layers: list[int]
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 from claim_records import folders, record
 from hostile import as_nobody
 from layerwise import analyze
-from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
 from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.reader.compare import compare
@@ -40,17 +39,6 @@ def read_only(out):
 
 
 @contextlib.contextmanager
-def over_long(out):
-    yield out / ("x" * 300)
-
-
-@contextlib.contextmanager
-def link_loop(out):
-    (out.parent / "loop").symlink_to("loop")
-    yield out.parent / "loop" / "x"
-
-
-@contextlib.contextmanager
 def file_there(out):
     (out.parent / "file").write_text("mine")
     yield out.parent / "file" / "x"
@@ -59,8 +47,6 @@ def file_there(out):
 PLACES = {
     full_disk: "make room",
     read_only: "make it readable, and its folder writable",
-    over_long: "name a shorter path",
-    link_loop: "a link",
     file_there: "move it away",
 }
 
@@ -99,7 +85,7 @@ def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
     assert err.startswith("it: ")
     assert err.count("\n") == 1
     left = {path.name for path in base.rglob("*")}
-    assert left <= {"loop", "file", "out"}  # a folder that was made for it may stay, empty
+    assert left <= {"file", "out"}  # a folder that was made for it may stay, empty
 
 
 ANALYZE = "layerwise analyze --model={model} --prompts={prompts} --out=x --pairs="
@@ -112,7 +98,6 @@ ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
         ({}, "layerwise models >/dev/full", "No space left on device; make room"),
         (ASCII, "layerwise models", ""),
         ({}, "ulimit -f 1; layerwise scaling {0} {1} --out x", "File too large; make room, or"),
-        ({}, ANALYZE + "/dev/zero", "a device or a pipe"),
         ({"WORLD_SIZE": "2"}, ANALYZE + "{pairs}", "and no RANK nor LOCAL_RANK nor MASTER_ADDR"),
     ],
 )
@@ -139,10 +124,3 @@ def test_a_disk_that_is_full_when_states_are_written(tmp_path, capsys):
     assert ended.value.code == 2
     assert re.fullmatch("it: .*hidden_states.*: File too large; make room, or name .*", said[-1])
     assert list(tmp_path.glob("x/*.json")) == []
-
-
-def test_a_number_of_processes_that_is_none_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "x")
-    with pytest.raises(LayerwiseError, match="variable WORLD_SIZE must be a whole number"):
-        analyze(twin_folder("gpt_neox"), **EXAMPLE, out=tmp_path / "x")
-    assert not list(tmp_path.glob("x/*.json"))

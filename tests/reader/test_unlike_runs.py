@@ -26,14 +26,6 @@ def turned(pairs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def renamed(pairs: dict[str, Any]) -> dict[str, Any]:
-    return {f"other {name}": category for name, category in pairs.items()}
-
-
-def shortened(pairs: dict[str, Any]) -> dict[str, Any]:
-    return {name: {"pairs": category["pairs"][1:]} for name, category in pairs.items()}
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs of one model, or of another as `other`, on unlike things."""
@@ -42,8 +34,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "plain": {},
         "other": {"model": twin_folder("gpt2")},
         "sides": {"pairs": turned(PAIRS)},
-        "categories": {"pairs": renamed(PAIRS)},
-        "pairs": {"pairs": shortened(PAIRS)},
         "limit": {"limit": 2},
         "all": {"prompts": PROMPTS, **settings},
     }
@@ -77,8 +67,6 @@ def test_like_runs_of_two_models_are_compared_without_a_word(folders: dict[str, 
     ("unlike", "said"),
     [
         ("sides", "sides A and B exchanged"),
-        ("categories", "the same pairs in other categories"),
-        ("pairs", "other pairs"),
         ("limit", r"only some of the pairs \(limit\)"),
     ],
 )
@@ -108,7 +96,7 @@ def test_what_else_differs_is_said(folders: dict[str, Path]) -> None:
     assert sentence in compared.cautions
 
 
-@pytest.mark.parametrize("name", ["validation", "sensitivity", "gains"])
+@pytest.mark.parametrize("name", ["validation", "gains"])
 def test_a_document_of_another_run_is_refused(
     folders: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
@@ -127,11 +115,7 @@ def of_another_format(document: dict[str, Any]) -> None:
     document[RECORD]["format"] = 0
 
 
-def a_list(document: dict[str, Any]) -> None:
-    document[RECORD] = []
-
-
-@pytest.mark.parametrize("change", [without_record, of_another_format, a_list])
+@pytest.mark.parametrize("change", [without_record, of_another_format])
 def test_a_document_without_a_known_record_is_refused(
     folders: dict[str, Path], tmp_path: Path, change: Callable[[dict[str, Any]], None]
 ) -> None:
@@ -142,16 +126,3 @@ def test_a_document_without_a_known_record_is_refused(
     write_json(old / "layers.json", document)
     with pytest.raises(LayerwiseError, match="must hold a record of its run in format 1"):
         layerwise.compare([old, folders["other"]])
-
-
-def test_a_document_with_other_numbers_than_its_run_wrote_is_refused(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
-    """Its record is the run's own, as where the same model was measured with a hook."""
-    edited = tmp_path / "edited"
-    shutil.copytree(folders["plain"], edited)
-    document = read_json(edited / "layers.json")
-    document["strategies"]["layer_0"]["correlation"] /= 2
-    write_json(edited / "layers.json", document)
-    with pytest.raises(LayerwiseError, match="must be as its run wrote it"):
-        layerwise.compare([edited, folders["other"]])

@@ -71,14 +71,6 @@ def commit(root):
     git("commit", "-q", "--allow-empty", "-m", "state", root=root)
 
 
-def edit_lock(root, change):
-    path = root / "dvc.lock"
-    lock = yaml.safe_load(path.read_text())
-    change(lock["stages"])
-    path.write_text(yaml.safe_dump(lock, sort_keys=False))
-    commit(root)
-
-
 def test_a_recorded_pipeline_fits_without_its_outputs(repository):
     (repository / "params.yaml").write_text("scale: 2\n")  # not committed: it does not count
     summary, faults = prove(repository)

@@ -91,15 +91,15 @@ def parsed(words: list[str]) -> Any:
 def test_commands_parse_and_targets_exist() -> None:
     rules = (ROOT / "Makefile").read_text() + (ROOT / "maintain.mk").read_text()
     targets = set(re.findall(r"^([a-z-]+):", rules, re.MULTILINE))
-    found = set()
-    for page in PAGES:
+    named = set()
+    for page in (*PAGES, "examples/README.md"):
         for words in commands((ROOT / page).read_text(encoding="utf-8"), "sh", "bash"):
             if words[0] == "layerwise":
-                found.add(parsed(words).command.name)
+                named.add(parsed(words).command.name)
             if words[0] == "make":
                 assert words[1] in targets, f"{page}: {words}"
-                found.add(words[1])
-    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= found
+                named.add(words[1])
+    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
     with pytest.raises(Exception, match="No such option"):
         parsed(["layerwise", "claims", "--verdicts", "differs"])
 
@@ -139,12 +139,12 @@ def test_clusters_names_stages_and_as_many_tasks_as_models(root):
     assert fetched == [model.slug for model in models.values() if not model.skipped]
 
 
-# --- the studies of examples/ run as they are written, on twins at the pinned commits ------------
+# --- the small studies of examples/ run as they are written, on twins at the pinned commits ------
 
 
 @pytest.mark.docs
 @pytest.mark.usefixtures("quick")
-def test_every_study_runs(
+def test_the_studies_of_small_models_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs, prompts = (ROOT / "examples" / name for name in ("framings.csv", "prompts.json"))
@@ -156,14 +156,14 @@ def test_every_study_runs(
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
-    for _, verb, *arguments in commands(page, "sh"):
+    small, third, _ = page.partition("## A base model")
+    assert third
+    for _, verb, *arguments in commands(small, "sh"):
         if verb == "analyze":
             given = dict(itertools.pairwise(arguments))
             place(known[given["--model"], given["--revision"]], texts, tmp_path / "hub")
-        # in 16 bits each is measured five times more, of which a CPU makes minutes
-        arguments = ["float32" if one == "float16" else one for one in arguments]
         assert main([verb, *arguments]) == 0, capsys.readouterr().err
-    named = re.findall(r"`(out/[^`]*html)`", page)
+    named = re.findall(r"`(out/[^`]*html)`", small)
     assert len(named) == 2
     assert all(Path(name).stat().st_size > 10_000 for name in named)
 

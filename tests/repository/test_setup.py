@@ -49,7 +49,7 @@ GNU = (
 @pytest.mark.parametrize("name", ["Makefile", "maintain.mk", "requirements/setup.sh"])
 def test_what_a_reader_runs_first_asks_for_nothing_of_gnu(root, name):
     lines = (root / name).read_text().splitlines()
-    assert [line for line in lines if any(re.search(of, line) for of in GNU)] == []
+    assert [line for line in lines if any(re.search(pattern, line) for pattern in GNU)] == []
 
 
 def set_up(tree, *layers, **variables):
@@ -62,7 +62,7 @@ def set_up(tree, *layers, **variables):
         text=True,
     )
     calls = (tree / "calls").read_text().splitlines() if (tree / "calls").exists() else []
-    locks = [re.sub(r"requirements/(.*)\.lock", r"\1", one) for one in calls]
+    locks = [re.sub(r"requirements/(.*)\.lock", r"\1", call) for call in calls]
     return done.returncode, " ".join(locks), done.stderr + done.stdout
 
 

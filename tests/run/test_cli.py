@@ -149,7 +149,7 @@ def test_ctrl_c_while_the_verbs_are_imported_is_a_sentence(capsys, monkeypatch):
 
 def analyze(capsys, out, *more, model=CHECKPOINT, **texts):
     inputs = {"model": model, **EXAMPLE, **texts, "out": out}
-    return run(capsys, "analyze", *(f"--{name}={of}" for name, of in inputs.items()), *more)
+    return run(capsys, "analyze", *(f"--{name}={given}" for name, given in inputs.items()), *more)
 
 
 def read(out):
@@ -158,7 +158,7 @@ def read(out):
 
 def test_analyze_writes_one_file_per_analysis(analyzed):
     results, documents = analyzed.documents, {*PUBLISHED, "sensitivity", "gains", "spectral"}
-    beside = {"hidden_states", "figures", "tables", "index.html", "tables.tex"}
+    beside = {"hidden_states", "figures", "tables", "index.html"}
     left = {path.name for path in analyzed.folder.iterdir()}
     assert left == {f"{name}.json" for name in documents} | beside
     assert list(results["category_bootstrap"]["layer_results"]) == ["0", "4", "5"]
@@ -192,11 +192,17 @@ def test_analyze_options_reach_the_results(capsys, tmp_path, analyzed):
         assert analyze(capsys, tmp_path / name, *options, *QUICK)[0] == 0
     default, other, half = (read(tmp_path / name) for name in given)
     assert list(other["category_bootstrap"]["layer_results"]) == ["2", "5"]
-    low = [of["pairs"]["results"]["5"]["centroid_asymmetry"]["ci_lower"] for of in (default, other)]
-    mean = [of["validation"]["_global_stats"]["mean_output_preference"] for of in (default, half)]
-    for (one, two), near in ((low, 0.1), (mean, 0.05)):
-        assert one != two
-        assert one == pytest.approx(two, abs=near)
+    low = [
+        documents["pairs"]["results"]["5"]["centroid_asymmetry"]["ci_lower"]
+        for documents in (default, other)
+    ]
+    mean = [
+        documents["validation"]["_global_stats"]["mean_output_preference"]
+        for documents in (default, half)
+    ]
+    for (first, second), near in ((low, 0.1), (mean, 0.05)):
+        assert first != second
+        assert first == pytest.approx(second, abs=near)
 
 
 def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, monkeypatch, analyzed):
@@ -205,7 +211,7 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, monke
     assert (code, err, out.exists()) == (0, "", False)
     lines = dict(line.split(None, 1) for line in said.splitlines())
     weights = load_file(CHECKPOINT / "model.safetensors").values()
-    numbers = sum(one.size for one in weights)
+    numbers = sum(tensor.size for tensor in weights)
     assert f"5 blocks, hidden size 16, {numbers / 1e6:,.1f} million" in lines["model"]
     assert lines["layers"] == "0, 4, 5"
     index = json.loads((analyzed.folder / "hidden_states" / "index.json").read_text())
@@ -221,24 +227,24 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, monke
 
 def keys(document, place=""):
     """Of a document and all below; one layer stands for all, and one row of a list of tables."""
-    found = {place}
+    places = {place}
     rows = document if isinstance(document, list) else []
-    for one in [row for row in rows if isinstance(row, dict)][:1]:
-        found |= keys(one, f"{place}/ROW")
+    for row in [row for row in rows if isinstance(row, dict)][:1]:
+        places |= keys(row, f"{place}/ROW")
     for name, below in document.items() if isinstance(document, dict) else ():
         is_layer = name.isdigit() or name.startswith("layer_")
-        found |= keys(below, f"{place}/{'LAYER' if is_layer else name}")
-    return found
+        places |= keys(below, f"{place}/{'LAYER' if is_layer else name}")
+    return places
 
 
 @pytest.mark.usefixtures("quick")
 def test_real_pairs_give_the_keys_of_the_published_files(capsys, mirror, tmp_path):
     assert analyze(capsys, tmp_path, pairs=mirror / "dataset.json")[0] == 0
-    found = read(tmp_path)
-    assert found["pairs"]["n_pairs"] == 230
+    documents = read(tmp_path)
+    assert documents["pairs"]["n_pairs"] == 230
     for name, file in PUBLISHED.items():
         published = json.loads((mirror / file).read_text())
-        assert keys(published) - keys(found[name]) <= {"/timestamp"}, name
+        assert keys(published) - keys(documents[name]) <= {"/timestamp"}, name
 
 
 # --- analyze: bad inputs ------------------------------------------------------------------------
@@ -289,7 +295,11 @@ def test_bad_inputs_refused(capsys, monkeypatch, tmp_path, analyzed, case):
     change(tmp_path)
 
     def kept():
-        return {p: of for p, of in contents(tmp_path).items() if "hidden_states" not in p}
+        return {
+            name: content
+            for name, content in contents(tmp_path).items()
+            if "hidden_states" not in name
+        }
 
     before, layers = kept(), ["--layers", "0,6" if case == "no layer" else "0,5"]
     for out in (tmp_path / "results" / "out", tmp_path / "earlier"):
@@ -348,7 +358,7 @@ def test_nothing_is_written_through_a_link(capsys, tmp_path):
     (out / "figures").symlink_to(mine)
     for name in ("index.html", "validation.json"):
         (out / name).symlink_to(mine / "file")
-    for name in ("hidden_states.lock", "tables.tex"):
+    for name in ("hidden_states.lock", "layers.json"):
         (out / name).hardlink_to(mine / "file")
     assert analyze(capsys, out, *QUICK)[0] == 0
     assert contents(mine) == before

@@ -15,7 +15,6 @@ import pytest
 from layerwise.errors import LayerwiseError, TryAgainError
 from layerwise.home import REPOSITORY
 from layerwise.models.provenance import smi
-from layerwise.models.registry import read_models
 from layerwise.papers.fetching import upstream
 from layerwise.present import terminal
 from layerwise.run.cli import app
@@ -26,7 +25,6 @@ from layerwise.run.doctor import (
     TARGETS,
     TEST,
     Finding,
-    as_text,
     examine,
     here,
     installed,
@@ -37,11 +35,7 @@ from layerwise.run.steps import doctor
 
 GB = 1e9
 CPU = {"torch": "2.13.0+cpu", "numpy": "2.4.6", "transformers": "5.23.0", "dvc": "3.67.1"}
-LOCKS = {
-    "cpu.lock": CPU,
-    "cuda.lock": CPU | {"torch": "2.13.0"},
-    "pipeline.lock": {name: CPU[name] for name in ("numpy", "dvc")},
-}
+LOCKED = {name: {version} for name, version in CPU.items()} | {"torch": {"2.13.0+cpu", "2.13.0"}}
 
 
 # --- every check, every outcome -----------------------------------------------------------------
@@ -50,7 +44,7 @@ LOCKS = {
 def pins(**versions: str | None) -> dict[str, Any]:
     there = CPU | versions
     return {
-        "layerwise.run.doctor.here.locked": lambda folder: LOCKS,
+        "layerwise.run.doctor.here.locked_versions": lambda folder: LOCKED,
         "layerwise.run.doctor.here.installed": there.get,
     }
 
@@ -116,21 +110,16 @@ def at(name: str) -> dict[str, Any]:
 
 # check, what is there, what is said, the fix, what it stops
 OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
-    (here.packages, pins(), "all 4 as in cpu.lock, torch 2.13.0+cpu", "", ()),
-    (here.packages, pins(torch="2.13.0"), "all 4 as in cuda.lock", "", ()),
-    (here.packages, pins(numpy="2.3.0"),
-        "cpu.lock: numpy is 2.3.0, locked 2.4.6; numbers may differ", "remove .venv", ()),
-    (here.packages, pins(dvc=None), "dvc is None, locked 3.67.1", "`make setup`", TARGETS),
-    (here.packages, pins(torch="2.9.0"),
-        "torch 2.9.0 is in no lock (cpu.lock: 2.13.0+cpu, cuda.lock: 2.13.0)", "remove .venv", ()),
-    (here.packages, pins(torch=None), "all 2 as in pipeline.lock, no torch (`make setup-models`",
+    (here.packages, pins(), "all 4 packages as locked, torch 2.13.0+cpu", "", ()),
+    (here.packages, pins(numpy="2.3.0"), "numpy is 2.3.0, locked 2.4.6; numbers may differ",
+        "remove .venv", ()),
+    (here.packages, pins(torch=None), "all 3 packages as locked, no torch (`make setup-models`",
         "", ()),
     (here.packages, {ONLY: ("json", "no_such")},
         "no no_such (ModuleNotFoundError: No module named 'no_such')", "make setup", TARGETS),
     (here.repository, {"layerwise.run.doctor.here.NEEDED": ("dvc.yaml", *"abcdef")},
         "no a, b, c, d and 2 more", "run it in a clone of the repository", TARGETS),
     (here.room, rooms(), "999.0 GB free for results, 0.2 GB needed", "", ()),
-    (here.room, rooms(disk=0.1), "0.1 GB free for results, 0.2 GB", "make room", TARGETS),
     (here.repository, {"os.access": lambda path, mode: path.name != "paper"},
         "paper cannot be written", "make them writable", TARGETS),
     (here.room, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
@@ -145,24 +134,17 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
         "have a driver of 580 or newer", (FULL,)),
     (measuring.gpu, driver("580.65", None), "CUDA None", "TORCH=cuda`", (FULL,)),
     (measuring.models, closed("none") | device(80),
-        "35 of 37 can be measured on cuda: about 52 min (singular values and the download apart); "
-        "40.0 GB to fetch, 999.0 GB free for ", "", ()),
-    (measuring.models, closed("gemma-7b") | device(80), "34 of 37 can be measured",
-        "gemma-7b: accept its licence; or give it a `skip`", ()),
-    (measuring.models, closed() | device(80), "0 of 37 can be measured", "its licence", (FULL,)),
-    (measuring.models, closed("none") | device(20), "34 of 37 can be measured",
-        "it needs 24.9 GB, 20.0 GB are free; or give it a `skip`", ()),
+        " min (singular values and the download apart); 40.0 GB to fetch, 999.0 GB free for ",
+        "", ()),
+    (measuring.models, closed() | device(80), "0 of 37 can be measured", "a `skip`", (FULL,)),
     (measuring.models, closed("none") | device(80, disk=39),
         "40.0 GB to fetch, 39.0 GB free", "set HF_HOME to a folder on another disk", (FULL,)),
     (measuring.models, closed(error=TryAgainError) | device(80), "pythia-70m: accept",
         "ask again later, or fill the cache", (FULL,)),
-    (measuring.models, closed("gemma-7b", error=TryAgainError) | device(80),
-        "34 of 37 can be measured", "could not be asked: gemma-7b: accept", ()),
     (installed.package, at("params.yaml"),
         "; `make` needs a clone of the repository, none is ar", "", ()),
     (installed.package, at("x"), "no judged claims in ",
         "`make reproduce` in the clone", installed.READING),
-    (installed.models, without(), "torch 2.13.0", "", ()),
     (installed.models, without("torch"), "for your own model no torch",
         "run pip install '.[models]' in a clone", ("layerwise analyze",)),
 ]  # fmt: skip
@@ -192,41 +174,28 @@ def test_outcome(check, there, found, fix, blocks, root, offline, monkeypatch):
     assert fix in finding.fix
     assert (finding.status == "ok") == (fix == "") == (finding.fix == "")
     assert finding.blocks == blocks
-    (needed_by,) = (one.needed_by for one in CHECKS if one.look is check)
+    (needed_by,) = (known.needed_by for known in CHECKS if known.look is check)
     assert {*blocks} <= {*needed_by}
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ModuleNotFoundError("No module named 'torch'", name="torch"),
-        LayerwiseError("a file: a rule, what came; the fix"),
-        RuntimeError("two\nlines"),
-    ],
-    ids=lambda error: f"{type(error).__name__}-{error}",
-)
 @pytest.mark.parametrize("checks", [here.CHECKS | measuring.CHECKS, installed.CHECKS])
-def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(
-    checks, error, tmp_path, monkeypatch
-):
+def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(checks, tmp_path):
     """One after the other: each stops all that can fail of it, and nothing else."""
     targets = TARGETS if "repository" in checks else installed.VERBS
 
     def fail(root: Path) -> Finding:
-        raise error
+        raise RuntimeError("two\nlines")
 
     for name, check in checks.items():
-        there = {
-            other: replace(of, look=lambda root: Finding("fine")) for other, of in checks.items()
-        }
+        fine = {"look": lambda root: Finding("fine")}
+        there = {name: replace(check, **fine) for name, check in checks.items()}
         there[name] = replace(check, look=fail)
-        found = examine(there, tmp_path)
-        assert found[name].found.startswith("could not be looked at (")
-        assert found[name].fix
-        assert "\n" not in found[name].found + found[name].fix
-        assert {of: bool(names) for of, names in obstacles(found, targets).items()} == {
-            of: of in check.needed_by for of in targets
-        }
+        findings = examine(there, tmp_path)
+        assert findings[name].found.startswith("could not be looked at (")
+        assert findings[name].fix
+        assert "\n" not in findings[name].found + findings[name].fix
+        stopped = {target for target, names in obstacles(findings, targets).items() if names}
+        assert stopped == {*targets} & {*check.needed_by}
 
 
 def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
@@ -247,21 +216,17 @@ def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
             assert doctor.run(True, place)[1] == (2 if decides else 0)
 
 
-def test_a_row_per_model_says_what_it_takes_and_why_it_does_not_run(root, offline, monkeypatch):
-    """By hand, for four models; the table is as wide as a terminal."""
+def test_models_that_are_not_measured_are_named_by_the_reason(root, offline, monkeypatch):
+    """By hand, on a GPU of 30 GB: what the registry, the hub and memory leave out."""
     put(closed("gemma-7b") | device(30), monkeypatch)
-    finding = measuring.models(root)
-    rows = {row["slug"]: list(row.values())[2:] for row in finding.rows}
-    assert rows["pythia-6p9b"] == ["yes", 29.2, 1.0, 5.9, ""]
-    assert rows["gemma-7b"][0] == "no"
-    assert rows["gemma-7b"][-1] == "gemma-7b: accept its licence"
-    assert rows["opt-125m"][-1] == "pickles, converted once"
-    assert rows["bloom-1b7"][-1].startswith("no commit is recorded")
-    assert rows["apertus-8b"] == ["yes", 34.0, 1.0, 5.0, "too large in float32"]
-    text = terminal.as_text(as_text({"models": finding}), 130)
-    table = text[text.index("\n\n") : text.rindex("\n\n")]
-    assert ("Pythia-6.9B " in table, "pythia-6p9b" in table) == (True, False)
-    assert max(map(len, text.splitlines())) <= 130
+    found = measuring.models(root).found
+    assert "34 of 37 can be measured on cuda: " in found
+    assert "; not BLOOM-1B1, BLOOM-1B7: no commit is recorded" in found
+    assert "; not Gemma-7B: gemma-7b: accept its licence" in found
+    part = "; only in part Mistral-7B, Apertus-8B: in float32 more than the 30.0 GB of memory"
+    assert part in found
+    put(device(20), monkeypatch)
+    assert "; not Pythia-12B: it takes more than the 20.0 GB of" in measuring.models(root).found
 
 
 def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
@@ -279,13 +244,11 @@ def test_a_cpu_is_a_device_too(root, offline, monkeypatch, tmp_path):
     assert measuring.gpu(tmp_path).blocks == ()
 
 
-def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
-    (tmp_path / "one.lock").write_text(
-        "# made\nPyYAML==6.0.3 \\\n    --hash=sha256:ab\n    # via x\n"
-        "numpy==2.4.6 ; python_full_version >= '3.11' \\\n    --hash=sha256:cd\n"
-        "numpy==1.0 ; python_full_version < '3.11' \\\n    --hash=sha256:ef\n"
-    )
-    assert here.locked(tmp_path) == {"one.lock": {"PyYAML": "6.0.3", "numpy": "2.4.6"}}
+def test_the_versions_of_all_locks_are_read(tmp_path):
+    pin = "# made\ntorch=={} \\\n    --hash=sha256:ab\n    # via x==1\n"
+    for build in ("2.13.0", "2.13.0+cpu"):
+        (tmp_path / f"{build}.lock").write_text(pin.format(build))
+    assert here.locked_versions(tmp_path) == {"torch": {"2.13.0", "2.13.0+cpu"}}
 
 
 @pytest.mark.parametrize(
@@ -293,7 +256,6 @@ def test_pins_of_a_lock_are_read_with_their_markers(tmp_path):
     [
         ("\udcff580.1, A", ("\ufffd580.1", ["A"])),
         ("580.1, A, 1 MiB\n580.1, B, [N/A]", ("580.1", ["A, 1 MiB", "B, [N/A]"])),
-        ("", ("", [])),
         (None, ("", [])),  # a driver that does not answer
     ],
 )
@@ -315,14 +277,13 @@ def test_run_here(offline, root, monkeypatch):
     monkeypatch.setattr(upstream, "verify_data", lambda folder: None)
     monkeypatch.setattr(measuring, "_texts", lambda folder: {})  # no data/ is there
     text, code = doctor.run(True, root)
-    found, registry = json.loads(text), read_models(root / "models.yaml")
+    found = json.loads(text)
     by_name = {check["name"]: check for check in found["checks"]}
     assert by_name.keys() == {**here.CHECKS, **measuring.CHECKS}.keys()
     assert [name for name, check in by_name.items() if "could not be" in check["found"]] == []
     assert len(by_name) == 5
     assert code == (0 if found["can_run"][REPRODUCE] else 2)
     assert by_name["models"]["found"].startswith("0 of 37 can be measured on cuda: ")
-    assert {row["slug"] for row in by_name["models"]["rows"]} == set(registry)
     assert "models" in found["obstacles"][FULL]
 
 

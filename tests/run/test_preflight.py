@@ -62,7 +62,7 @@ def refusing(error):
         (
             "layerwise.models.hub.look_up",
             refusing(LayerwiseError("it is gated: accept its licence")),
-            "0 of 2 can be measured on cuda: .* .it is gated: accept its licence",
+            "0 of 2 can be measured on cuda: .*: it is gated: accept its licence",
         ),
     ],
 )

@@ -1,6 +1,5 @@
 """Steps on small inputs: what they write, what they say, what they refuse."""
 
-import csv
 import io
 import json
 import re
@@ -13,9 +12,10 @@ import pytest
 from rich.console import Console
 
 import claim_records
-from judged import DRAWS, at, inputs_of
-from layerwise import claims
+from judged import DRAWS
 from layerwise.engine.derivation import evidence_of, words_of
+from layerwise.engine.judging import read_statistics
+from layerwise.engine.verdicts import statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
 from layerwise.papers.across.analyses import TABLES
@@ -25,7 +25,7 @@ from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
 from layerwise.present.records import answer
 from layerwise.present.search import search_claims
-from layerwise.present.trace import STORED, methods_of, recompute
+from layerwise.present.trace import methods_of, recompute
 from layerwise.reader.compare import compare
 from layerwise.run.cli import main
 from layerwise.run.steps import analyse
@@ -35,22 +35,12 @@ from layerwise.shapes import read_choices
 CLAIM = "p1.table_stats.mistral.ci_lower"
 
 
-FIRST = ["published", "--statistics", "x", "--out", "x"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["measured", "--out", "x"], "Missing option '--statistics'"),
-        (["nothing", "--statistics", "x", "--out", "x"], "'nothing' is not one of 'published'"),
-        ([*FIRST, "--published", "\x1b[2J"], "\\u001b[2J/dataset.csv: the table is missing; resto"),
-    ],
-)
-def test_a_stage_refuses_in_a_sentence(arguments, said):
+def test_a_stage_refuses_in_a_sentence(tmp_path):
+    arguments = ["published", "--statistics", "x", "--out", "x", "--published", tmp_path]
     command = [sys.executable, "-m", "layerwise.run.steps.judge", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert "dataset.csv: the table is missing; resto" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -116,7 +106,7 @@ def test_judge_counts_and_hashes(results, root):
     assert f"{file},{document['inputs'][file]}," in registry
     assert document["inputs"]["notebook 000"] == sha256_of(root / "published" / "typed.csv")
     readings = [reading for record in document["claims"] for reading in record["readings"]]
-    assert {cell.partition("#")[0] for one in readings for cell in one["inputs"]} <= set(
+    assert {cell.partition("#")[0] for reading in readings for cell in reading["inputs"]} <= set(
         document["inputs"]
     )
 
@@ -158,16 +148,6 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
     assert "dvc repro" not in text  # of what is up to date it computes nothing
 
 
-def test_trace_has_every_digit_where_it_matters(results):
-    """Of a value that is not the recorded one, and of two that six digits do not tell apart."""
-    traced = trace("p2.nb003.6.9b.global.ua_output_correlation", "published", results)
-    moved = {**traced, "now": {**traced["now"], "value": -0.5}}
-    assert f"now         -0.5, not {traced['recomputed']} as recorded\n" in as_text(moved)
-    near = {"published": traced["recomputed"] * (1 + 1e-9), "verdict": "differs"}
-    text = as_text({**traced, **near})
-    assert f"printed     {near['published']}\n  recomputed  {traced['recomputed']}\n" in text
-
-
 @pytest.mark.parametrize(
     ("claim", "name", "rule"),
     [
@@ -180,13 +160,6 @@ def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(results, claim
     (method,) = trace(claim, "published", results)["now"]["method"]
     assert (method["name"], method["says"]) == (name, words_of(rule))
     assert Path(method["at"]).is_file()
-
-
-def test_trace_of_a_claim_that_repeats_a_stored_number_names_its_cell(results):
-    record = trace("p2.abstract.apertus_l28", "published", results)
-    (cell,) = record["provenance"]["inputs"]
-    lines = [" ".join(line.split()) for line in as_text(record).splitlines()]
-    assert {f"method {STORED}", f"inputs {cell}"} <= set(lines)
 
 
 def test_trace_names_what_other_readings_read(capsys, results):
@@ -204,22 +177,20 @@ def test_trace_names_what_other_readings_read(capsys, results):
     assert SWEEP in record["provenance"]["input_files"]
 
 
-def test_every_derived_number_of_a_claim_has_a_method(root, records, works, published):
+def test_every_derived_number_of_a_claim_has_a_method(results, published):
     """Its words, and the value that stands in the statistics."""
     evidence = evidence_of(published, DRAWS, TABLES)
-    selections = {record["provenance"]["statistic"] for record in records.values()} - {None}
+    statistics = read_statistics("published", results / "published" / "statistics", published)
+    provenances = [claim["provenance"] for claim in list_claims("published", results)]
+    selections = {provenance["statistic"] for provenance in provenances} - {None}
+    derived = [name for name in sorted(selections) if statistics.derived_from(name) is not None]
     on_the_page = methods_of(selections, evidence, TABLES)
-    n_derived = 0
-    for selection in sorted(selections):
-        analysis, _, statistic = selection.partition(":")
-        if inputs_of(works[analysis], statistic) is None:
-            continue
-        n_derived += 1
-        found = recompute(selection, evidence, TABLES)
-        assert found["method"] == on_the_page[selection], selection
-        assert all(one["says"] for one in found["method"]), selection
-        assert found["value"] == at(works[analysis], statistic), selection
-    assert n_derived > 300
+    for selection in derived:
+        again = recompute(selection, evidence, TABLES)
+        assert again["method"] == on_the_page[selection], selection
+        assert all(step["says"] for step in again["method"]), selection
+        assert again["value"] == statistic_value(statistics.documents, selection), selection
+    assert len(derived) > 300
 
 
 def test_trace_of_a_number_that_needs_a_measurement(results):
@@ -243,10 +214,11 @@ def test_claims_by_verdict_paper_and_analysis(results):
     differs = list_claims("published", results, "differs")
     assert differs == [record for record in everything if record["verdict"] == "differs"]
     validation = list_claims("published", results, "agrees", 2, "validation")
-    found = {
-        (r["paper"], r["verdict"], r["provenance"]["statistic"].split(":")[0]) for r in validation
+    kinds = {
+        (claim["paper"], claim["verdict"], claim["provenance"]["statistic"].split(":")[0])
+        for claim in validation
     }
-    assert found == {(2, "agrees", "validation")}
+    assert kinds == {(2, "agrees", "validation")}
     assert list_claims("published", results, None, 1, "validation") == []
 
 
@@ -262,9 +234,9 @@ def test_claims_fit_the_terminal_and_no_id_is_cut(results):
     differs = list_claims("published", results, "differs")
     for width in (40, 60, 80, 120, 150):
         lines = drawn(Listing(differs, len(differs)), width)
-        assert max(map(len, lines)) <= max(width, max(len(one["id"]) for one in differs))
+        assert max(map(len, lines)) <= max(width, max(len(claim["id"]) for claim in differs))
         whole = [word for line in lines for word in line.split() if re.match(r"p\d\.", word)]
-        assert [one["id"] for one in differs if one["id"] not in whole] == []
+        assert [claim["id"] for claim in differs if claim["id"] not in whole] == []
         assert lines[-1].strip() == f"{len(differs)} claims"
     heads = drawn(Listing(differs, len(differs)), 150)[0]
     assert heads.split() == ["id", "quantity", "where", "printed", "recomputed", "verdict"]
@@ -275,7 +247,7 @@ def test_claims_fit_the_terminal_and_no_id_is_cut(results):
 def test_headlines_begin_with_how_they_fare(capsys, results):
     read = json.loads((results / "published" / "claims.json").read_text())["headlines"]
     for paper in (None, 1, 2, 3):
-        graded = [one for one in read if paper in (None, one["paper"])]
+        graded = [headline for headline in read if paper in (None, headline["paper"])]
         ask = ["headlines", "--results", str(results), *(["--paper", str(paper)] if paper else [])]
         assert main(ask) == 0
         rows = re.findall(r"^(?:holds|in part|does not hold|open) ", capsys.readouterr().out, re.M)
@@ -284,18 +256,11 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         lines = capsys.readouterr().out.splitlines()
         text = " ".join(" ".join(lines).split())
         assert text.startswith(f"{answer(graded)} Paper ")
-        assert [one["says"] for one in graded if one["says"] not in text] == []
+        assert [headline["says"] for headline in graded if headline["says"] not in text] == []
         papers = re.findall(r"^Paper (\d)$", "\n".join(lines), re.M)
-        assert papers == sorted({str(one["paper"]) for one in graded})
+        assert papers == sorted({str(headline["paper"]) for headline in graded})
         assert main([*ask, "--json"]) == 0
         assert json.loads(capsys.readouterr().out) == graded
-
-
-def test_claims_as_csv_have_every_digit(results):
-    differs = list_claims("published", results, "differs")
-    table = list(csv.DictReader(io.StringIO(claims("published", results, verdict="differs").csv)))
-    assert [row["id"] for row in table] == [record["id"] for record in differs]
-    assert table[0]["published"] == str(differs[0]["published"])
 
 
 @pytest.mark.parametrize(
@@ -304,10 +269,7 @@ def test_claims_as_csv_have_every_digit(results):
         ("r = -0.874", "p2.nb003.6.9b.global.ua_output_correlation"),
         ("\N{MINUS SIGN}0.17", "p2.abstract.late_range_weak"),
         ("-0.17***", "p2.table_phase.pythia.late"),
-        ("p<0.001", "p2.abstract.late_p"),
         ("Table 3", "p2.abstract.transition_pythia"),
-        ("fig 1 box", "p3.kleiber.fig1.r"),
-        ("p3.kleiber.gtotal", "p3.kleiber.gtotal"),
         ("Fisher's exact", "p3.heritage.fisher_p"),
     ],
 )
@@ -328,11 +290,8 @@ def test_a_search_keeps_numbers_apart():
     ("ask", "message"),
     [
         (["trace", "p2.nb003.12b.x"], "no claim 'p2.nb003.12b.x' in the ledger; did you mean p"),
-        (["trace", "p9.nothing"], "`layerwise claims` lists all ids"),
         (["trace", "p2.abstrct.late_p"], "did you mean p2.abstract.late_p, "),
-        (["trace", "late"], " p2.abstract.late_range_weak, "),
         (["trace", "Fisher's exact"], "did you mean p3.heritage.fisher_p"),
-        (["trace", "late"], "? `layerwise claims --search late` lists all "),
         (["headlines", "--paper", "5"], "layerwise headlines: paper: must be 1, 2 or 3, found 5"),
         (["claims", "--limit", "0"], "'--limit'"),
         (["trace", CLAIM, "--source", "measured"], "not judged for source 'measured'"),

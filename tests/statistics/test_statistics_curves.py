@@ -12,10 +12,9 @@ from judged import DRAWS
 from layerwise.engine.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper1.rules import calibration
-from layerwise.papers.paper2.rules import layers, validation
 from layerwise.papers.paper3.rules import anisotropy, critical_layer, crowding, lab_heritage, twins
 from layerwise.papers.paper3.rules.gain_files import Rows, dampens, share
-from layerwise.papers.paper3.rules.sequence_gains import ratios
+from layerwise.papers.paper3.rules.sequence_gains import last_gain
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.statistics import critical_layer as rules
 from layerwise.statistics import curves, phases
@@ -27,11 +26,6 @@ PARTIAL = "PARTIAL MATCH: positive early, negative late"
 
 def entry(document, **others):
     return Evidence(tables_of_reader({"it": document, **others}), DRAWS)["it"]
-
-
-def pooling(mean, last):
-    r = {"mean_pooled": {"correlation": mean}, "last_token": {"correlation": last}}
-    return layers.pooling_verdict(entry(r))
 
 
 def profile(peak, n_layers=32):
@@ -66,17 +60,6 @@ def surveyed(*gains):
 
 # a rule, and by word what it is said of: one value, or the arguments
 WORDS = [
-    # r, UA and preferences of categories
-    (validation.alignment, {"YES": [(0.1, 0.5), (-0.1, -0.5), (0.019, -0.09)],
-                            "NO": [(0.1, -0.5), (0.02, -0.09), (0.019, -0.1), (0.0, 0.2)]}),
-    (validation.coupling_word, {"ALIGNED": [0.51], "DECOUPLED": [0.5, -0.3], "INVERTED": [-0.31]}),
-    (validation.key_question, {"YES": [(0.019, 0.51), (0.019, -0.6)], "NO": [(-0.051, 0.6)],
-                               "UNCLEAR": [(0.019, 0.5), (0.02, 0.51), (0.05, 0.6)]}),
-    (lambda r: curves.word_below(r, layers.BANDS, "above"),
-     {"INVERSE (strong negative)": [-0.51], "Weak negative": [-0.5], "above": [0.5],
-      "DECOUPLED (near zero)": [-0.2, 0.0, 0.199], "Weak positive": [0.2, 0.499]}),
-    (pooling, {"more": [(-0.87, -0.34)], "less": [(0.5, 0.29)],  # signed
-               "minimal": [(0.5, 0.69), (0.5, 0.31)]}),
     (lambda peak: anisotropy.PROFILE_RULES["match_verdict"](profile(peak)),
      {"EXCELLENT MATCH": [31, 25], "GOOD MATCH": [24, 23], "DISCREPANCY": [22]}),
     # phase means: early, mid, late
@@ -104,7 +87,6 @@ WORDS = [
       "VALIDATED": [(0.9, 0.9, 0.9, 1.1)]}),
     (lambda *gains: twins.keeps_side(tuning(*gains)),
      {True: [(1.2, 1.1), (0.8, 0.9)], False: [(1.2, 0.9), (0.8, 1.1)]}),
-    (twins.effect_word, {"DAMPENS": [-0.06], "NEUTRAL": [-0.05, 0.05], "AMPLIFIES": [0.06]}),
     # Paper 1
     (calibration.paper_status, {"Pass": [(ACROSS, -0.29), ((0.0, 0.02), 0.1)],
                                 "not Pass": [(ACROSS, 0.3), (ABOVE, 0.1)]}),
@@ -129,12 +111,11 @@ def test_words(rule, found):
     ("call", "said"),
     [
         (lambda: share([]), "at least one model"),
-        *((lambda norms=norms: ratios(entry({"norms": norms})), "all positive and finite")
+        *((lambda norms=norms: last_gain(entry({"norms": norms})), "all positive and finite")
           for norms in ([1.0], [1.0, 0.0], [1.0, math.nan])),
         (lambda: critical_layer.relative_error(3, 0), "other than 0"),
         (lambda: rules.step_sizes(np.ones(1)), "at least 2 layers, found 1"),
         (lambda: rules.gradient_sizes(np.ones(0)), "at least 2 layers, found 0"),
-        (lambda: rules.bend_sizes(np.ones(2)), "at least 3 layers, found 2"),
         (lambda: rules.least_absolute_deviations(np.ones((4, 3)), np.arange(4.0)),
          r"as many independent rows as coefficients \(3\)"),
         (lambda: lab_heritage.chi_square_p(np.array([[0, 3], [0, 9]])),
@@ -170,9 +151,6 @@ def test_thirds_of_what_was_sampled_and_of_the_depth():
 def test_a_zero_makes_no_sign_change():
     found = curves.sign_changes({0: -0.1, 4: 0.2, 8: 0.0, 12: -0.3}, 16)
     assert found == [{"layer_before": 0, "layer_after": 4, "midpoint_pct": 12.5, "layers": [0, 4]}]
-    series = ((-0.1, 0.2), (-0.1, -0.2), (0.1, 0.2), (0.1, 0.0))
-    words = [layers.common_sign(dict(enumerate(r))) for r in series]
-    assert words == [None, "NEGATIVE", "POSITIVE", "unclear"]
 
 
 def test_bell_test_splits_at_the_first_maximum():
@@ -194,53 +172,46 @@ def test_layers_of_the_profile():
 # --- the critical layer -------------------------------------------------------------------------
 
 NAN = float("nan")
-SIZES = (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes)
+SIZES = (rules.gradient_sizes, rules.step_sizes)
 series = st.lists(st.sampled_from([*map(float, range(-4, 5)), NAN]), min_size=3, max_size=12)
 
 
-def looped_sign_change(t: np.ndarray) -> tuple[int, str]:
+def looped_turn(t: np.ndarray) -> int:
     """The rule of the sign-change run, one layer at a time; NaN compares false."""
     n = len(t)
     if n < 3:
-        return n // 2, "fallback"
+        return n // 2
     steps = [t[i + 1] - t[i] for i in range(n - 1)]
     for i in range(n - 2):
         if steps[i] > 0 and steps[i + 1] < 0:
-            return i + 1, "sign_change"
+            return i + 1
     nan = [i for i in range(n) if np.isnan(t[i])]
     peak = nan[0] if nan else max(range(n), key=lambda i: t[i])  # the first NaN wins the argmax
     if 0 < peak < n - 1:
-        return peak, "peak"
+        return peak
     last = None
     for i, step in enumerate(steps):
         if not nan and abs(step) >= 0.5 * max(abs(s) for s in steps):
             last = i
-    return (n // 2, "fallback") if last is None else (last + 1, "gradient_drop")
+    return n // 2 if last is None else last + 1
 
 
 @given(st.one_of(series, st.just([1.0, 2.0])).map(np.array))
 @example(np.array([0, 2, 1, 5, 0]))  # the first turn, not the highest
 @example(np.array([0, 1, 1, 0, 0]))  # a plateau is no strict change: the peak
 @example(np.array([0, 1, 9, 10, 11]))  # the last large step
-def test_sign_change_against_a_loop(t: np.ndarray) -> None:
-    found = rules.sign_change(t.astype(float))
-    assert (found.layer, found.rule) == looped_sign_change(t)
+def test_turning_layer_against_a_loop(t: np.ndarray) -> None:
+    assert rules.turning_layer(t.astype(float)) == looped_turn(t)
 
 
 @given(series.map(np.array))
-def test_a_nan_wins_where_nothing_guards_against_it(t: np.ndarray) -> None:
+def test_the_first_nan_wins(t: np.ndarray) -> None:
     for sizes in SIZES:
-        of = sizes(t)
-        numbers = [layer for layer in range(len(t)) if np.isfinite(of[layer])]
-        guarded = max(numbers, key=lambda layer: of[layer], default=None)
-        assert rules.guarded(sizes, t) == guarded
-        nan = np.flatnonzero(np.isnan(of)).tolist()
-        assert rules.sharpest(sizes, t) == (nan[0] if nan else guarded)
-
-
-def test_a_guarded_sign_change_is_that_of_the_numbers() -> None:
-    for t, layer in ([0, 1, NAN, 3, 2], 3), ([0, 1, 3, 2, 4], 2), ([NAN] * 4, None):
-        assert rules.guarded_sign_change(np.array(t, dtype=float)) == layer
+        sharpness = sizes(t)
+        nan = np.flatnonzero(np.isnan(sharpness)).tolist()
+        numbers = [layer for layer in range(len(t)) if np.isfinite(sharpness[layer])]
+        expected = nan[0] if nan else max(numbers, key=lambda layer: sharpness[layer])
+        assert rules.sharpest(sizes, t) == expected
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -79,7 +79,6 @@ class Asked(Entry, total=False):
     paper: Required[Paper]
     source: Required[Literal["paper", "notebooks"]]
     where: Required[str]
-    short: Required[str]
     says: Required[str]
     asks: Required[list[Ask]]
     values: dict[str, str]
@@ -119,7 +118,7 @@ class Headline:
     Attributes:
         id: p1.neutral, ...; in the papers' order.
         source: whether a paper says it, or only the notebooks that it grew from.
-        short: the claim in ten words; `says`: with its numbers; `where`: the places that make it.
+        says: the claim with its numbers; `where`: the places that make it.
         grade: one of GRADES; `numbers`: how many of its printed numbers are as printed.
         reason: the sentences whose conditions hold, numbers filled in.
         caveats: what the paper itself says against too strong a reading, with its place.
@@ -136,7 +135,6 @@ class Headline:
     paper: Paper
     source: Literal["paper", "notebooks"]
     where: str
-    short: str
     says: str
     grade: Literal[tuple(GRADES)]  # type: ignore[valid-type]
     numbers: str
@@ -199,7 +197,7 @@ def _headline(
     values = values_of(entry, known, documents, words)
     stated = {name: value for name, value in values.items() if name not in words}
     return Headline(
-        **{name: entry[name] for name in ("id", "paper", "source", "where", "short")},
+        **{name: entry[name] for name in ("id", "paper", "source", "where")},
         says=fill(entry["says"], stated),
         grade=own_grade,
         numbers=count_as_printed(claims),

@@ -23,6 +23,7 @@ from layerwise.shapes import Loose, require_shape
 NAME = "measured.json"
 NOISE: Final = "noise"  # measurements with noise of the size of rounding
 CONTROL: Final = "control"  # measurements of random weights of the same architecture
+LACKING: Final = "lacking"  # of a run: what of it is missing, and `why`
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
 
 
@@ -256,6 +257,12 @@ def failures(measurement: Mapping[str, Any]) -> dict[str, str]:
     return {**measurement["absent"], **elsewhere}
 
 
+def shortfalls(measurement: Mapping[str, Any]) -> dict[str, str]:
+    """Return why runs of a model lack some of their numbers, by the run."""
+    runs = measurement["runs"].items()
+    return {name: run[LACKING]["why"] for name, run in runs if LACKING in run}
+
+
 def group_by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the names of what is absent, by the reason."""
     names_by_reason: dict[str, list[str]] = {}
@@ -267,7 +274,7 @@ def group_by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
 def said_of(document: Mapping[str, Any], place: Path) -> str:
     """Say what was measured of a model and written to a place, and what failed, by the reason."""
     counts = f"{len(document['runs'])} runs in {place}, {len(document['absent'])} absent"
-    reasons = group_by_reason(failures(document)).items()
+    reasons = group_by_reason({**shortfalls(document), **failures(document)}).items()
     why = "".join(f"\n  {', '.join(names)}: {reason}" for reason, names in reasons)
     return f"{document['model']}: {counts}{why}"
 

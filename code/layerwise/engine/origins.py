@@ -6,7 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.measured import CONTROL, NAME, NOISE, failures, group_by_reason
+from layerwise.engine.measured import (
+    CONTROL,
+    NAME,
+    NOISE,
+    failures,
+    group_by_reason,
+    shortfalls,
+)
 from layerwise.engine.published import Cell, Published, split_pointer
 from layerwise.engine.words import plain, slugs, studies
 from layerwise.files import sha256_of
@@ -102,12 +109,14 @@ class Origins:
         files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
         absent: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
         for slug, measurement in self.measurements.items():
-            if reasons := failures(measurement):
-                skipped = slug in self.models and self.models[slug].skipped
-                absent["left_out" if skipped else "failed"][slug] = {
-                    "reasons": reasons,
-                    "claims": sum(f" ({slug}: " in (record["cause"] or "") for record in records),
-                }
+            skipped = slug in self.models and self.models[slug].skipped
+            waiting = sum(f" ({slug}: " in (record["cause"] or "") for record in records)
+            for kind, reasons in (
+                ("left_out", shortfalls(measurement)),
+                ("left_out" if skipped else "failed", failures(measurement)),
+            ):
+                if reasons:
+                    absent[kind][slug] = {"reasons": reasons, "claims": waiting}
         return {
             "inputs": {path.as_posix(): sha256_of(path) for path in files},
             "runs": {run: self.settings(run) for run in used},
@@ -119,7 +128,8 @@ class Origins:
         slug = self._model_of(cell) if cell else None
         slug = slug or self._names.get(plain(model or ""))
         what = f"{cell} was not measured" if cell else "no experiment measures it"
-        absent = self.measurements.get(slug or "", {}).get("absent", {})
+        measurement = self.measurements.get(slug or "", {"runs": {}, "absent": {}})
+        absent = {**shortfalls(measurement), **measurement["absent"]}
         reasons = "; ".join(f"{studies(n)}: {why}" for why, n in group_by_reason(absent).items())
         return f"{what} ({slug}: {reasons})" if reasons else what
 

@@ -111,9 +111,6 @@ class Published:
             return self.documents[file]
         return _nest(file, {key: self.cells[file, key] for key in self.keys(file)})
 
-    def files(self) -> list[str]:
-        return list(self._keys)
-
     def keys(self, file: str) -> list[str]:
         return self._keys.get(file, [])
 

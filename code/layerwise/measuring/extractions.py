@@ -22,6 +22,7 @@ def numbers_of_states(
     published: Published,
     choices: Mapping[str, Any],
     draws: Draws,
+    is_whole: bool,
 ) -> Fragments:
     """Return what the states in `folder` fill of the published files.
 
@@ -29,10 +30,11 @@ def numbers_of_states(
         name: of the extraction, in the registry.
         published: gives the places of numbers, never a value.
         choices: `seed` and `bins`, as in params.yaml.
+        is_whole: whether these are the pairs of all categories.
 
     Raises:
         LayerwiseError: as for `measure`.
     """
     sampling = {"layer_step": model.extractions[name].layer_step, "seed": choices["seed"]}
     values = measure(open_states(folder), pairs, **sampling, **choices["bins"])
-    return fill.fragments(model, name, values, published, draws)
+    return fill.fragments(model, name, values, published, draws, is_whole=is_whole)

@@ -90,11 +90,9 @@ class Measurement:
         with workers.dropped(spectra.values()):
             with prefix_errors(f"{self.pairs_name} with {checkpoint.name}"):
                 values = measure(states, self.pairs, layers=sampled, seed=self.draws.seed)
-                drawn = reader.numbers(values, self.draws, self.published)
+                files = reader.result_files(values, self.draws, self.published)
             of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
-        return Measured(
-            reader.tables(drawn.files | of_weights), absent, values, drawn, states.index
-        )
+        return Measured(reader.tables(files | of_weights), absent, values, states.index)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,46 +22,30 @@ import torch
 
 from layerwise import workers
 from layerwise.engine.experiment import Subject
-from layerwise.engine.measured import CONTROL, NOISE, Runs
+from layerwise.engine.measured import CONTROL, LACKING, NOISE, Runs
 from layerwise.engine.published import Published, leaves
 from layerwise.errors import LayerwiseError, refused
-from layerwise.files import read_json
 from layerwise.measuring.extractions import numbers_of_states
+from layerwise.measuring.given_texts import Lacking, Texts
 from layerwise.measuring.kept import Kept, fingerprint
 from layerwise.models import tracing
 from layerwise.models.fitting import is_out_of_memory
+from layerwise.models.forward import UnsoundTexts
 from layerwise.models.hidden_states import extract
 from layerwise.models.hub import fetch
 from layerwise.models.load import Checkpoint, load_registered
 from layerwise.models.projections import Weights
 from layerwise.models.provenance import commit_of_code, describe, describe_environment, smi
-from layerwise.models.registry import PACKED, Model
+from layerwise.models.registry import Model
 from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
-from layerwise.models.texts import StatementPairs
-from layerwise.papers.fetching import upstream
-from layerwise.papers.fetching.texts import read_pairs, read_prompts
+from layerwise.models.store import HiddenStates
 from layerwise.papers.paper3.experiments.table import measure_experiment
 from layerwise.progress import Advance, meter, say, track
 from layerwise.statistics.bootstrap import Draws
 
 # Of an extraction's index: how its states were made, beside the model and the dtype.
 HOW = ("attention", "template", "tokens_per_batch", "smaller_batches")
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The texts that are put into the models."""
-
-    pairs: StatementPairs
-    prompts: tuple[str, ...]  # whose token states an extraction keeps
-    sets: Mapping[str, Any]  # {set: {"prompts": ...}}, as fetched
-
-
-def read_texts(data: Path) -> Texts:
-    """Return the papers' statement pairs and prompts, as fetched into a folder."""
-    pairs, prompts = data / upstream.DATASET, data / upstream.PROMPTS
-    return Texts(read_pairs(pairs), read_prompts(prompts), read_json(prompts))
 
 
 def measure_registered(
@@ -163,6 +147,7 @@ def pass_through(
         todo = [a_pass.take_up(_names_in(model, dtype), advance) for a_pass in passes]
         if not any(todo):
             return
+        measuring.take_up(undisturbed)
         advance(0, f"loading in {dtype}")
         try:
             checkpoint = load(dtype)
@@ -290,6 +275,13 @@ class _Measuring:
     published: Published
     choices: Mapping[str, Any]
     draws: Mapping[str, Any]
+    lacking: dict[str, Lacking] = field(default_factory=dict)  # by extraction; replicates share it
+
+    def take_up(self, undisturbed: _Pass) -> None:
+        """Note what runs that an earlier call has done do without."""
+        for name, run in undisturbed.runs.items():
+            if LACKING in run:
+                self.lacking[name] = Lacking(**run[LACKING])
 
     def add_runs(
         self,
@@ -325,24 +317,48 @@ class _Measuring:
         """Run the statement pairs; their numbers, in the published places, come beside."""
         folder = into.scratch / name
         try:
-            states = extract(
-                checkpoint,
-                self.texts.pairs.statements,
-                self.texts.prompts,
-                folder,
-                template=self.model.extractions[name].template,
-                tokens_per_batch=self.choices["tokens_per_batch"],
-            )
+            states, texts = self._states(name, checkpoint, folder)
         except Exception as error:
             into.fail(name, error)
             return
         of_states = {choice: states.index[choice] for choice in HOW}
         about = {**_describe(checkpoint), **of_states}
-        given = (folder, self.texts.pairs, self.model, name, self.published, self.choices)
+        is_whole = texts.pairs.categories == self.texts.pairs.categories
+        if lacking := self.lacking.get(name):
+            about[LACKING] = asdict(lacking)
+        given = (folder, texts.pairs, self.model, name, self.published, self.choices)
         # copies: a thread sends them, while this one reads on and so fills their caches
-        sent = (*map(copy, given), Draws(**self.draws))
+        sent = (*map(copy, given), Draws(**self.draws), is_whole)
         numbers = workers.submit(numbers_of_states, lambda: sent)
         into.begun[name] = lambda: {**about, "fragments": numbers.result()}
+
+    def _states(
+        self, name: str, checkpoint: Checkpoint, folder: Path
+    ) -> tuple[HiddenStates, Texts]:
+        """Return the hidden states of an extraction, and the texts that they are of.
+
+        Where states of some texts are not sound, they are those of the texts that do not rest on
+        these. Replicates take the texts of the model as it is: their noise is that of its numbers.
+        """
+        lacking = self.lacking.get(name, Lacking())
+        texts = self.texts.without(lacking.categories, prompts=lacking.prompts)
+        if not texts.pairs.categories:
+            raise LayerwiseError(lacking.why)
+        try:
+            states = extract(
+                checkpoint,
+                texts.pairs.statements,
+                texts.prompts,
+                folder,
+                template=self.model.extractions[name].template,
+                tokens_per_batch=self.choices["tokens_per_batch"],
+            )
+        except UnsoundTexts as unsound:
+            if lacking.why or checkpoint.rounding is not None:
+                raise
+            self.lacking[name] = Lacking.of_texts(texts, unsound)
+            return self._states(name, checkpoint, folder)
+        return states, texts
 
 
 def _describe(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -393,5 +409,5 @@ def _names_in(model: Model, dtype: str) -> list[str]:
     """Return the names of what runs in a dtype: extractions, then experiments."""
     return [
         *(key for key, extraction in model.extractions.items() if extraction.dtype == dtype),
-        *(name for name, own in model.experiments.items() if own.removeprefix(PACKED) == dtype),
+        *(name for name, own in model.experiments.items() if own == dtype),
     ]

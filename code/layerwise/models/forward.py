@@ -71,6 +71,18 @@ def pool(
     return torch.stack(pooled, dim=1)
 
 
+class UnsoundTexts(LayerwiseError):
+    """States of some texts are not finite, or all zero.
+
+    Attributes:
+        numbers: of these texts, by kind, `statements` or `prompts`.
+    """
+
+    def __init__(self, message: object, numbers: Mapping[str, Sequence[int]]) -> None:
+        super().__init__(message)
+        self.numbers = numbers
+
+
 @dataclass
 class Unsound:
     """Texts with states that are not finite, or all zero, and where each of them is so first.
@@ -91,7 +103,7 @@ class Unsound:
             if not is_sound(size):
                 self.places.setdefault((kind, number), (what, size == 0))
 
-    def error(self, checkpoint: Checkpoint) -> LayerwiseError:
+    def error(self, checkpoint: Checkpoint) -> UnsoundTexts:
         """Return the one error that names all of them; there is at least one."""
         numbers_at = defaultdict[tuple[str, str, bool], list[int]](list)
         for (kind, number), (what, is_zero) in sorted(self.places.items()):
@@ -104,7 +116,12 @@ class Unsound:
                 named = f"{kind} {', '.join(map(str, numbers))} (the first is {text})"
             problems.append(f"{_problem(what, is_zero)} for {named}")
         all_zero = all(is_zero for _, is_zero in self.places.values())
-        return _refusal(checkpoint, ", ".join(problems), all_zero, checkpoint.dtype)
+        said = _refusal(checkpoint, ", ".join(problems), all_zero, checkpoint.dtype)
+        by_kind = {
+            kind: sorted(number for of_kind, number in self.places if of_kind == kind)
+            for kind in self.texts
+        }
+        return UnsoundTexts(said, by_kind)
 
 
 def is_sound(size: float) -> bool:

@@ -64,8 +64,8 @@ def extract(
     Raises:
         LayerwiseError: before anything runs, for a text that is too short or too long, too little
             room on the disk, or another run on the same folder; then for one text that does not
-            fit into memory, or, naming them all, for texts with states that are not finite or all
-            zero.
+            fit into memory.
+        UnsoundTexts: naming them all, for texts with states that are not finite or all zero.
     """
     if not statements or tokens_per_batch < 1:
         raise LayerwiseError(

@@ -24,9 +24,6 @@ RANDOM = "random_weights"  # marks a stand-in's config, and every number measure
 Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number
-# Weights packed in 4 bits by bitsandbytes, unpacked to float16 for each sum: measured unpacked.
-PACKED = "nf4/"
-RunDtype = Literal[Dtype, "nf4/float16"]
 Template = Literal["none", "published", "once"]  # chat templates (`models.token_ids`)
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
 HUB_NAME = r"[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"  # what the hub's client takes
@@ -110,7 +107,7 @@ class Model(_Entry):
     skip: str | None = Field(None, min_length=1)  # why it is not to be measured
     alone: bool = False  # without the replicates and the random-weight draws of params.yaml
     extractions: Mapping[str, Extraction] = {}  # by the name of the values
-    experiments: Mapping[str, RunDtype] = {}
+    experiments: Mapping[str, Dtype] = {}
 
     @property
     def skipped(self) -> str | None:
@@ -125,15 +122,12 @@ class Model(_Entry):
 
     @property
     def dtypes(self) -> dict[str, list[str]]:
-        """The experiments by the dtype that the model is loaded in, those of its extractions first.
-
-        Where 4-bit weights were published, the unpacked float16 is measured.
-        """
+        """The experiments by the dtype that the model is loaded in; extractions' come first."""
         experiments: dict[str, list[str]] = {}
         for extraction in self.extractions.values():
             experiments.setdefault(extraction.dtype, []).extend(extraction.experiments)
         for experiment, dtype in self.experiments.items():
-            experiments.setdefault(dtype.removeprefix(PACKED), []).append(experiment)
+            experiments.setdefault(dtype, []).append(experiment)
         return experiments
 
 

@@ -61,9 +61,25 @@ class StatementPairs:
             if seen[category] < n:
                 kept.append(pair)
             seen[category] += 1
+        return self._keep(kept, self.categories)
+
+    def of_categories(self, names: Sequence[str]) -> "StatementPairs":
+        """Return the pairs of these categories, in the order in which they stand here."""
+        categories = tuple(name for name in self.categories if name in names)
+        kept = [
+            pair
+            for pair, category in enumerate(self.category_of_pair.tolist())
+            if self.categories[category] in categories
+        ]
+        return self._keep(kept, categories)
+
+    def _keep(self, kept: Sequence[int], categories: tuple[str, ...]) -> "StatementPairs":
+        """Return some pairs, which are of these categories alone."""
+        numbers = {name: number for number, name in enumerate(categories)}
+        labels = [numbers[self.categories[self.category_of_pair[pair]]] for pair in kept]
         side_a, side_b = (tuple(side[pair] for pair in kept) for side in (self.side_a, self.side_b))
         places = tuple(self.places[pair] for pair in kept) if self.places else ()
-        return StatementPairs(self.categories, self.category_of_pair[kept], side_a, side_b, places)
+        return StatementPairs(categories, np.array(labels, dtype=int), side_a, side_b, places)
 
     def different(self) -> list[int]:
         """Count the pairs of each category, once each, without those whose sides are equal."""

@@ -26,7 +26,6 @@ from layerwise.present.html import fill, inlined, linked, packed, policy, reveal
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
-from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import NOTEBOOKS, Line, strip_lines
 from layerwise.present.strip_picture import READING, row_picture
 from layerwise.present.values import SIGNS, value_text
@@ -43,7 +42,7 @@ ENVIRONMENT = {
 }
 
 MACHINE = ("device", "driver", "torch", "cuda", "transformers")  # of a run
-ABSENT = {"failed": "What could not be measured", "left_out": "Models that were left out"}
+ABSENT = {"failed": "What could not be measured", "left_out": "What was left out"}
 
 Record = Mapping[str, Any]
 View = dict[str, Any]
@@ -59,7 +58,7 @@ def page(
     templates: Path,
     *,
     asymmetry: str | None = None,
-    small: SmallModels | None = None,
+    small: str = "",
     methods: Mapping[str, Sequence[Mapping[str, str]]],
     names: Names,
     environment: Mapping[str, str] = ENVIRONMENT,
@@ -73,7 +72,7 @@ def page(
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
         asymmetry: the SVG that shows what asymmetry is; with it the papers' terms are explained.
-        small: the small trained models, of which it shows the answers.
+        small: the paragraph on the small trained models.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
         environment: what made the page.

@@ -109,14 +109,10 @@ def grid(columns: Sequence[str], numbers: Sequence[str] = ()) -> Grid:
     return table
 
 
-def counts(heads: Sequence[str], rows: Sequence[Sequence[object]], widest: int = PROSE) -> str:
-    """Return counts by name, as text, below the names of the columns.
-
-    Arguments:
-        widest: characters of a name, from which on it is folded.
-    """
+def counts(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return counts by name, as text, below the names of the columns."""
     name, *numbers = heads
-    left = Column(name, max_width=widest, overflow="fold")
+    left = Column(name, max_width=PROSE, overflow="fold")
     right = [Column(head, justify="right", min_width=len(head) + 2) for head in numbers]
     table = Grid.grid(left, *right, padding=(0, 2, 0, 0))
     for row in (heads, *rows):

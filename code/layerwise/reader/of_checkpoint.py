@@ -13,10 +13,10 @@ from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
+    around_cautions,
     limit_cautions,
     prediction_cautions,
     template_cautions,
-    token_cautions,
 )
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
@@ -109,8 +109,4 @@ def _cautions_of_texts(checkpoint: Checkpoint, prepared: Prepared) -> list[str]:
     if request.template != "none":
         first = render(tokenizer, request.pairs.statements[0], request.template)
         warned += template_cautions(leading_bos(tokenizer, first))
-    before, behind = around = checkpoint.declaration.around
-    is_special = tokenizer.unk_token in (*before, *behind)  # some name an end token so
-    unknown = None if is_special else tokenizer.unk_token_id
-    ids = [text.tolist() for text in prepared.ids["statements"]]
-    return warned + token_cautions(request.pairs, ids, unknown, around)
+    return warned + around_cautions(*checkpoint.declaration.around)

@@ -3,8 +3,6 @@
 Two runs can be compared where their records agree in the texts; what else differs is said.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,26 +73,15 @@ def run_record(
 
 
 def with_record(documents: Mapping[str, Document], record: Record) -> dict[str, Document]:
-    """Return a run's documents with its record in each, which has the digests of all of them."""
-    results = {name: digest_of_document(document) for name, document in documents.items()}
-    whole = {**record, "results": results}
-    return {name: {**document, RECORD: whole} for name, document in documents.items()}
-
-
-def digest_of_document(document: Document) -> str:
-    """Return the SHA-256 of what a document says, without its record and its date."""
-    content = {key: part for key, part in document.items() if key not in (RECORD, "timestamp")}
-    if isinstance(metadata := content.get("_metadata"), Mapping):
-        content["_metadata"] = {key: metadata[key] for key in metadata if key != "timestamp"}
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    """Return a run's documents with its record in each."""
+    return {name: {**document, RECORD: record} for name, document in documents.items()}
 
 
 def read_run(folder: Path) -> dict[str, Document]:
     """Read the documents of a run from its folder; that on layers must be there.
 
     Raises:
-        LayerwiseError: for a document without a record, of another run than the others, or not as
-            its run wrote it.
+        LayerwiseError: for a document without a record, or of another run than the others.
     """
     paths = {name: folder / f"{name}.json" for name in READER_ANALYSES}
     if not paths["layers"].exists():
@@ -105,25 +92,22 @@ def read_run(folder: Path) -> dict[str, Document]:
     documents = {
         name: read_json(path) for name, path in paths.items() if name == "layers" or path.is_file()
     }
-    for name in sorted(documents, key="layers".__ne__):  # the others are held against its record
-        document = documents[name]
-        held = document.get(RECORD) if isinstance(document, Mapping) else None
-        held = held if isinstance(held, Mapping) else {}
-        if held.get("format") != FORMAT:
+    records = {}
+    for name, document in documents.items():
+        record = document.get(RECORD) if isinstance(document, Mapping) else None
+        record = record if isinstance(record, Mapping) else {}
+        if record.get("format") != FORMAT:
             raise LayerwiseError(
                 f"{paths[name]}: a document that is compared must hold a record of its run in "
-                f"format {FORMAT}, found {held.get('format', 'none')}; {AGAIN}"
+                f"format {FORMAT}, found {record.get('format', 'none')}; {AGAIN}"
             )
-        record = documents["layers"][RECORD]
-        if differing := [key for key in record if held.get(key) != record[key]]:
+        records[name] = record
+    expected = records["layers"]
+    for name, record in records.items():
+        if differing := [key for key in expected if record.get(key) != expected[key]]:
             raise LayerwiseError(
                 f"{folder}: all documents must be of one run, {name}.json and layers.json differ "
                 f"in {', '.join(differing)}; {AGAIN}, into a folder of its own"
-            )
-        if digest_of_document(document) != record["results"].get(name):
-            raise LayerwiseError(
-                f"{paths[name]}: a document that is compared must be as its run wrote it, found "
-                f"other numbers; {AGAIN}"
             )
     return documents
 

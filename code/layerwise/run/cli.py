@@ -321,15 +321,9 @@ def trace(
 
 
 @verb(HERE)
-def models(
-    registry: Annotated[
-        Path | None,
-        Option("--models", metavar="FILE", help="The registry; default: that of this checkout."),
-    ] = None,
-    as_json: Json = False,
-) -> Any:
+def models(as_json: Json = False) -> Any:
     """List the papers' models: memory, gate, commit, cached or not."""
-    shown = module("run.steps.list_models").run(registry or here() / "models.yaml", as_json)
+    shown = module("run.steps.list_models").run(here() / "models.yaml", as_json)
     return shown if as_json else module("present.terminal").Paged(shown)
 
 

@@ -1,12 +1,10 @@
 """L*, the critical layer: where a series over the layers turns, and a fit for it (Paper 3).
 
 A NaN wins every `argmax`, `argmin` and gradient it touches, as it did in the notebooks: several
-published L* are the place of the first NaN. `guarded` and `guarded_sign_change` give the layer that
-the numbers alone give.
+published L* are the place of the first NaN.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import scipy  # and of it `optimize`, half a second, where it is used
@@ -15,31 +13,23 @@ from jaxtyping import Float
 from layerwise.errors import LayerwiseError
 
 Sizes = Callable[[np.ndarray], np.ndarray]  # a series -> how sharply it turns at each layer
-SIGNIFICANT = 0.5  # of the largest step: the third rule of `sign_change`
+SIGNIFICANT = 0.5  # of the largest step: the third rule of `turning_layer`
 
 
-def _long_enough(values: np.ndarray, least: int) -> np.ndarray:
-    if len(values) < least:
-        raise LayerwiseError(
-            f"where a series turns needs at least {least} layers, found {len(values)}"
-        )
+def _long_enough(values: np.ndarray) -> np.ndarray:
+    if len(values) < 2:
+        raise LayerwiseError(f"where a series turns needs at least 2 layers, found {len(values)}")
     return values
 
 
 def gradient_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
     """Absolute gradient: central differences, one-sided at both ends (trace scripts)."""
-    return np.abs(np.gradient(_long_enough(values, 2)))
+    return np.abs(np.gradient(_long_enough(values)))
 
 
 def step_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
     """|Difference| from the layer before (cross-heritage run); -inf at layer 0: it has none."""
-    return np.concatenate([[-np.inf], np.abs(np.diff(_long_enough(values, 2)))])
-
-
-def bend_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
-    """Absolute second difference around each layer; -inf at both ends, which have none."""
-    bends = np.abs(np.diff(_long_enough(values, 3), n=2))
-    return np.concatenate([[-np.inf], bends, [-np.inf]])
+    return np.concatenate([[-np.inf], np.abs(np.diff(_long_enough(values)))])
 
 
 def sharpest(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int:
@@ -47,22 +37,8 @@ def sharpest(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int:
     return int(np.argmax(sizes(values)))
 
 
-def guarded(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int | None:
-    """Return the sharpest turn among the layers whose size no NaN touches; None without one."""
-    sharpness = sizes(values)
-    finite = np.where(np.isnan(sharpness), -np.inf, sharpness)
-    return None if np.all(np.isneginf(finite)) else int(np.argmax(finite))
-
-
-class SignChange(NamedTuple):
-    """A layer, and which of the four rules of the sign-change run found it."""
-
-    layer: int
-    rule: str  # sign_change, peak, gradient_drop or fallback
-
-
-def sign_change(values: Float[np.ndarray, " layer"]) -> SignChange:
-    """The first layer after a rise and before a fall, both strict (sign-change run).
+def turning_layer(values: Float[np.ndarray, " layer"]) -> int:
+    """Return the first layer after a rise and before a fall, both strict (sign-change run).
 
     Without one: the largest value, if it is at neither end; else the layer after the last step of
     at least half the largest one; for fewer than three layers, or where NaN leaves no step to
@@ -70,25 +46,17 @@ def sign_change(values: Float[np.ndarray, " layer"]) -> SignChange:
     """
     n = len(values)
     if n < 3:
-        return SignChange(n // 2, "fallback")
+        return n // 2
     steps = np.diff(values)
     turns = np.flatnonzero((steps[:-1] > 0) & (steps[1:] < 0))
     if len(turns):
-        return SignChange(int(turns[0]) + 1, "sign_change")
+        return int(turns[0]) + 1
     peak = int(np.argmax(values))
     if 0 < peak < n - 1:
-        return SignChange(peak, "peak")
+        return peak
     sizes = np.abs(steps)
     large = np.flatnonzero(sizes >= SIGNIFICANT * np.max(sizes))
-    if len(large):
-        return SignChange(int(large[-1]) + 1, "gradient_drop")
-    return SignChange(n // 2, "fallback")
-
-
-def guarded_sign_change(values: Float[np.ndarray, " layer"]) -> int | None:
-    """`sign_change` over the layers that are numbers, as if the others were not there."""
-    numbers = np.flatnonzero(~np.isnan(values))
-    return int(numbers[sign_change(values[numbers]).layer]) if len(numbers) else None
+    return int(large[-1]) + 1 if len(large) else n // 2
 
 
 def least_absolute_deviations(

@@ -139,12 +139,12 @@ def with_minus(text: str) -> str:
 
 
 def figure_note(figure: Figure) -> str:
-    """What the footer says besides the source, of a figure of full width."""
+    """Return what the footer says besides the source, of a figure of full width."""
     return " ".join(figure.get_supxlabel().replace(r"\$", "$").split("\n")[:-1])
 
 
 def in_first_column(axes: Axes) -> bool:
-    """Whether no panel stands left of this one."""
+    """Return whether no panel stands left of this one."""
     place = axes.get_subplotspec()
     return place is not None and place.is_first_col()
 
@@ -171,7 +171,7 @@ def log_axis(axes: Axes, side: Literal["x", "y"]) -> None:
 
 
 def _power(axis: Axis, value: float) -> str:
-    """As a number while all of the axis can be read as one; beyond as 1e7, all of them."""
+    """Return a tick as a number where all of the axis can be read as one, else as 1e7."""
     low, high = axis.get_view_interval()
     if low >= 1e-4 and high < 1e5:
         return f"{value:g}"
@@ -234,7 +234,6 @@ def intervals_by_layer(
     colour: str = BLUE,
     marker: str = "o",
     *,
-    most: int = 10,
     label: str | None = None,
 ) -> None:
     """r with its interval per layer, a cross where that includes zero."""
@@ -248,7 +247,7 @@ def intervals_by_layer(
         name = label if mark == marker else None
         axes.plot(layers[chosen], r[chosen], mark, ls="none", color=colour, label=name)
     axes.axhline(0, **REFERENCE)
-    layer_axis(axes, layers.tolist(), most=most)
+    layer_axis(axes, layers.tolist(), most=10)
 
 
 def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
@@ -291,7 +290,11 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
         panels: by the quantity that each shows.
         n_layers: what relative depth 1 is on the axes.
     """
-    shown = [(axes, numbers.beside[of]) for of, axes in panels.items() if numbers.beside.get(of)]
+    shown = [
+        (axes, numbers.beside[quantity])
+        for quantity, axes in panels.items()
+        if numbers.beside.get(quantity)
+    ]
     for axes, curves in shown:
         for curve in curves.values():
             x, y = zip(*curve, strict=True)
@@ -303,14 +306,14 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
         room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
         ticks = [float(tick) for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
         axes.set_xlim(-0.04 * n_layers, n_layers / (1 - min(room, 0.6)))
-        axes.set_xticks(_told_apart(ticks, axes, point))
+        axes.set_xticks(_thin_ticks(ticks, axes, point))
         low, high = axes.get_xlim()
         for line in axes.lines:  # none through the names
             if line.get_linestyle() == "--" and line.get_color() == GREY:
                 line.set_xdata([0, (1.01 * n_layers - low) / (high - low)])
         heights = {name: axes.transData.transform((0, c[-1][1]))[1] for name, c in curves.items()}
         ends = sorted((float(at), name) for name, at in heights.items())
-        places = _apart([at for at, _ in ends], 10 * point, axes.bbox.y0 + 6 * point)
+        places = _space_out([at for at, _ in ends], 10 * point, axes.bbox.y0 + 6 * point)
         for (_, name), at in zip(ends, places, strict=True):
             y = axes.transAxes.inverted().transform((0, at))[1]
             across = axes.get_xaxis_transform()
@@ -318,8 +321,8 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
             label.set_in_layout(False)
 
 
-def _told_apart(ticks: Sequence[float], axes: Axes, point: float) -> list[float]:
-    """The ticks whose labels run into no other: the first, and each that is far enough from it."""
+def _thin_ticks(ticks: Sequence[float], axes: Axes, point: float) -> list[float]:
+    """Return the ticks whose labels run into no other, from the first on."""
     low, high = axes.get_xlim()
     digits = max(len(f"{tick:g}") for tick in ticks)
     least = (LETTER * digits + 5) * point / axes.bbox.width * (high - low)
@@ -330,13 +333,13 @@ def _told_apart(ticks: Sequence[float], axes: Axes, point: float) -> list[float]
     return kept
 
 
-def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
-    """Ascending places, each a gap above the one before, moved as little as that takes."""
-    found: list[float] = []
+def _space_out(places: Sequence[float], gap: float, lowest: float) -> list[float]:
+    """Return ascending places, each a gap above the one before, moved as little as that takes."""
+    moved: list[float] = []
     for place in places:
-        found.append(max(place, found[-1] + gap) if found else place)
-    shift = min(float(np.mean(found) - np.mean(places)), found[0] - lowest)
-    return [place - shift for place in found]
+        moved.append(max(place, moved[-1] + gap) if moved else place)
+    shift = min(float(np.mean(moved) - np.mean(places)), moved[0] - lowest)
+    return [place - shift for place in moved]
 
 
 def as_files(figure: Figure, name: str) -> tuple[bytes, str]:

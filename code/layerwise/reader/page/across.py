@@ -1,17 +1,13 @@
 """Several of a reader's models on one page, with the papers' families beside them."""
 
 from collections.abc import Mapping
-from itertools import combinations
 from typing import Any
 
-from layerwise.engine.curves import Curves
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.questions.answers import Printed, Results
-from layerwise.papers.across import curves as depth_curves
 from layerwise.papers.across.analyses import analyse
 from layerwise.papers.across.answers import answers, answers_over_models
-from layerwise.present.tables import Table, Value
-from layerwise.reader.page.figures import display_name
+from layerwise.present.tables import Table
 from layerwise.reader.page.page import Own
 from layerwise.reader.page.sections import Section
 
@@ -31,7 +27,6 @@ def page_of(
     comparison: Mapping[str, Any],
     evidence: Evidence,
     printed: Printed,
-    curves: Curves,
 ) -> Own:
     """Return the page across models.
 
@@ -40,7 +35,6 @@ def page_of(
         comparison: the document of `scaling.json`.
         evidence: the published numbers.
         printed: the same numbers of the papers' models (`in_print`).
-        curves: of the papers' models.
     """
     family = analyse("scaling", evidence).documents["family"]
     lead = (
@@ -50,24 +44,13 @@ def page_of(
     return Own(
         ", ".join(models),
         [(name, documents["layers"]["model"]) for name, documents in models.items()],
-        _alike(models),
+        [],
         {},
         {PEAKS: PEAKS.build(models, comparison, family)},
         answers=answers_over_models(models, printed),
         asked={name: answers(documents, printed) for name, documents in models.items()},
-        further=[_curves(models, curves)],
         lead=lead,
     )
-
-
-def _alike(models: Mapping[str, Results]) -> list[str]:
-    """Return a sentence per pair of models whose curves are alike: a figure shows one of them."""
-    curves = {name: depth_curves.own_curves(documents) for name, documents in models.items()}
-    return [
-        f"{first} and {second} have the same curves: in the figures the second hides the first."
-        for first, second in combinations(models, 2)
-        if curves[first] == curves[second]
-    ]
 
 
 def peaks(
@@ -100,21 +83,3 @@ PEAKS = Section(
     "does that move with size? Below the own models the papers'.",
     peaks,
 )
-
-
-def _curves(models: Mapping[str, Results], printed: Curves) -> Table:
-    """Tabulate every curve, point by point."""
-    rows: list[list[Value]] = [
-        [name, "own", quantity, depth, value]
-        for name, documents in models.items()
-        for quantity, curve in depth_curves.own_curves(documents).items()
-        for depth, value in curve
-    ]
-    rows += [
-        [display_name(name), "papers'", quantity, depth, value]
-        for quantity, of_models in printed.items()
-        for name, curve in of_models.items()
-        for depth, value in curve
-    ]
-    names = ("model", "whose", "quantity", "relative depth", "value")
-    return Table("curves", "Every curve over relative depth.", dict.fromkeys(names), rows)

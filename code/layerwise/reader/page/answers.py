@@ -43,16 +43,6 @@ def summarize(answers: Sequence[Answer]) -> str:
     return f"Of {n} that the papers' claims ask: {', '.join(parts)}." if parts else ""
 
 
-def summarize_models(models: Mapping[str, Sequence[Answer]]) -> str:
-    """Return how the questions are answered by several models, in one sentence."""
-    answers = [answer for of_model in models.values() for answer in of_model]
-    counts = Counter(answer.word for answer in answers)
-    n = len({answer.question.name for answer in answers})
-    times = ", ".join(f"{counts[word]} times {word}" for word in WORDS if counts[word])
-    questions = f"{n} question{'s' if n != 1 else ''} of the papers"
-    return f"{len(models)} models, {questions}: {times}." if times else ""
-
-
 def summarize_random_weights(beside: Mapping[str, Any]) -> str:
     """Return what random weights answer, in one sentence; nothing where none were drawn."""
     if not (document := beside.get(CONTROL)):

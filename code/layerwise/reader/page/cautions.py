@@ -8,15 +8,11 @@ import numpy as np
 
 from layerwise.measures.values import Values
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.shared.experiments.documents import Filled, Intervals
+from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
-from layerwise.reader.page.sections import describe_decisive_category
-from layerwise.statistics.bootstrap import MIN_KEPT, Draws, share_of_two_points
+from layerwise.statistics.bootstrap import Draws, share_of_two_points
 
-Around = tuple[Sequence[str], Sequence[str]]
-MOST_UNKNOWN = 0.01  # share of unknown tokens that is worth a word
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
-SKIPPED = 0.01  # share of resamples without an r that is worth a word
 # Of a loaded model in 16 bits: no file says whether loading rounded its weights.
 WEIGHTS_AS_EXACT = (
     "The replicates take the weights of the loaded model as exact. If they were rounded to 16 bits "
@@ -26,20 +22,17 @@ WEIGHTS_AS_EXACT = (
 
 
 def cautions(
-    values: Values, pairs: StatementPairs, drawn: Filled, n_prompt_tokens: int, draws: Draws
+    values: Values, pairs: StatementPairs, n_prompt_tokens: int, draws: Draws
 ) -> list[str]:
     """Return the warnings, a sentence or two each; none where nothing is amiss.
 
     Arguments:
         values: what the analyses were made from.
-        drawn: and their intervals, drawn as `draws` says.
         n_prompt_tokens: tokens of all prompts together.
     """
     return [
         *_category_cautions(pairs, draws),
-        *_skipped("categories", drawn.by_category, draws.n_resamples),
         *_bin_cautions(values),
-        *_skipped("random bins", drawn.by_bins, draws.n_resamples),
         *_prompt_cautions(n_prompt_tokens, values.hidden_size),
     ]
 
@@ -89,38 +82,15 @@ def prediction_cautions(mean_nll: float, n_embeddings: int) -> list[str]:
     ]
 
 
-def token_cautions(
-    pairs: StatementPairs, ids: Sequence[Sequence[int]], unknown: int | None, around: Around
-) -> list[str]:
-    """Warn of what the tokenizer does to the statements that their texts do not show.
-
-    Arguments:
-        ids: of every statement, the A sides first.
-        unknown: the id of the unknown token; None: the tokenizer has none.
-        around: tokens put before and behind every text.
-    """
-    warned = []
-    n_tokens = sum(len(text) for text in ids)
-    n_unknown = sum(list(text).count(unknown) for text in ids) if unknown is not None else 0
-    if n_unknown > MOST_UNKNOWN * n_tokens:
-        warned.append(
-            f"{n_unknown / n_tokens:.1%} of the statements' tokens are unknown to the tokenizer: "
-            "different words look alike to the model. Use texts in a script that it knows."
-        )
-    sides = zip(ids[: len(pairs)], ids[len(pairs) :], pairs.side_a, pairs.side_b, strict=True)
-    alike = sum(list(a) == list(b) and text_a != text_b for a, b, text_a, text_b in sides)
-    if alike:
-        warned.append(
-            f"The two sides of {alike} of {len(pairs)} pairs differ, but have the same tokens: the "
-            "model cannot tell them apart."
-        )
-    if around[1] or len(around[0]) > 1:
-        warned.append(
-            f"The tokenizer puts {' '.join(around[0]) or 'nothing'} before every text and "
-            f"{' '.join(around[1]) or 'nothing'} behind it. All but the first of these tokens are "
-            "part of every mean over tokens and of the NLL, as the texts' own are."
-        )
-    return warned
+def around_cautions(before: Sequence[str], behind: Sequence[str]) -> list[str]:
+    """Warn of the tokens that the tokenizer puts around every text; one before it is dropped."""
+    if not behind and len(before) <= 1:
+        return []
+    return [
+        f"The tokenizer puts {' '.join(before) or 'nothing'} before every text and "
+        f"{' '.join(behind) or 'nothing'} behind it. All but the first of these tokens are "
+        "part of every mean over tokens and of the NLL, as the texts' own are."
+    ]
 
 
 def _category_cautions(pairs: StatementPairs, draws: Draws) -> list[str]:
@@ -178,22 +148,6 @@ def _prompt_cautions(n_tokens: int, hidden_size: int) -> list[str]:
     ]
 
 
-def _skipped(what: str, intervals: Intervals, n_resamples: int) -> list[str]:
-    """Warn of resamples without an r, as the intervals counted them."""
-    worst = min(interval.n_kept for interval in intervals.values())
-    if worst < MIN_KEPT:
-        return [
-            f"Under {MIN_KEPT} of {n_resamples} resamples of the {what} have an r at some layer: "
-            "its interval is the whole range from -1 to 1, which says nothing."
-        ]
-    if worst > (1 - SKIPPED) * n_resamples:
-        return []
-    return [
-        f"Up to {n_resamples - worst} of {n_resamples} resamples of the {what} contain one point "
-        "only, have no r, and were skipped; the intervals are of the others."
-    ]
-
-
 def document_cautions(
     documents: Mapping[str, Mapping[str, Any]], *, unused_template: bool
 ) -> list[str]:
@@ -206,8 +160,18 @@ def document_cautions(
     warned, validation = [], documents["validation"]
     if (deciding := decisive_category(validation)) is not None:
         r = validation["_global_stats"]["ua_output_correlation"]
+        without = r_without_each_category(validation)[deciding].r
         warned.append(
-            describe_decisive_category(deciding, r, r_without_each_category(validation)[deciding].r)
+            f"One category determines r over the categories at the last layer: {r:+.3f} with all "
+            f"of them, {without:+.3f} without {deciding.replace('_', ' ')}. It shows how far that "
+            "category lies from the others, and says nothing about them."
+        )
+    anisotropy = documents.get("anisotropy")
+    if anisotropy and (filled := filled_by_one_direction(anisotropy)):
+        warned.append(
+            f"At {len(filled)} layers ({filled[0]} to {filled[-1]}) one direction holds more than "
+            f"{FILLED:.0%} of the variance of the token states, as where single tokens have "
+            "massive activations: share, effective rank and slopes tell of that direction alone."
         )
     if unused_template:
         warned.append(

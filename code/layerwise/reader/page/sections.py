@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
-from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
+from layerwise.papers.shared.rules.categories import r_without_each_category
 from layerwise.papers.shared.terms import LAYER_PREFIX
 from layerwise.present.tables import Table, Value, facts
-from layerwise.statistics.correlation import MIN_POINTS
 
 Document = Mapping[str, Any]
 Columns = Mapping[str, int | None]  # {heading: decimals}
@@ -29,16 +27,15 @@ class Section:
         name: of the result document: its JSON file is `name`.json.
         title: printed above it.
         question: printed below the title: what the tables answer.
-        build: gives the tables, from what they show.
+        build: gives the tables, from what they show; by default there is the file alone.
     """
 
     name: str
     title: str
     question: str
-    build: Callable[..., list[Table]]
+    build: Callable[..., list[Table]] = lambda document: []
 
 
-PAPERS_DEPTH = 32  # blocks of Pythia-6.9B, whose layer numbers the notebooks typed in
 POOLINGS = {
     "mean_pooled": "mean over tokens",
     "last_token": "last token",
@@ -62,7 +59,6 @@ OF_GAINS = {
     "hidden size": "d_model",
     "heads over head size": "rho",
 }
-SPREAD: Columns = {"mean": 4, "SD": 4}
 
 
 def interval(result: Document) -> list[Value]:
@@ -106,23 +102,12 @@ def _tabulate_left_out(document: Document) -> list[Table]:
     left = r_without_each_category(document)
     if not left:
         return []
-    r, deciding = document["_global_stats"]["ua_output_correlation"], decisive_category(document)
-    notes = [] if deciding is None else [describe_decisive_category(deciding, r, left[deciding].r)]
     caption = "r of UA and preference over the other categories when one is left out."
     rows: list[list[Value]] = [
         [name, correlation.r, correlation.p] for name, correlation in left.items()
     ]
     columns = {"left out": None, "r": 3, "p": 4}
-    return [Table("without-one-category", caption, columns, rows, notes)]
-
-
-def describe_decisive_category(category: str, r: float, without: float) -> str:
-    """Return the sentence on a category that alone makes the correlation over all."""
-    return (
-        f"One category determines r over the categories at the last layer: {r:+.3f} with all of "
-        f"them, {without:+.3f} without {category.replace('_', ' ')}. It shows how far that "
-        "category lies from the others, and says nothing about them."
-    )
+    return [Table("without-one-category", caption, columns, rows)]
 
 
 def layers(document: Document) -> list[Table]:
@@ -162,46 +147,6 @@ def category_bootstrap(document: Document) -> list[Table]:
     return [Table("intervals", caption, {"layer": None, **INTERVAL}, rows)]
 
 
-def bins(document: Document) -> list[Table]:
-    rows, scarce = [], []
-    for layer, result in document["bootstrap_results"].items():
-        cells = interval(result)
-        if result["n_bins"] < MIN_POINTS:
-            scarce.append(layer)
-            cells = [None] * len(cells)
-        rows.append([int(layer), *cells, result["n_bins"]])
-    notes = []
-    if scarce:
-        notes.append(
-            f"No r where fewer than {MIN_POINTS} bins hold two pairs (layer {', '.join(scarce)}); "
-            "the JSON file has the notebook's placeholders there, r = 0 in [-1, 1]."
-        )
-    caption = f"Correlation over {document['k_bins']} random bins with its interval."
-    stable = Table("bins", caption, {"layer": None, **INTERVAL, "bins": None}, rows, notes)
-    return [stable, _sweep(document)]
-
-
-def _sweep(document: Document) -> Table:
-    """Tabulate the means over all binnings into k bins; no numbers where none was usable."""
-    by_k = document["results_by_k"]
-    rows: list[list[Value]] = []
-    for layer in document["bootstrap_results"]:
-        for k, results in by_k.items():
-            result = results[layer]
-            means = (result["r_mean"], result["p_mean"]) if result["n_valid"] else (None, None)
-            rows.append([int(layer), int(k), *means])
-    empty = [k for k in by_k if not all(result["n_valid"] for result in by_k[k].values())]
-    notes = []
-    if empty:
-        notes.append(
-            f"No value for k = {', '.join(sorted(empty, key=int))}: no binning left {MIN_POINTS} "
-            "bins with two pairs; the JSON file has the notebook's placeholders there, r = 0 and "
-            "p = 1."
-        )
-    caption = f"Mean r and mean p over {document['n_permutations']} binnings into k bins."
-    return Table("sweep", caption, {"layer": None, "k": None, "r": 3, "p": 3}, rows, notes)
-
-
 def pairs(document: Document) -> list[Table]:
     counts = document["summary"]
     notes = [
@@ -217,62 +162,6 @@ def pairs(document: Document) -> list[Table]:
     return [Table("pairs", caption, {"layer": None, "measure": None, **INTERVAL}, rows, notes)]
 
 
-def anisotropy(document: Document) -> list[Table]:
-    return [_bell(document), _profile(document)]
-
-
-def _bell(document: Document) -> Table:
-    """Tabulate the bell test; a slope needs two layers, so there is none beside an end."""
-    l_star, n_layers = document["L_star_anisotropy"], document["n_layers"]
-    before, after = l_star >= 2, l_star < n_layers
-    notes = []
-    if not before:
-        notes.append("No slope before the peak: a line needs two layers.")
-    if not after:
-        notes.append("No slope from the peak on: it is the last layer, and a line needs two.")
-    if n_layers != PAPERS_DEPTH:
-        notes.append(
-            "anisotropy.json compares the peak with a layer of Pythia-6.9B, as the notebook does "
-            f"(L_star_paper2, gap, match_verdict); that says nothing of a model of {n_layers} "
-            "blocks."
-        )
-    statistics = {
-        "layer of the largest share": l_star,
-        "notebook's bell test, by the two slopes' signs alone": document["is_bell_curve"],
-        "slope before it": document["phase1_slope"] if before else None,
-        "slope from it on": document["phase2_slope"] if after else None,
-        "layer of the smallest effective rank": document["effective_rank_min_layer"],
-    }
-    return facts("bell", "The bell test of the first component's share.", statistics, notes)
-
-
-def _profile(document: Document) -> Table:
-    n_layers = document["n_layers"]
-    series = (document[key] for key in ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim"))
-    caption = (
-        "Share of the first principal component, effective rank, and mean cosine to the mean of "
-        f"all tokens of {document['n_prompts']} prompts."
-    )
-    columns = {"layer": None, "first-PC share": 4, "effective rank": 2, "mean cosine": 4}
-    rows = list(zip(range(n_layers + 1), *series, strict=True))
-    return Table("profile", caption, columns, rows, _note_on_one_direction(document))
-
-
-def _note_on_one_direction(document: Document) -> list[str]:
-    """Return a note on the layers that a single direction fills."""
-    filled = filled_by_one_direction(document)
-    if not filled:
-        return []
-    variances = document.get("eigenvalue_variance")
-    most = f" (their variance is {max(variances):.0e} at most)" if variances else ""
-    return [
-        f"At {len(filled)} of {len(document['intrinsic_dim_ratio'])} layers ({filled[0]} to "
-        f"{filled[-1]}) one direction holds more than {FILLED:.0%} of the variance of the token "
-        f"states, as where single tokens have massive activations. It makes the eigenvalues{most}; "
-        "share, effective rank and the slopes tell of that direction alone there."
-    ]
-
-
 def gains(document: Document) -> list[Table]:
     over = f"over {document['n_prompts']} prompts"
     of_model = {heading: document[key] for heading, key in OF_GAINS.items()}
@@ -280,59 +169,31 @@ def gains(document: Document) -> list[Table]:
         [READINGS[name], reading["mean"], reading["std"]]
         for name, reading in document["readings"].items()
     ]
-    series = document["all_layer_gains"], document["all_layer_gains_std"]
-    by_block = list(zip(range(document["n_layers"]), *series, strict=True))
+    caption = f"The last gain in every reading of Paper 3: mean and population SD {over}."
     return [
         facts("gain", f"Paper 3's gain {over}, and the shape it is set against.", of_model),
-        Table(
-            "readings",
-            f"The last gain in every reading of Paper 3: mean and population SD {over}.",
-            {"reading": None, **SPREAD},
-            readings,
-        ),
-        Table(
-            "gain-by-block",
-            f"Gain of the last token by block: mean and population SD {over}.",
-            {"block": None, **SPREAD},
-            by_block,
-            ["The last block's gain has the final norm in it."],
-        ),
+        Table("readings", caption, {"reading": None, "mean": 4, "SD": 4}, readings),
     ]
 
 
 def spectral(document: Document) -> list[Table]:
-    names = {matrix: matrix.replace("_", " ") for matrix in MATRICES}
-    means = [
+    rows = [
         [
-            called,
+            matrix.replace("_", " "),
             document[f"{matrix}_mean_spectral"],
             document[f"{matrix}_std_spectral"],
             mean_over_blocks(document, f"{matrix}_frobenius_norm"),
             mean_over_blocks(document, f"{matrix}_effective_rank"),
         ]
-        for matrix, called in names.items()
+        for matrix in MATRICES
     ]
-    norms = (document[f"{matrix}_spectral_norm"] for matrix in names)
-    by_block = list(zip(range(document["n_layers"]), *norms, strict=True))
-    columns = {"spectral norm": 3, "SD": 3, "Frobenius norm": 3, "effective rank": 2}
-    return [
-        Table(
-            "projections",
-            "Means over the blocks.",
-            {"matrix": None, **columns},
-            means,
-            [
-                "The papers' notebooks cut the fused matrices of GPT-NeoX and BLOOM at other rows: "
-                "published norms of such models are of those."
-            ],
-        ),
-        Table(
-            "projections-by-block",
-            "Spectral norm by block.",
-            {"block": None, **dict.fromkeys(names.values(), 3)},
-            by_block,
-        ),
-    ]
+    names = ("spectral norm", "SD", "Frobenius norm", "effective rank")
+    note = (
+        "The papers' notebooks cut the fused matrices of GPT-NeoX and BLOOM at other rows: "
+        "published norms of such models are of those."
+    )
+    columns = {"matrix": None, **dict.fromkeys(names, 3)}
+    return [Table("projections", "Means over the blocks.", columns, rows, [note])]
 
 
 SECTIONS = (
@@ -358,13 +219,6 @@ SECTIONS = (
         category_bootstrap,
     ),
     Section(
-        "bins",
-        "Random bins instead of categories",
-        "Do more points, the pairs thrown into bins at random, tell more than the categories? They "
-        "answer another question: bins cut across the categories.",
-        bins,
-    ),
-    Section(
         "pairs",
         "Five measures per pair",
         "Does a measure of a single pair correlate with the model's preference in that pair?",
@@ -373,8 +227,9 @@ SECTIONS = (
     Section(
         "anisotropy",
         "Anisotropy over depth",
-        "Do the states of the prompts' tokens crowd into few directions, and at which layer most?",
-        anisotropy,
+        "Do the states of the prompts' tokens crowd into few directions, and at which layer most? "
+        "L_star_paper2, gap and match_verdict of the file are the notebook's comparison with a "
+        "layer of Pythia-6.9B, and say nothing of another model.",
     ),
     Section(
         "gains",

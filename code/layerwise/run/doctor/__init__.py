@@ -4,7 +4,6 @@ here         three checks of what everything needs: what is found, and the fix i
 measuring    two of what only measuring needs, device and models; the pipeline asks them too
 installed    those of a package without a clone around it
 recorded     whether a run made the results that are committed
-model_list   the papers' models as a table, and what each takes
 time_left    how long a whole run has taken and will take
 """
 
@@ -20,7 +19,7 @@ from rich.table import Table as Grid
 
 from layerwise.errors import LayerwiseError, not_installed, refused
 from layerwise.files import nearest_existing
-from layerwise.present.terminal import grid, said, word
+from layerwise.present.terminal import said, word
 
 REPRODUCE, TEST = "make reproduce", "make test"
 REHEARSE, FULL = "make rehearse", "make reproduce-full"
@@ -28,7 +27,6 @@ TARGETS = (REPRODUCE, TEST, REHEARSE, FULL)
 HEADLINES = "layerwise headlines"
 DECIDING = (REPRODUCE, HEADLINES)  # what gives the answers: in a clone, of an installed package
 ASK_AGAIN = "mend that, then ask again"
-KEY = "slug"  # of a row about a model: what files call it
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,6 @@ class Finding:
     found: str
     fix: str = ""
     blocks: tuple[str, ...] = ()
-    rows: tuple[Mapping[str, Any], ...] = ()  # what was found of many things
 
     @property
     def status(self) -> str:
@@ -70,12 +67,10 @@ def _not_made(error: Exception) -> tuple[str, str]:
     """Return why a check could not be made, and the fix."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return str(error), not_installed(error.name)
-    if isinstance(error, LayerwiseError | OSError):
-        said = str(error) if isinstance(error, LayerwiseError) else refused(error)
-        why, _, fix = said.rpartition("; ")
-        return (why, fix) if why else (said, ASK_AGAIN)
-    why = f"{type(error).__name__}: {error}".splitlines()[0]
-    return why, ASK_AGAIN
+    if isinstance(error, OSError):
+        return refused(error), ASK_AGAIN
+    kind = "" if isinstance(error, LayerwiseError) else f"{type(error).__name__}: "
+    return f"{kind}{error}".splitlines()[0], ASK_AGAIN
 
 
 def obstacles(
@@ -89,33 +84,17 @@ def obstacles(
 
 
 def as_text(findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS) -> RenderableType:
-    """Return a line per check, one per fix, tables, and at the end what can run."""
+    """Return a line per check, one per fix, and at the end what can run."""
     checks = Grid.grid(Column(min_width=5), Column(min_width=20), Column(), padding=(0, 1))
-    tables: list[RenderableType] = []
     for name, finding in findings.items():
         checks.add_row(word(finding.status), said(name), said(finding.found))
         if finding.fix:
             checks.add_row("", "", said(f"-> {finding.fix}"))
-        if finding.rows:
-            tables += ["", _table(finding.rows)]
     can_run = Grid.grid(Column(min_width=20), Column(), padding=(0, 1))
     for target, names in obstacles(findings, targets).items():
         can = word("no", f"no: {', '.join(names)}") if names else word("yes")
         can_run.add_row(f"{target}:", can)
-    return Group(checks, *tables, "", can_run)
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Return rows with the same keys as a table; that of a file is for programs."""
-    shown = [{name: value for name, value in row.items() if name != KEY} for row in rows]
-    numbers = [name for name, value in shown[0].items() if isinstance(value, int | float)]
-    table = grid([*shown[0]], numbers)
-    for row in shown:
-        texts = [
-            f"{value:.1f}" if isinstance(value, float) else str(value) for value in row.values()
-        ]
-        table.add_row(*(word(text) for text in texts))
-    return table
+    return Group(checks, "", can_run)
 
 
 def as_document(

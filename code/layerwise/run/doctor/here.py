@@ -11,7 +11,6 @@ import re
 import shutil
 from pathlib import Path
 
-from layerwise.errors import LayerwiseError
 from layerwise.files import nearest_existing, read_text
 from layerwise.present.typeset import APT
 from layerwise.run.doctor import (
@@ -27,9 +26,7 @@ from layerwise.run.doctor import (
 from layerwise.run.rehearsal import DISK_BYTES, WORKER_BYTES, default_folder
 from layerwise.workers import usable_cores
 
-PIPELINE = "pipeline.lock"  # what `make reproduce` runs with
 ANEW = "remove .venv and run `make setup`"
-RESTORE = "take the committed one: `git checkout requirements`, in an archive unpack it again"
 NEEDED = ("dvc.yaml", "params.yaml", "models.yaml", "published", "claims", "requirements")
 IMPORTED = ("numpy", "scipy", "matplotlib", "dvc")
 OF_MODELS = ("torch", "transformers")  # a layer of its own: requirements/setup.sh
@@ -40,7 +37,7 @@ PROGRAMS = {
     "latexmk": f"{APT}, or the papers stay LaTeX source",
     **dict.fromkeys(("chromium", "chromedriver", "pdftoppm"), TESTS),
 }
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))?(?: \\)?$", re.M)
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.M)
 
 
 def repository(root: Path) -> Finding:
@@ -58,7 +55,7 @@ def repository(root: Path) -> Finding:
 
 
 def packages(root: Path) -> Finding:
-    """Check what can be imported, its versions against the lock in use, and other programs."""
+    """Check that packages can be imported, their versions against the locks, other programs."""
     torch = installed("torch")
     for package in (*IMPORTED, *(OF_MODELS if torch else ())):
         try:
@@ -69,45 +66,30 @@ def packages(root: Path) -> Finding:
             if package in OF_MODELS:
                 needing = tuple(target for target in TARGETS if target != REPRODUCE)
             return Finding(f"no {package} ({why})", ANEW, needing)
-    locks = locked(root / "requirements")
-    of_torch = {lock: pins["torch"] for lock, pins in locks.items() if "torch" in pins}
-    in_use = next((lock for lock, pin in of_torch.items() if pin == torch), None)
-    if torch is None:
-        if PIPELINE not in locks:
-            raise LayerwiseError(f"there is no requirements/{PIPELINE}; {RESTORE}")
-        in_use = PIPELINE
-    if in_use is None:
-        known = ", ".join(f"{lock}: {pin}" for lock, pin in of_torch.items())
-        return Finding(f"torch {torch} is in no lock ({known})", ANEW)
-    there = {package: installed(package) for package in locks[in_use]}
+    locked = locked_versions(root / "requirements")
+    present = {package: version for package in locked if (version := installed(package))}
     if other := [
-        f"{package} is {there[package]}, locked {pin}"
-        for package, pin in locks[in_use].items()
-        if there[package] != pin
+        f"{package} is {version}, locked {' or '.join(sorted(locked[package]))}"
+        for package, version in present.items()
+        if version not in locked[package]
     ]:
-        found = f"{in_use}: {first_few(other)}; numbers may differ"
-        return Finding(found, ANEW, TARGETS if None in there.values() else ())
-    version = platform.python_version()
+        return Finding(f"{first_few(other)}; numbers may differ", ANEW)
     models = f"torch {torch}" if torch else "no torch (`make setup-models` adds it)"
-    found = f"Python {version}, all {len(there)} as in {in_use}, {models}"
+    version = platform.python_version()
+    found = f"Python {version}, all {len(present)} packages as locked, {models}"
     if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
         fixes = dict.fromkeys(PROGRAMS[name] for name in absent)
         return Finding(f"{found}; no {', '.join(absent)}", "; ".join(fixes))
     return Finding(found)
 
 
-def locked(folder: Path) -> dict[str, dict[str, str]]:
-    """Return the versions that apply to this interpreter, by file name of a lock."""
-    from packaging.markers import Marker
-
-    return {
-        path.name: {
-            name: version
-            for name, version, marker in _PIN.findall(read_text(path))
-            if not marker or Marker(marker).evaluate()
-        }
-        for path in sorted(folder.glob("*.lock"))
-    }
+def locked_versions(folder: Path) -> dict[str, set[str]]:
+    """Return the versions that the locks pin a package to: of torch one for each build."""
+    versions: dict[str, set[str]] = {}
+    for path in sorted(folder.glob("*.lock")):
+        for package, version in _PIN.findall(read_text(path)):
+            versions.setdefault(package, set()).add(version)
+    return versions
 
 
 def installed(package: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import read_json
 from layerwise.models.registry import Model
-from layerwise.run.doctor import FULL, KEY, Check, Finding, free
+from layerwise.run.doctor import FULL, Check, Finding, first_few, free
 from layerwise.run.doctor.time_left import seconds_of_model
 from layerwise.shapes import read_choices
 
@@ -47,42 +47,73 @@ def gpu(root: Path) -> Finding:
 
 
 def models(root: Path) -> Finding:
-    """Say what will be measured and what will not, a row per model, and what all of it takes."""
+    """Say how many models will be measured, what that takes, and why the others will not be."""
     from huggingface_hub import constants
 
-    from layerwise.models.devices import free_bytes, require_accelerator
+    from layerwise.engine.measured import group_by_reason
+    from layerwise.models import hub, needs
     from layerwise.models.registry import read_models
 
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
-    device = chosen["device"]
-    try:
-        require_accelerator(device)
-        there = float(free_bytes(device))
-    except LayerwiseError:  # of which another check speaks
-        there = math.inf
-    texts = _texts(root / "data")
-    asked = _ask_hub((model for model in registry.values() if not _why_not(model, there)), texts)
-    rows = [_row(model, there, asked, chosen) for model in registry.values()]
-    run = [row for row in rows if row["runs"] == "yes"]
-    minutes, download = (sum(row[key] for row in run) for key in ("minutes", "GB to fetch"))
-    states = [_bytes_of_states(registry[row[KEY]], chosen) / 1e9 for row in run]
+    memory = _free_memory(chosen["device"])
+    left_out = {slug: why for slug, model in registry.items() if (why := _why_not(model, memory))}
+    candidates = [model for slug, model in registry.items() if slug not in left_out]
+    weights, errors = _ask_hub(candidates, _texts(root / "data"))
+    left_out |= {slug: str(error) for slug, error in errors.items()}
+    run = [model for model in candidates if model.slug in weights]
+    minutes = sum(seconds_of_model(model, chosen) for model in run) / 60
+    states = max((_bytes_of_states(model, chosen) for model in run), default=0) / 1e9
+    missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
+    download = sum(hub.disk_bytes(weights[model.slug]) for model in missing) / 1e9
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
+    in_part = {
+        model.slug: f"in {dtype} more than the {memory / 1e9:.1f} GB of memory that are free"
+        for model in run
+        for dtype in model.dtypes
+        if needs.memory(model, dtype) > memory
+    }
+    notes = [
+        f"; {measured} {first_few([registry[slug].display for slug in slugs])}: {why}"
+        for measured, reasons in (("not", left_out), ("only in part", in_part))
+        for why, slugs in group_by_reason(reasons).items()
+    ]
     found = (
-        f"{len(run)} of {len(rows)} can be measured on {device}: about {minutes:.0f} min "
-        f"(singular values and the download apart); {download:.1f} GB to fetch, {room:.1f} GB free "
-        f"for {cache}; up to {max(states, default=0):.1f} GB of hidden states at a time in results/"
+        f"{len(run)} of {len(registry)} can be measured on {chosen['device']}: about "
+        f"{minutes:.0f} min (singular values and the download apart); {download:.1f} GB to fetch, "
+        f"{room:.1f} GB free for {cache}; up to {states:.1f} GB of hidden states at a time in "
+        f"results/{''.join(notes)}"
     )
-    refused = [row for row in rows if row not in run and not registry[row[KEY]].skipped]
-    fix = f"{refused[0]['why not']}; or give it a `skip` in models.yaml" if refused else ""
+    is_mendable = any(not registry[slug].skipped for slug in left_out)
+    fix = "mend what is said of them, or give them a `skip` in models.yaml" if is_mendable else ""
     if download > room:
         fix = "make room, or set HF_HOME to a folder on another disk"
-    silent = [str(error) for error in asked.values() if isinstance(error, TryAgainError)]
+    silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
         found, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    stops = download > room or not run
-    return Finding(found, fix, (FULL,) if stops else (), tuple(rows))
+    return Finding(found, fix, (FULL,) if download > room or not run else ())
+
+
+def _free_memory(device: str) -> float:
+    """Return the free bytes of the device; without one, of which another check speaks, infinity."""
+    from layerwise.models.devices import free_bytes, require_accelerator
+
+    try:
+        require_accelerator(device)
+        return float(free_bytes(device))
+    except LayerwiseError:
+        return math.inf
+
+
+def _why_not(model: Model, memory: float) -> str:
+    """Return why a model is not measured, whatever the hub says; empty: nothing stands against."""
+    from layerwise.models import needs
+
+    sizes = [needs.memory(model, dtype) for dtype in model.dtypes]
+    if not model.skipped and sizes and min(sizes) > memory:
+        return f"it takes more than the {memory / 1e9:.1f} GB of memory that are free"
+    return model.skipped or ""
 
 
 def _texts(folder: Path) -> dict[str, Sequence[str]]:
@@ -125,66 +156,26 @@ def _bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
 
 def _ask_hub(
     models: Iterable[Model], texts: Mapping[str, Sequence[str]]
-) -> dict[str, dict[str, int] | LayerwiseError]:
-    """Return by slug the files of a model's weights, or why there are none.
+) -> tuple[dict[str, dict[str, int]], dict[str, LayerwiseError]]:
+    """Return the files of the models' weights by slug, and why there are none of the others.
 
     Without a way to the hub only the cache is asked.
     """
     from layerwise.models import hub
 
-    answers: dict[str, dict[str, int] | LayerwiseError] = {}
+    weights: dict[str, dict[str, int]] = {}
+    errors: dict[str, LayerwiseError] = {}
     unreached: UnreachedError | None = None
     for model in models:
         if unreached and hub.cached_folder(model.hub, model.revision) is None:
-            answers[model.slug] = unreached  # it would wait for the network once more
+            errors[model.slug] = unreached  # it would wait for the network once more
             continue
         try:
-            answers[model.slug] = hub.look_up(model, texts)
+            weights[model.slug] = hub.look_up(model, texts)
         except LayerwiseError as error:
-            answers[model.slug] = error
+            errors[model.slug] = error
             unreached = error if isinstance(error, UnreachedError) else unreached
-    return answers
-
-
-def _why_not(model: Model, there: float) -> str:
-    """Return why a model is not measured, whatever the hub says."""
-    from layerwise.models import needs
-
-    sizes = [needs.memory(model, dtype) for dtype in model.dtypes]
-    if not model.skipped and sizes and min(sizes) > there:
-        return f"it needs {min(sizes) / 1e9:.1f} GB, {there / 1e9:.1f} GB are free"
-    return model.skipped or ""
-
-
-def _row(
-    model: Model,
-    there: float,
-    asked: dict[str, dict[str, int] | LayerwiseError],
-    chosen: Mapping[str, Any],
-) -> dict[str, Any]:
-    from layerwise.models import hub, needs
-
-    sizes = {dtype: needs.memory(model, dtype) for dtype in model.dtypes}
-    notes = [f"too large in {dtype}" for dtype, size in sizes.items() if size > there]
-    why, answer, download = _why_not(model, there), asked.get(model.slug), 0
-    if isinstance(answer, dict):
-        notes += ["pickles, converted once"] if hub.is_pickled(answer) else []
-        if hub.cached_folder(model.hub, model.revision) is None:
-            download = hub.disk_bytes(answer)
-    elif isinstance(answer, UnreachedError):  # which is said once, above
-        why = "could not be asked: the hub cannot be reached"
-    elif answer is not None:
-        silent = isinstance(answer, TryAgainError)
-        why = f"could not be asked: {answer}" if silent else str(answer)
-    return {
-        KEY: model.slug,
-        "model": model.display,
-        "runs": "no" if why else "yes",
-        "GB of memory": round(max(sizes.values(), default=0) / 1e9, 1),
-        "GB to fetch": round(download / 1e9, 1),
-        "minutes": round(seconds_of_model(model, chosen) / 60, 1),
-        "why not": why or "; ".join(notes),
-    }
+    return weights, errors
 
 
 CHECKS: dict[str, Check] = {

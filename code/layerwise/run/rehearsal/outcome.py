@@ -2,10 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-from layerwise.present import terminal
 
 Record = Mapping[str, Any]  # of a claim, as in claims.json
 NO_STATISTIC = "a setting, or no statistic answers it"
@@ -19,35 +17,14 @@ NO_RUN = re.compile(r"\S+#\S+ was not measured|no experiment measures it")
 NOT_MEASURED = "a number it rests on was not measured"
 EXPLAINED = "the ledger says why no measurement gives it"
 SILENT = "NO REASON GIVEN"
-WIDTH = 60  # of the first column, in characters
 
 
-def outcome(records: Iterable[Record]) -> str:
-    """Count claims by paper: with a number, by verdict, and without one, by reason."""
-    records = list(records)
-    papers = sorted({record["paper"] for record in records})
-    numbered = [record for record in records if record["recomputed"] is not None]
-    rest = [record for record in records if record["recomputed"] is None]
-
-    def row(name: str, chosen: Iterable[Record]) -> list[Any]:
-        counts = Counter(record["paper"] for record in chosen)
-        return [name, *(counts[paper] or "" for paper in papers)]
-
-    def rows(chosen: list[Record], kind: Callable[[Record], str]) -> list[list[Any]]:
-        return [
-            row(f"- {name}", (record for record in chosen if kind(record) == name))
-            for name, _ in Counter(map(kind, chosen)).most_common()
-        ]
-
-    table = [
-        row("claims", records),
-        row("got a number", numbered),
-        *rows(numbered, lambda record: str(record["verdict"])),
-        row("got none", rest),
-        *rows(rest, why_without),
-    ]
-    heads = ["", *(f"paper {paper}" for paper in papers)]
-    return terminal.counts(heads, table, WIDTH)
+def outcome(records: Sequence[Record]) -> str:
+    """Count the claims that got a number, and those that got none by the reason."""
+    reasons = Counter(why_without(record) for record in records if record["recomputed"] is None)
+    numbered = len(records) - reasons.total()
+    lines = [f"{numbered} of {len(records)} claims got a number; of the others"]
+    return "\n".join([*lines, *(f"{n:6} {reason}" for reason, n in reasons.most_common())])
 
 
 def why_without(record: Record) -> str:

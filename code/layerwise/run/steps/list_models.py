@@ -1,16 +1,79 @@
 """the papers' models, and what each takes <- the registry and the local cache."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from layerwise.models.registry import read_models
-from layerwise.run.doctor.model_list import Listing, as_document
+from rich.console import Group, RenderableType
+
+from layerwise.engine.words import studies
+from layerwise.models import needs
+from layerwise.models.hub import cache_state
+from layerwise.models.registry import Model, read_models
+from layerwise.present.terminal import grid, prose, said
+
+HEADS = ("model", "GB", "gated", "commit", "cached", "time", "what it is measured for")
+COMMIT = 7  # digits shown
+NOTE = (
+    "GB: weights and a batch in the widest dtype that an experiment asks for. time: an estimate "
+    "for a GPU; download, singular values, replicates and controls come on top (`layerwise doctor` "
+    "counts the last two, on the device of params.yaml)."
+)
 
 
 def run(models: Path, as_json: bool) -> Any:
     """Return all models with experiments, memory, gate, revision, cached or not, and time."""
     registry = list(read_models(models).values())
     if as_json:
-        return json.dumps(as_document(registry), indent=1)
-    return Listing(registry)
+        return json.dumps({"models": [as_document(model) for model in registry]}, indent=1)
+    return as_table(registry)
+
+
+def as_document(model: Model) -> dict[str, Any]:
+    """Return what is known of a model, for another program."""
+    of_pairs = {
+        name: extraction.dtype
+        for extraction in model.extractions.values()
+        for name in extraction.experiments
+    }
+    return {
+        "slug": model.slug,
+        "hub": model.hub,
+        "lab": model.lab,
+        "family": model.family,
+        "parameters_billions": model.parameters,
+        "dtype": model.dtype,
+        "memory_gb": {
+            # that of a model which no experiment asks for too
+            dtype: round(needs.memory(model, dtype) / 1e9, 2)
+            for dtype in (model.dtypes or [model.dtype])
+        },
+        "gated": model.gated,
+        "revision": model.revision,
+        "skipped": model.skipped,
+        "cached": cache_state(model.hub, model.revision),
+        "estimated_seconds": round(needs.seconds(model, "cuda"), 1),
+        "experiments": of_pairs | dict(model.experiments),
+    }
+
+
+def as_table(models: Sequence[Model]) -> RenderableType:
+    """Return a row per model, why some are not measured, and how the columns are to be read."""
+    table = grid(HEADS, ("GB", "time"))
+    for model in models:
+        entry = as_document(model)
+        cells = (
+            model.display,
+            f"{max(entry['memory_gb'].values()):.1f}",
+            "yes" if model.gated else "no",
+            model.revision[:COMMIT] if model.revision else "unresolved",
+            entry["cached"],
+            needs.spell_seconds(entry["estimated_seconds"]),
+            "; ".join(f"{dtype}: {studies(names)}" for dtype, names in model.dtypes.items()),
+        )
+        table.add_row(*map(said, cells))
+    skipped = [
+        f"{model.display} is not measured: {model.skipped}" for model in models if model.skipped
+    ]
+    return Group(table, *(prose(said(line)) for line in ["", *skipped, NOTE]))

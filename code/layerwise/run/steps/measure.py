@@ -48,7 +48,8 @@ def run(
         write_fragments(out / NAME, document)
         return said_of(document, out / NAME), 0
     # torch takes seconds: a model that is left out does without
-    from layerwise.measuring.registered_models import measure_registered, read_texts
+    from layerwise.measuring.given_texts import read_texts
+    from layerwise.measuring.registered_models import measure_registered
     from layerwise.models.devices import require_accelerator
 
     gc.freeze()  # what was imported is no garbage: every run's collection looks at the rest

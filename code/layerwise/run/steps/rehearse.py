@@ -34,7 +34,9 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
         measured = [model for model in models.values() if not model.skipped]
         for model in track(measured, "twins", "models", len(measured)):
             scratch.place(model, texts, folder / scratch.CACHE)
-        sizes = {slug: -of.shape.n_layers * of.shape.hidden_size for slug, of in models.items()}
+        sizes = {
+            slug: -model.shape.n_layers * model.shape.hidden_size for slug, model in models.items()
+        }
         run_stages(folder, sorted(sizes, key=sizes.__getitem__))
         typeset("measured", folder)
         document = read_json(judged_claims("measured", folder / "results"))

@@ -11,7 +11,6 @@ from layerwise.papers.paper3.experiments import gains, matrices, streams
 from layerwise.papers.paper3.experiments.gains import half_entropy, prompt_rows
 from layerwise.papers.shared.names import result_files as files
 
-PACKED = dict.fromkeys(("pythia-1b", "pythia-2p8b", "pythia-6p9b", "mistral-7b", "gemma-2b"))
 TEXTS = "input_dependency"
 FFN_TEXTS = {"pythia-1p4b": "ffn_expansion", "pythia-6p9b": "ffn_expansion_6p9b"}
 TUNED_BASES = {
@@ -47,13 +46,10 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
     "inputdep": [Experiment({"llama-3p1-8b": files.INPUTS}, None, streams.input_dependency, TEXTS)],
     # singular values of the projections (section 4.3, figures 3, A1 and A5)
     "spectral": [Experiment(files.SPECTRAL, "results", matrices.projections)],
-    # four texts (section 5.2.1): the two trace scripts, and the models that were read as packed
+    # four texts (section 5.2.1): the two trace scripts
     "h4": [
         Experiment(files.V2, "results", sheaf.second_script, "sheaf_trace"),
         Experiment(files.V1, "results", sheaf.first_script, "sheaf_trace"),
-    ],
-    "h4ext": [
-        Experiment(files.EXTENDED, "extended_results", sheaf.packed_run, "sheaf_trace", PACKED)
     ],
     # five texts (section 5.3, figure 5)
     "lstar": [

@@ -1,6 +1,5 @@
 """The questions of Paper 3 on the benchmark, its order of models, and tuned models."""
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +13,6 @@ from layerwise.papers.paper3.questions.gains import (
     all_models_together,
 )
 from layerwise.papers.paper3.rules.gain_files import Rows
-from layerwise.papers.paper3.rules.twins import base_gain as tuned_base
 from layerwise.papers.paper3.rules.twins import keeps_side
 from layerwise.statistics.estimates import Estimate, family_level, mean_estimate, share_estimate
 
@@ -100,18 +98,6 @@ def tuned_families(evidence: Evidence) -> dict[str, Rows]:
     return by_family
 
 
-def beyond_one(family: Rows, n_tests: int = 1) -> Estimate:
-    """Return how far the tuned model's gain lies beyond 1, counted towards its base's side."""
-    side = math.copysign(1.0, tuned_base(family) - 1)
-    tuned = np.asarray(family.where(Variant="instruct")["Last_Gain"], dtype=np.float64)
-    return mean_estimate(side * (tuned - 1), "prompts", family_level(n_tests))
-
-
-def count_families(family: Rows) -> int:
-    """Return the number of families that the table has."""
-    return len(tuned_families(family.table.evidence))
-
-
 def share_of_families(evidence: Evidence) -> Estimate:
     """Return the share of the families whose tuned model stays on its base's side of 1.
 
@@ -121,33 +107,17 @@ def share_of_families(evidence: Evidence) -> Estimate:
     return share_estimate(kept, "families")
 
 
-TUNING = (
-    Question(
-        name="tuning",
-        paper=3,
-        says="The gain of a tuned model stays on its base's side of 1.",
-        number="distance of the tuned mean gain from 1, on the base's side",
-        unit="prompts",
-        models=tuned_families,
-        choices={
-            PUBLISHED: beyond_one,
-            "models_at_once": lambda family: beyond_one(family, count_families(family)),
-        },
-        within=Range(above=0.0),
-        effect=OF_MEAN,
-    ),
-    Question(
-        name="tuned_families",
-        paper=3,
-        says="In most families of models tuning keeps the gain on its side of 1.",
-        number="share of the families that do",
-        unit="families",
-        models=all_models_together,
-        choices={PUBLISHED: share_of_families},
-        within=Range(above=MAJORITY),
-        fewest=FEWEST_FOR_MAJORITY,
-    ),
+TUNED_FAMILIES = Question(
+    name="tuned_families",
+    paper=3,
+    says="In most families of models tuning keeps the gain on its side of 1.",
+    number="share of the families that do",
+    unit="families",
+    models=all_models_together,
+    choices={PUBLISHED: share_of_families},
+    within=Range(above=MAJORITY),
+    fewest=FEWEST_FOR_MAJORITY,
 )
 
 
-QUESTIONS = (EXPANSION, GAIN_ORDER, *TUNING)
+QUESTIONS = (EXPANSION, GAIN_ORDER, TUNED_FAMILIES)

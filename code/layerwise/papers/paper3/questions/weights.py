@@ -1,7 +1,7 @@
 """The questions of Paper 3 on profiles, matrices, traces of the sheaf and the critical layer."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
-from layerwise.engine.published import BEYOND, NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
 from layerwise.papers.paper3.questions.gains import all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
@@ -19,7 +18,7 @@ from layerwise.papers.paper3.rules.spectral_norms import (
     models_with_gains,
     value_over_output,
 )
-from layerwise.papers.shared.names.matrices import CORRECT, LEGACY
+from layerwise.papers.shared.names.matrices import CORRECT
 from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
 from layerwise.papers.shared.questions.choices import (
@@ -277,56 +276,7 @@ def formula_without_each(evidence: Evidence) -> dict[str, Function]:
     )
 
 
-GUARDED = "_guarded"  # ends the name of a critical layer that was found without NaN
-NAME = "L_star"  # begins that of every one, and of no other number
-
-
-@dataclass(frozen=True)
-class Readings:
-    """The critical layers of one model, by experiment, of both slicings."""
-
-    experiments: Mapping[str, Entry]
-
-    def shifts(self, slicing: str, suffix: str = "") -> Estimate:
-        """Return the mean distance over the definitions from the layer of the papers' reading."""
-        shifts = []
-        for entry in self.experiments.values():
-            legacy, other = entry[LEGACY], entry[slicing]
-            for name in legacy:
-                is_layer = name.startswith(NAME) or f"{name}{GUARDED}" in legacy
-                if is_layer and not name.endswith(GUARDED) and f"{name}{suffix}" in other:
-                    moved = other[f"{name}{suffix}"]
-                    shifts.append(np.nan if moved is None else float(abs(moved - legacy[name])))
-        known = [shift for shift in shifts if np.isfinite(shift)]
-        if not known:
-            raise NotMeasured("no critical layer was found both ways")
-        return mean_estimate(known, "definitions")
-
-
-def readings_by_model(evidence: Evidence) -> dict[str, Readings]:
-    """Return the models whose critical layers were measured with both slicings; print has none."""
-    experiments_by_model: dict[str, dict[str, Entry]] = {}
-    for file in evidence.cells.files():
-        for slug, entry in evidence[file].items() if file.startswith(BEYOND) else ():
-            if {LEGACY, CORRECT} <= set(entry):
-                experiments_by_model.setdefault(slug, {})[file] = entry
-    return {slug: Readings(experiments) for slug, experiments in experiments_by_model.items()}
-
-
 LAYER_QUESTIONS = (
-    Question(
-        name="critical_layer",
-        paper=3,
-        says="The critical layer does not depend on how weights are cut or a NaN is read.",
-        number="mean shift in layers",
-        unit="definitions",
-        models=readings_by_model,
-        choices={
-            "correct_slices": lambda model: model.shifts(CORRECT),
-            "without_nan": lambda model: model.shifts(LEGACY, GUARDED),
-        },
-        within=Range(below=1.0),
-    ),
     Question(
         name="trace",
         paper=3,

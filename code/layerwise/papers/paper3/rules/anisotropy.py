@@ -9,7 +9,7 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, by_layer
-from layerwise.engine.published import PROMPTS, NotMeasured
+from layerwise.engine.published import PROMPTS
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import (
@@ -102,17 +102,6 @@ def category_inversion(profile: Entry) -> int | None:
     return None
 
 
-def change_rules(profile: Entry) -> Rules:
-    """Return a rule per layer: its share less that of the layer before it."""
-
-    def change(layer: int) -> float:
-        """Return the share of a layer less that of the layer before it."""
-        return profile.intrinsic_dim_ratio[layer] - profile.intrinsic_dim_ratio[layer - 1]
-
-    layers = range(1, len(profile.intrinsic_dim_ratio))
-    return {str(layer): partial(change, layer) for layer in layers}
-
-
 def half_layer(profile: Entry) -> int | None:
     """Return the first layer behind the peak whose share is under half of the largest, or None."""
     shares, highest = profile.intrinsic_dim_ratio[:], peak_layer(profile)
@@ -125,18 +114,6 @@ def steepest_rise(profile: Entry) -> list[float]:
     rises = np.diff(profile.intrinsic_dim_ratio[:])
     steepest = int(np.argmax(rises))
     return [steepest + 1, float(rises[steepest])]
-
-
-def spectra_shares(profile: Entry) -> dict[str, list[float]]:
-    """Return the kept eigenvalues of each layer, divided by their sum.
-
-    Raises:
-        NotMeasured: for print, which has none.
-    """
-    if "spectra" not in profile:
-        raise NotMeasured("the notebook plotted its spectra and saved none")
-    spectra = {layer: values[:] for layer, values in by_layer(profile.spectra).items()}
-    return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
 
 
 def share_range(profile: Entry) -> float:
@@ -166,7 +143,6 @@ PROFILE_RULES: Rules = {
         lambda profile: curves.spectrum_layers(peak_layer(profile), n_layers(profile)),
         "the layers whose spectra the notebook kept",
     ),
-    "share_change": change_rules,
 }
 PAPER_2_RULES: Rules = {
     "L_star_paper2": inversion_layer,
@@ -181,28 +157,14 @@ PAPER_2_RULES: Rules = {
 }
 GEMMA_RULES: Rules = {
     **SHAPE_RULES,
-    "profile_variance": Rule(
-        lambda profile: np.var(profile.intrinsic_dim_ratio[:].astype(np.float32)),
-        "variance of the profile, in single precision",
-    ),
-    "profile_range": share_range,
-    "max_anisotropy": Rule(
-        lambda profile: np.max(profile.intrinsic_dim_ratio),
-        "the largest share of the first component",
-    ),
-    "gauge_theory_test/gemma_profile_range": share_range,
     "gauge_theory_test/is_flatter": Rule(
         lambda profile: share_range(profile) < profile.gauge_theory_test.pythia_profile_range,
         "whether the profile spans less than Pythia's",
     ),
 }
-DRAWN: Rules = {
-    "drawn/half_layer": half_layer,
-    "drawn/steepest_rise": steepest_rise,
-    "drawn/spectra": spectra_shares,
-}
+DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/steepest_rise": steepest_rise}
 DOCUMENTS = {
     SLUG: Document(ANISOTROPY, {"": {**PROFILE_RULES, **PAPER_2_RULES, **DRAWN}}),
-    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**GEMMA_RULES, **DRAWN}}),
+    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": GEMMA_RULES}),
 }
 READER = Document(own_file("anisotropy"), {"": {**PROFILE_RULES, "L_star_paper2": typed_layer}})

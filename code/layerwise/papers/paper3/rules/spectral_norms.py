@@ -14,7 +14,6 @@ from layerwise.papers.paper3.rules.gain_files import (
     entry_reader,
     gain,
     pooled_by_name,
-    r_and_p_rules,
     short_name,
 )
 from layerwise.papers.shared.names.matrices import MATRICES
@@ -155,7 +154,6 @@ MODEL_RULES: Rules = {
     "W_O_mean_spectral": Rule(
         partial(layer_moment, matrix="W_O"), "mean spectral norm of W_O over the layers"
     ),
-    "W_V_over_W_O": value_over_output,
 }
 STUDY_RULES: Rules = {
     "clusters": clusters_word,
@@ -168,7 +166,10 @@ STUDY_RULES: Rules = {
         lambda evidence: lab_test(evidence)[1],
         "p of the rank test of the W_V norms, EleutherAI against the other labs",
     ),
-    **r_and_p_rules(ratio_gain_correlation, "prediction/", "r of the ratio of norms and the gain"),
+    "prediction/r": Rule(
+        lambda evidence: ratio_gain_correlation(evidence).r, "r of the ratio of norms and the gain"
+    ),
+    "prediction/p": Rule(lambda evidence: ratio_gain_correlation(evidence).p, "p of that r"),
     "prediction/predicts": ratio_predicts,
     "prediction/predicts_rounded": Rule(
         lambda evidence: ratio_predicts(evidence, 2),

@@ -16,7 +16,6 @@ from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import POOLED, Values
 from layerwise.papers.shared.names.categories import SERIES
 from layerwise.progress import track
-from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
 from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.random_bins import sweep
@@ -150,33 +149,19 @@ def binnings(values: Values) -> dict[str, dict[str, Any]]:
 
 
 def anisotropy(values: Values) -> dict[str, Any]:
-    """Return the published series, what the notebook computed and did not save, and spectra."""
+    """Return the published series, and those that the notebook computed and did not save."""
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
     by_measure = dict(zip(MEASURES, series, strict=True))
-    peak = int(np.argmax(by_measure["first_pc_share"]))
-    drawn = sorted(set(curves.spectrum_layers(peak, values.n_layers)))
     return {
         "hidden_dim": values.hidden_size,
         "intrinsic_dim_ratio": by_measure["first_pc_share"],
         "effective_rank": by_measure["effective_rank"],
         "avg_cos_sim": by_measure["mean_cosine_to_mean"],
         "eigenvalue_variance": by_measure["eigenvalue_variance"],
-        "var_top10": by_measure["var_top10"],
-        "var_top50": by_measure["var_top50"],
-        "spectra": {str(layer): values.eigenvalues[layer].tolist() for layer in drawn},
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class Filled:
-    """The documents of one model, by name, and those intervals that say more than a file does."""
-
-    files: dict[str, dict[str, Any]]
-    by_category: Intervals
-    by_bins: Intervals
-
-
-def layer_documents(values: Values, draws: Draws) -> Filled:
+def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     """Return the documents on one model's layers, by the result that they are for.
 
     `intervals` are those over the categories that bins are compared with. Every interval is drawn
@@ -213,4 +198,4 @@ def layer_documents(values: Values, draws: Draws) -> Filled:
     }
     if values.n_prompts:
         files["anisotropy"] = anisotropy(values)
-    return Filled(files, by_category, by_bins)
+    return files

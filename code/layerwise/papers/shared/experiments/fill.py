@@ -40,37 +40,46 @@ OF_FIRST_MODEL = {
     "bins": files.BINS,
     "intervals": TYPED_INTERVALS,
     "pairs": files.PAIRS,
-    "anisotropy": files.ANISOTROPY,
 }
 COLUMNS = {files.CONTRIBUTIONS: ("ua", "preference"), files.CLASSES: ("nll_a", "nll_b")}
 LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
 DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
-UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the anisotropy profile
+UNSAVED = "eigenvalue_variance"  # of the anisotropy profile
 
 
 def fragments(
-    model: Model, key: str, values: Values, published: Published, draws: Draws
+    model: Model,
+    key: str,
+    values: Values,
+    published: Published,
+    draws: Draws,
+    *,
+    is_whole: bool = True,
 ) -> Fragments:
     """Return what one extraction of the registry fills; `published` gives places, never a value.
 
     Values are of the extraction's own layers: an interval depends on every test before it.
+
+    Arguments:
+        is_whole: whether the values are of all categories; if not, what rests on others is missing.
     """
+    extraction = model.extractions[key]
+    parts = _category_parts(model.slug, extraction, values, published)
+    parts += _prompt_parts(model.slug, extraction, values)
+    under_choices: Fragments = {}
+    if is_whole:
+        parts += _parts_over_categories(model.slug, extraction, values, published, draws)
+        under_choices = {CHOICES_FILE: {pointer(key): choices.document(values, draws)}}
     filled = [
-        {file: dict(leaves("", document))}
-        for part in _parts(model.slug, model.extractions[key], values, published, draws)
-        for file, document in part.items()
+        {file: dict(leaves("", document))} for part in parts for file, document in part.items()
     ]
-    under_choices = {pointer(key): choices.document(values, draws)}
-    return merge([{CHOICES_FILE: under_choices}, *filled])
+    return merge([under_choices, *filled])
 
 
-def _parts(
-    slug: str, extraction: Extraction, values: Values, published: Published, draws: Draws
+def _category_parts(
+    slug: str, extraction: Extraction, values: Values, published: Published
 ) -> list[Documents]:
-    if extraction.template == "once":
-        return []  # beside the published condition, and never in its place
-    if slug == "llama-3p1-8b-instruct":
-        return [template_files(values, draws, with_template=extraction.template != "none")]
+    """Return what rests on one category each."""
     parts: list[Documents] = []
     if "p1_ua" in extraction.experiments:
         parts.append(paper_1_file(values, slug.partition("-")[0]))
@@ -79,6 +88,26 @@ def _parts(
     if "p1_pythia_ua" in extraction.experiments and slug in files.UA_FILES:  # two sizes were saved
         columns = documents.OF_LAST_LAYER
         parts.append({files.UA_FILES[slug]: documents.category_numbers(values, columns)})
+    return parts
+
+
+def _prompt_parts(slug: str, extraction: Extraction, values: Values) -> list[Documents]:
+    """Return what rests on the prompts alone."""
+    if slug != SLUG or "p2_layers" not in extraction.experiments or not values.n_prompts:
+        return []
+    profile = documents.anisotropy(values)
+    return [{files.ANISOTROPY: {UNSAVED: profile[UNSAVED]}}]
+
+
+def _parts_over_categories(
+    slug: str, extraction: Extraction, values: Values, published: Published, draws: Draws
+) -> list[Documents]:
+    """Return what rests on all categories, or on the pairs of all."""
+    if extraction.template == "once":
+        return []  # beside the published condition, and never in its place
+    if slug == "llama-3p1-8b-instruct":
+        return [template_files(values, draws, with_template=extraction.template != "none")]
+    parts: list[Documents] = []
     if "p2_scaling" in extraction.experiments:
         parts.append(scaling_file(values, slug, published))
     if "p2_layers" in extraction.experiments:
@@ -111,11 +140,13 @@ def output_files(values: Values, model: str, published: Published) -> Documents:
             str(row): by_category[entry["category"]]
             for by_category in [documents.category_numbers(values, columns)]
             for row, entry in enumerate(published.document(file))
-            if entry["model"] == model
+            if entry["model"] == model and entry["category"] in by_category
         }
         for file, columns in COLUMNS.items()
     }
-    facts = documents.category_numbers(values, ("ua", "preference"))[FACTS]
+    facts = documents.category_numbers(values, ("ua", "preference")).get(FACTS)
+    if facts is None:
+        return by_file
     listed = published.document(TYPED_MODELS)["reference_models"]
     (name,) = (name for name in listed if name.lower().startswith(model))
     typed = {"ua": round(facts["ua"], 3), "pref": round(facts["preference"], 3)}
@@ -146,25 +177,20 @@ def first_model_files(values: Values, slug: str, draws: Draws) -> Documents:
     The last layer over the categories follows from the file on UA. The bins are compared, as in
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
     """
-    drawn, last = documents.layer_documents(values, draws), values.n_layers
-    by_file: Documents = {OF_FIRST_MODEL[name]: document for name, document in drawn.files.items()}
+    by_result, last = documents.layer_documents(values, draws), values.n_layers
+    by_file: Documents = {file: by_result[name] for name, file in OF_FIRST_MODEL.items()}
     for name in ("mean_pooled", f"layer_{last}"):
         del by_file[files.LAYERS]["strategies"][name]["correlation"]
     by_file[TYPED_INTERVALS] = {
         "original_results": {
-            str(layer): {
-                **{
-                    name: round_as_printed(value)
-                    for name, value in documents.r_and_ends(test).items()
-                },
-                "includes_zero": curves.includes_zero(test[:2]),
+            layer: {
+                **{name: round_as_printed(value) for name, value in interval.items()},
+                "includes_zero": curves.includes_zero((interval["ci_lower"], interval["ci_upper"])),
             }
-            for layer, test in drawn.by_category.items()
+            for layer, interval in by_result["intervals"]["original_results"].items()
         }
     }
     del by_file[files.BOOTSTRAP]["layer_results"][str(last)]
-    if files.ANISOTROPY in by_file:
-        by_file[files.ANISOTROPY] = {name: by_file[files.ANISOTROPY][name] for name in UNSAVED}
     results = by_file[files.PAIRS]["results"]
     curve = {layer: tuple(results[str(layer)][METRIC].values()) for layer in values.layers}
     return {**by_file, **tables(curve, CURVES[slug])}

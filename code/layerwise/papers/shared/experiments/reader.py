@@ -36,19 +36,18 @@ class Measured:
     Attributes:
         numbers: the lowest level, with the keys of the published files.
         absent: why a result file has no numbers.
-        values: what the hidden states of the pairs gave, and `drawn` the intervals over them.
+        values: what the hidden states of the pairs gave.
         index: of the hidden states: model, dtype, device, versions, lengths of the prompts.
     """
 
     numbers: Published
     absent: Mapping[str, str]
     values: Values
-    drawn: documents.Filled
     index: Mapping[str, Any]
 
 
-def numbers(values: Values, draws: Draws, published: Published) -> documents.Filled:
-    """Return what the analyses of a reader's model read; every interval is drawn once.
+def result_files(values: Values, draws: Draws, published: Published) -> dict[str, dict[str, Any]]:
+    """Return the files that the analyses of a reader's model read; every interval is drawn once.
 
     Arguments:
         published: for what the notebooks typed of other models.
@@ -56,7 +55,6 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
     Raises:
         LayerwiseError: if a correlation does not exist.
     """
-    drawn = documents.layer_documents(values, draws)
     name = {"model": values.model, "model_display": values.display}
     counts = np.bincount(values.category_of_pair).tolist()
     sizes = zip(values.categories, counts, strict=True)
@@ -72,18 +70,18 @@ def numbers(values: Values, draws: Draws, published: Published) -> documents.Fil
     if "profile" in under_choices:
         share = under_choices["profile"]["last_before_norm"]
         files[PROFILES_FILE] = {READER: {"last_share_before_norm": share}}
-    for result, document in drawn.files.items():
+    for result, document in documents.layer_documents(values, draws).items():
         is_a_result = result != "intervals"
         document = {**name, **document, **_texts(result, values)} if is_a_result else document
         files[own_file(result)] = document
-    return documents.Filled(files, drawn.by_category, drawn.by_bins)
+    return files
 
 
 def tables(files: Mapping[str, Any]) -> Published:
     """Return the tables of a reader's model, and the roles that its files fill.
 
     Args:
-        files: those of `numbers`, and of gains and norms where they were measured.
+        files: those of `result_files`, and of gains and norms where they were measured.
     """
     to_the_end = "curves" in files[CHOICES_FILE][READER]
     return tables_of_reader(files, roles_of_reader(files, to_the_end=to_the_end))

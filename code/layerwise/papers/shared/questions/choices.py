@@ -65,7 +65,6 @@ TEXTS = {
     "mean_of_ratios": "the mean of the blocks' ratios",
     "geometric": "the geometric mean of the blocks' ratios",
     "correct_slices": "correct slices of the fused weights",
-    "without_nan": "layers without a number left out",
     "multihead": "the trace by heads",
     "largest_block": "the block of the largest gain",
     "inner_blocks": "the mean of the inner blocks",
