@@ -240,16 +240,12 @@ def test_anisotropy_of_every_layer(documents, values, states):
         assert values.anisotropy[:, row].tolist() == [
             getattr(expected, name) for name in ANISOTROPY
         ]
-        np.testing.assert_array_equal(values.eigenvalues[row], expected.eigenvalues)
-        if str(layer) in document["spectra"]:
-            assert document["spectra"][str(layer)] == pytest.approx(expected.eigenvalues, rel=1e-6)
-    for name in ("first_pc_share", "effective_rank", "eigenvalue_variance", "var_top10"):
+    for name in ("first_pc_share", "effective_rank", "eigenvalue_variance"):
         key = "intrinsic_dim_ratio" if name == "first_pc_share" else name
         measured = values.anisotropy[ANISOTROPY.index(name), :11]
         assert document[key] == pytest.approx(measured, rel=1e-6)
     star = int(np.argmax(document["intrinsic_dim_ratio"]))
     assert (document["L_star_anisotropy"], document["gap"]) == (star, 28 - star)
-    assert set(document["spectra"]) == {str(n) for n in (0, star // 2, star, (star + 10) // 2, 10)}
 
 
 def test_sensitivity_against_naive(documents, values, naive):

@@ -24,10 +24,9 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
-from layerwise.papers.across.rules.drawn import add_drawn
 from layerwise.papers.shared.names import result_files as files
 from layerwise.present.figures import INDEX, style
-from layerwise.present.figures.numbers import OWN, NothingToDraw, Numbers, read_numbers
+from layerwise.present.figures.numbers import NothingToDraw, Numbers, read_numbers
 from layerwise.present.figures.picture import NARROW
 from layerwise.run.steps import draw as stage
 
@@ -159,7 +158,8 @@ def test_every_figure_fits_a_phone_with_the_same_points(
 
 
 def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> None:
-    figure = draw("layers", replace(numbers, source="measured", random_weights=True)).figure
+    random = replace(numbers, source="measured", random_weights=True)
+    figure = draw("template_comparison", random).figure
     assert f"{style.SOURCES['measured']} - {style.RANDOM}" in words(figure)
     (mark,) = [text for text in figure.texts if text.get_text() == "RANDOM"]
     assert (mark.get_position(), mark.get_zorder()) == ((0.5, 0.5), 1000)
@@ -223,7 +223,7 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     numbers: Numbers, tmp_path: Path
 ) -> None:
     for folder in ("one", "two"):
-        (picture := draw("layers", numbers).picture).save(tmp_path / folder)
+        (picture := draw("template_comparison", numbers).picture).save(tmp_path / folder)
     alone = picture.svg
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
@@ -236,7 +236,8 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
         set(re.findall(pattern, inside))
         for pattern in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
     )
-    assert ids == used == {f"layers-{number}" for number in range(len(ids))}  # no other figure's
+    # no other figure's
+    assert ids == used == {f"template_comparison-{number}" for number in range(len(ids))}
     assert not re.search(r'<path d="[^"]*" fill="none" />', inside)  # nothing would be painted
     elements = [*ElementTree.fromstring(inside).iter()]
     drawn = {element.get("id"): element.attrib for element in elements}
@@ -247,10 +248,10 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     assert len(inside) < 20_000
     # the PDF is as wide, and without message and footer
     ((width, height),) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", picture.pdf)
-    whole = draw("layers", numbers).figure.get_figheight()
+    whole = draw("template_comparison", numbers).figure.get_figheight()
     assert float(width) == pytest.approx(72 * style.WIDTH)
     assert 72 * (whole - 1) < float(height) < 72 * (whole - 0.3)
-    assert picture.title in inside.replace("</tspan>", "")
+    assert picture.title in " ".join(re.sub(r"<[^>]*>", " ", inside).split())
     assert picture.note.startswith("Bars: 95% intervals")
 
 
@@ -383,21 +384,3 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
         f"r over the categories is {style.signed(whole, 2)} ({first}) in Pythia-6.9B, and "
         f"{style.signed(r, 2)} ({left_out}) without numeric facts"
     )
-
-
-# --- the claims ---------------------------------------------------------------------------------
-
-
-def test_a_sweep_over_k_and_spectra_are_drawn_where_they_were_kept(numbers: Numbers) -> None:
-    bins = numbers.statistics["bins"]["pythia-6p9b"]
-    k = {str(n): {"r_mean": n / 10, "r_std": 0.1, "p_mean": 0.5} for n in (0, 4)}
-    anisotropy = {"spectra": {"0": [3.0, 2.0, 1.0], "2": [9.0, 0.9, 0.1]}, "n_prompts": 16,
-                  "L_star_anisotropy": 2, "intrinsic_dim_ratio": [0.1, 0.2, 0.9]}  # fmt: skip
-    kept = add_drawn({"bins": {**bins, "results_by_k": {"10": k}}, "anisotropy": anisotropy})
-    made_up = Numbers(OWN, {name: {"m": result} for name, result in kept.items()}, {"m": "M"})
-    *_, sweep = draw("bins", made_up).figure.axes
-    assert {(0.0, 0.0), (4.0, 0.4)} <= points(sweep)
-    spectra = draw("anisotropy_spectra", made_up)
-    (axes,) = spectra.figure.axes
-    np.testing.assert_allclose(axes.lines[0].get_ydata(), [3 / 6, 2 / 6, 1 / 6])
-    assert spectra.title.endswith("weighs most at layer 2: 0.900 of the sum")

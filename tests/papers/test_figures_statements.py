@@ -33,20 +33,24 @@ def short(name: str) -> str:
 
 def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Published) -> None:
     document = published.document
+
+    def drawn_of(analysis: str, slug: str) -> Any:
+        return drawn.add_drawn({analysis: stated[analysis][slug]})[analysis]["drawn"]
+
     tests = document(files.BOOTSTRAP)["layer_results"].values()
     clear = [row for row in tests if row["ci_lower"] > 0 or row["ci_upper"] < 0]
-    assert stated["category_bootstrap"][SLUG]["drawn"]["n_excluding_zero"] == len(clear) > 0
+    assert drawn_of("category_bootstrap", SLUG)["n_excluding_zero"] == len(clear) > 0
     layers = document(files.PAIRS)["results"]
     first, last = layers["0"], layers["32"]
     turning = [name for name in first if first[name]["r"] * last[name]["r"] < 0]
-    assert stated["pairs"][SLUG]["drawn"]["turning"] == turning
+    assert drawn_of("pairs", SLUG)["turning"] == turning
     assert 0 < len(turning) < len(first)
 
     def is_clear(test: Any) -> bool:
         return test["ci_lower"] * test["ci_upper"] > 0
 
     clear = [name for name in turning if is_clear(first[name]) and is_clear(last[name])]
-    assert stated["pairs"][SLUG]["drawn"]["turning_clearly"] == clear
+    assert drawn_of("pairs", SLUG)["turning_clearly"] == clear
     for how in ("with", "without"):
         high = [
             row["ci_hi"] for row in document(files.TEMPLATE)[f"results_{how}_template"].values()
@@ -58,9 +62,9 @@ def test_counts_of_layers_are_those_of_the_tables(stated: Any, published: Publis
         peak = int(np.argmax(shares))
         behind = [n for n, share in enumerate(shares) if n > peak and share < max(shares) / 2]
         rise = max(range(1, len(shares)), key=lambda n: shares[n] - shares[n - 1])
-        drawn = stated["anisotropy"][slug]["drawn"]
-        assert drawn["half_layer"] == behind[0]
-        assert drawn["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
+        of_profile = drawn_of("anisotropy", slug)
+        assert of_profile["half_layer"] == behind[0]
+        assert of_profile["steepest_rise"] == [rise, shares[rise] - shares[rise - 1]]
 
 
 def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Published) -> None:
@@ -143,7 +147,7 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
         "gains": set(),
     }
     assert results["anisotropy"] == {"intrinsic_dim_ratio": [0.2, 0.9, 0.5, 0.4]}  # as it was
-    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}  # no spectra
+    assert stated["anisotropy"]["drawn"].keys() == {"half_layer", "steepest_rise"}
     others = [(0.1, 1.0), (0.4, 0.7), (0.3, 0)]
     np.testing.assert_allclose(
         stated["validation"]["_without_one"]["b/~c"]["r"], np.corrcoef(np.transpose(others))[0, 1]
@@ -170,13 +174,6 @@ def test_a_share_falls_to_half_or_does_not(
         "anisotropy", Numbers(OWN, {"anisotropy": {"m": stated["anisotropy"]}}, {"m": "M"})
     )
     assert figure.title.endswith(said), figure.reason
-
-
-def test_spectra_that_were_measured_are_shares_of_their_sum(published: Published) -> None:
-    shares = {"/intrinsic_dim_ratio": [0.1] * 33, "/spectra": {"0": [3.0, 1.0], "32": [9.0, 1.0]}}
-    numbers = measured(published, {files.ANISOTROPY: shares})
-    document = analysed("anisotropy", numbers).documents[SLUG]
-    assert document["drawn"]["spectra"] == {"0": [0.75, 0.25], "32": [0.9, 0.1]}
 
 
 def test_several_models_are_stated_without_those_that_lack_a_number() -> None:

@@ -242,7 +242,7 @@ def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> Non
     for name, figure in drawn.items():
         texts = [text for text in figure.findobj(Text) if text.get_text()]
         mine = [text for text in texts if any(word in text.get_text() for word in ("$", "input"))]
-        assert mine or name in ("anisotropy_spectra",), name
+        assert mine, name
         assert not any(cbook.is_math_text(text.get_text()) for text in mine)
         assert any(text.get_text().endswith("measured from its weights") for text in texts)
         style.as_files(figure, name)  # a glyph that is missing would be a warning

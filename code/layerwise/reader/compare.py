@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import cast
 
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.files import sha256_of
 from layerwise.given import Folder
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
@@ -35,14 +34,6 @@ class Analysed:
     @property
     def record(self) -> Record:
         return cast(Record, self.documents["layers"][RECORD])
-
-    @property
-    def settings(self) -> list[tuple[str, str]]:
-        """The file that the comparison rests on, and its hash."""
-        if self.folder is None:
-            return []
-        digest = sha256_of(self.folder / "layers.json")
-        return [(f"{self.folder}/layers.json", f"sha256:{digest}")]
 
 
 @system_in_words()
@@ -94,7 +85,6 @@ def compare(
     chosen = [caution for name, record in records.items() for caution in _cautions(name, record)]
     own = replace(
         own,
-        settings=[*own.settings, *(setting for model in analysed for setting in model.settings)],
         cautions=[*own.cautions, *unlike, *chosen],
         random_weights=any(record[RANDOM] for record in records.values()),
     )

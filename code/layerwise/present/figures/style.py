@@ -234,7 +234,6 @@ def intervals_by_layer(
     colour: str = BLUE,
     marker: str = "o",
     *,
-    most: int = 10,
     label: str | None = None,
 ) -> None:
     """r with its interval per layer, a cross where that includes zero."""
@@ -248,7 +247,7 @@ def intervals_by_layer(
         name = label if mark == marker else None
         axes.plot(layers[chosen], r[chosen], mark, ls="none", color=colour, label=name)
     axes.axhline(0, **REFERENCE)
-    layer_axis(axes, layers.tolist(), most=most)
+    layer_axis(axes, layers.tolist(), most=10)
 
 
 def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:

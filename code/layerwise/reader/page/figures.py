@@ -12,9 +12,8 @@ from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import OWN, Numbers
 from layerwise.reader.page import ROOT
 
-OF_ONE = ("validation", "layers", "bins", "pairs", "anisotropy", "anisotropy_spectra", "gains",
-          "spectral")  # fmt: skip
-ACROSS = ("by_depth", "last_layer", "gains", "spectral")
+OF_ONE = ("validation", "layers", "pairs", "anisotropy", "gains", "spectral")
+ACROSS = ("by_depth", "gains", "spectral")
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
 LEFT_OUT = "_without_one"  # of the validation: r by the category that is left out
 NO_GLYPH = "\u25a1"

@@ -219,13 +219,6 @@ SECTIONS = (
         category_bootstrap,
     ),
     Section(
-        "bins",
-        "Random bins instead of categories",
-        "Do more points, the pairs thrown into bins at random, tell more than the categories? They "
-        "answer another question: bins cut across the categories. Where fewer than three bins hold "
-        "two pairs the file has the notebook's placeholder, r = 0 in [-1, 1].",
-    ),
-    Section(
         "pairs",
         "Five measures per pair",
         "Does a measure of a single pair correlate with the model's preference in that pair?",

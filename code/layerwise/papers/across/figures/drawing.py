@@ -32,13 +32,10 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
 # Of readers' own models alone: of one model, and across several.
 OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     categories.layers: ("layers", "category_bootstrap"),
-    categories.bins: ("bins",),
     pairs.pairs: ("pairs",),
-    anisotropy.anisotropy_spectra: ("anisotropy",),
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),
     own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),
-    own.last_layer: ("category_bootstrap", OVER_MODELS),
 }
 _ALL = {function.__name__: (function, reads) for function, reads in (READS | OF_READER).items()}
 FIGURES = [function.__name__ for function in READS]

@@ -159,39 +159,6 @@ def _panels(
     return figure
 
 
-def last_layer(numbers: Numbers) -> Figure:
-    """r of UA and preference over the categories at the last layer, with bootstrap intervals.
-
-    Grey: the papers' Pythia sizes, without intervals.
-    """
-    documents = numbers.models("category_bootstrap", "layer_results", "n_categories")
-    layers = {name: document["layer_results"] for name, document in documents.items()}
-    rows = {
-        numbers.names[name]: style.interval(results[max(results, key=int)])
-        for name, results in layers.items()
-    }
-    printed = {name: curve[-1][1] for name, curve in numbers.beside.get(CATEGORIES, {}).items()}
-    clear = numbers.document(OVER_MODELS, "category_bootstrap", "n_excluding_zero")
-    title = f"The interval of r at the last layer excludes zero in {clear['n_excluding_zero']} of "
-    title += f"{len(rows)} models"
-    height, remark = 0.8 + 0.22 * (len(rows) + len(printed)), f"{style.HOLDS_ZERO} {numbers.grey}"
-    figure, (axes,) = style.panels(numbers, title, height, remark)
-    counts = [
-        f"{numbers.names[name]}, n = {document['n_categories']}"
-        for name, document in documents.items()
-    ]
-    style.category_axis(axes, [*counts, *printed])
-    for place, (r, low, high, holds_zero) in enumerate(rows.values()):
-        colour = style.look(place)["color"]
-        axes.hlines(place, low, high, color=colour)
-        axes.plot(r, place, "x" if holds_zero else "o", color=colour)
-    for place, r in enumerate(printed.values(), start=len(rows)):
-        axes.plot(r, place, "o", color=style.GREY, mfc="none")
-    axes.axvline(0, **style.REFERENCE)
-    axes.set(xlim=(-1.05, 1.05), xlabel="r(asymmetry, preference)")
-    return figure
-
-
 def _curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> None:
     """Draw own curves in colour."""
     for number, (name, curve) in enumerate(curves.items()):

@@ -9,15 +9,13 @@ from layerwise.papers.across.curves import curve_over_depth, curves_by_quantity
 from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.paper3.rules.gain_files import models_by_name, short_name
 from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.curves import BINS, CATEGORIES
+from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.models import NAMES, SLUG
 from layerwise.papers.shared.terms import PAIRWISE
 
 
 def curves_of_papers(evidence: Evidence) -> Curves:
     """Return the curves of the papers' models."""
-    first = NAMES[SLUG]
-    bins = by_layer(evidence[files.BINS].bootstrap_results)
     curves: dict[str, dict[str, Curve]] = {
         CATEGORIES: {
             name: curve_over_depth(
@@ -26,7 +24,6 @@ def curves_of_papers(evidence: Evidence) -> Curves:
             )
             for name, size in evidence[files.SCALING].models.items()
         },
-        BINS: {first: curve_over_depth({n: test.r for n, test in bins.items()}, max(bins))},
         PAIRWISE: {
             name: curve_over_depth(curve.r(), curve.layers[-1])
             for slug, name in NAMES.items()
@@ -36,7 +33,7 @@ def curves_of_papers(evidence: Evidence) -> Curves:
     tests = by_layer(evidence[files.PAIRS].results)
     for metric in tests[0]:  # the other measures of a pair: of one model alone
         curve = curve_over_depth({n: test[metric].r for n, test in tests.items()}, max(tests))
-        curves.setdefault(metric, {first: curve})
+        curves.setdefault(metric, {NAMES[SLUG]: curve})
     measured = [
         (NAMES[slug], "anisotropy", evidence[file]) for slug, file in files.PROFILES.items()
     ]

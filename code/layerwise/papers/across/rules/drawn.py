@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from layerwise.engine.derivation import Document, Rule, Rules, count, derive, for_each_group
-from layerwise.engine.evidence import Entry, Evidence, Missing, by_layer
+from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
@@ -16,7 +16,6 @@ from layerwise.papers.paper3.rules.depth_gain import gain_interval, models_above
 from layerwise.papers.paper3.rules.gain_files import gain, models_by_name
 from layerwise.papers.shared.names.result_files import SCALING, own_file
 from layerwise.papers.shared.published import tables_of_reader
-from layerwise.papers.shared.rules.categories import includes_zero
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -52,11 +51,6 @@ def _categories(results: Results) -> dict[str, Any]:
 # --- several models -------------------------------------------------------------------------------
 
 
-def last_layer_tests(several: Entry) -> list[Entry]:
-    """Return every model's test of r over the categories at the last layer."""
-    return [list(by_layer(model.layer_results).values())[-1] for model in several.models.values()]
-
-
 def range_of(values: list[float]) -> list[float]:
     """Return the smallest and the largest value."""
     return [min(values), max(values)]
@@ -83,12 +77,6 @@ RULES_OVER_MODELS: Mapping[str, Rules] = {
         "range": Rule(
             lambda several: range_of([model.W_V_over_W_O for model in several.models.values()]),
             "the smallest and the largest value over the models",
-        )
-    },
-    "category_bootstrap": {
-        "n_excluding_zero": Rule(
-            lambda several: sum(not includes_zero(test) for test in last_layer_tests(several)),
-            "the models whose last interval excludes zero",
         )
     },
 }

@@ -24,7 +24,6 @@ from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
 
 AT_ONCE = "models_at_once"
-CHOICES = (PUBLISHED, "without_last")  # whose power is given
 
 
 def smallest_effect(question: Question, asked: Asked) -> float | None:
@@ -70,15 +69,14 @@ def power_document(question: Question, evidence: Evidence) -> Document:
     """Return the document on what the units of one question can detect."""
     rules: dict[str, Function] = {}
     for model, entry in question.models(evidence).items():
-        for choice, asked in question.rules(entry).items():
-            if choice in CHOICES:
-                place = f"models/{model}/{choice}"
-                rules[f"{place}/smallest"] = _bound_rule(partial(smallest_effect, question, asked))
-                rules[f"{place}/units"] = _bound_rule(partial(units_text, asked))
-                rules[f"{place}/told"] = _bound_rule(partial(power_text, question, asked))
-                if question.effect == OF_R:
-                    rules[f"{place}/needed"] = _bound_rule(partial(units_needed, asked))
-                    rules[f"{place}/wider"] = _bound_rule(partial(width_over_fisher, asked))
+        asked = question.rules(entry)[PUBLISHED]
+        place = f"models/{model}/{PUBLISHED}"
+        rules[f"{place}/smallest"] = _bound_rule(partial(smallest_effect, question, asked))
+        rules[f"{place}/units"] = _bound_rule(partial(units_text, asked))
+        rules[f"{place}/told"] = _bound_rule(partial(power_text, question, asked))
+        if question.effect == OF_R:
+            rules[f"{place}/needed"] = _bound_rule(partial(units_needed, asked))
+            rules[f"{place}/wider"] = _bound_rule(partial(width_over_fisher, asked))
     return Document(None, {"": rules})
 
 

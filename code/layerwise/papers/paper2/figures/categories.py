@@ -1,4 +1,4 @@
-"""Paper 2: UA and preference over the categories and over random bins."""
+"""Paper 2: UA and preference over the categories."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.words import key_in_words
-from layerwise.papers.shared.names.curves import BINS, CATEGORIES
+from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 
@@ -151,39 +151,3 @@ def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) 
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.axhline(0, **style.REFERENCE)
     axes.set_title("last layer, by pooling")
-
-
-def bins(numbers: Numbers) -> Figure:
-    """r over the categories and over random bins of pairs, by layer (notebook 000).
-
-    Bars are bootstrap intervals; where the sweep over the number of bins was kept, its mean r as
-    well.
-    """
-    keys = ("bootstrap_results", "original_results", "comparison/new_sig_layers", "k_bins")
-    model, document = numbers.model("bins", *keys)
-    n, k = document["comparison"]["original_n"], document["k_bins"]
-    series = {f"{n} categories": "original_results", f"{k} random bins": "bootstrap_results"}
-    clear = {kind: document["comparison"][f"{kind}_sig_layers"] for kind in ("original", "new")}
-    sweep = document.get("results_by_k") or {}
-    title = f"Over {k} random bins the interval of r excludes zero at {clear['new']} of "
-    title += f"{len(document['bootstrap_results'])} layers, over {n} categories at "
-    title += f"{clear['original']}"
-    shape: dict[str, Any] = {"columns": 3 if sweep else 2, "sharey": True}
-    remark = f"{numbers.names[model]}. {style.HOLDS_ZERO} {style.FINAL_NORM} {numbers.grey}"
-    figure, row = style.panels(numbers, title, 2.7, remark, **shape)
-    for axes, (name, place) in zip(row, series.items(), strict=False):
-        style.intervals_by_layer(axes, document[place], most=5 if sweep else 10)
-        axes.set_title(f"n = {name}")
-    row[0].set(ylim=(-1.05, 1.05), ylabel="r(asymmetry, preference)")
-    for number, bins_of in enumerate(sorted(sweep, key=int)):
-        layers = style.layers_of(sweep[bins_of])
-        means = [sweep[bins_of][str(layer)]["r_mean"] for layer in layers]
-        row[2].plot(layers, means, markersize=3.5, label=f"k = {bins_of}", **style.look(number))
-        style.layer_axis(row[2], layers, most=5)
-        row[2].axhline(0, **style.REFERENCE)
-        row[2].set_title(f"mean r of {document['n_permutations']} binnings")
-    if sweep:
-        style.legend_below(figure, len(sweep))
-    last = max(map(int, document["bootstrap_results"]))
-    style.draw_papers_curves(numbers, {CATEGORIES: row[0], BINS: row[1]}, last)
-    return figure

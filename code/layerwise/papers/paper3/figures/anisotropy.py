@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from layerwise.present.figures import style
@@ -63,28 +62,3 @@ def _fall(shares: Sequence[float], half: int | None) -> str:
     if half is None:
         return " and stays above half of its peak"
     return f" and falls below half of its peak at layer {half}"
-
-
-def anisotropy_spectra(numbers: Numbers) -> Figure:
-    """Eigenvalue spectra of the token covariance at the key layers (notebook 004).
-
-    Each is divided by the sum of the eigenvalues kept. The notebook plotted but did not save them.
-    """
-    keys = ("spectra", "L_star_anisotropy", "n_prompts")
-    model, document = numbers.model("anisotropy", *keys)
-    spectra = document["drawn"]["spectra"]
-    shares = {layer: spectra[str(layer)] for layer in style.layers_of(spectra)}
-    top = max(shares, key=lambda layer: shares[layer][0])
-    title = f"Of the layers shown the first eigenvalue weighs most at layer {top}: "
-    title += f"{told_from_one(shares[top][0])} of the sum"
-    figure, (axes,) = style.panels(numbers, title, 2.8)
-    for number, (layer, share) in enumerate(shares.items()):
-        dashes = ("-", "--", "-.", ":", (0, (5, 1)))[number % 5]
-        colour = style.RED if layer == top else style.COLOURS[number % 5]
-        ranks = np.arange(1, len(share) + 1)
-        axes.plot(ranks, share, color=colour, linestyle=dashes, label=f"layer {layer}")
-    style.log_axis(axes, "y")
-    axes.set(xlabel="rank of the eigenvalue", ylabel="share of the eigenvalues kept")
-    axes.set_title(f"{numbers.names[model]}, tokens of {document['n_prompts']} prompts")
-    style.legend_below(figure, 5)
-    return figure

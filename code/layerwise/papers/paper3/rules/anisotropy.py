@@ -9,7 +9,7 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, by_layer
-from layerwise.engine.published import PROMPTS, NotMeasured
+from layerwise.engine.published import PROMPTS
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import (
@@ -116,18 +116,6 @@ def steepest_rise(profile: Entry) -> list[float]:
     return [steepest + 1, float(rises[steepest])]
 
 
-def spectra_shares(profile: Entry) -> dict[str, list[float]]:
-    """Return the kept eigenvalues of each layer, divided by their sum.
-
-    Raises:
-        NotMeasured: for print, which has none.
-    """
-    if "spectra" not in profile:
-        raise NotMeasured("the notebook plotted its spectra and saved none")
-    spectra = {layer: values[:] for layer, values in by_layer(profile.spectra).items()}
-    return {str(layer): (values / values.sum()).tolist() for layer, values in spectra.items()}
-
-
 def share_range(profile: Entry) -> float:
     """Return the largest less the smallest share, in single precision as the file's numbers."""
     return float(np.ptp(profile.intrinsic_dim_ratio[:].astype(np.float32)))
@@ -174,10 +162,9 @@ GEMMA_RULES: Rules = {
         "whether the profile spans less than Pythia's",
     ),
 }
-SHAPE_DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/steepest_rise": steepest_rise}
-DRAWN: Rules = {**SHAPE_DRAWN, "drawn/spectra": spectra_shares}  # of a reader's model
+DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/steepest_rise": steepest_rise}
 DOCUMENTS = {
-    SLUG: Document(ANISOTROPY, {"": {**PROFILE_RULES, **PAPER_2_RULES, **SHAPE_DRAWN}}),
+    SLUG: Document(ANISOTROPY, {"": {**PROFILE_RULES, **PAPER_2_RULES, **DRAWN}}),
     "gemma-2b": Document(GEMMA_ANISOTROPY, {"": GEMMA_RULES}),
 }
 READER = Document(own_file("anisotropy"), {"": {**PROFILE_RULES, "L_star_paper2": typed_layer}})

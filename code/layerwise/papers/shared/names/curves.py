@@ -6,7 +6,7 @@ from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.models import SLUG
 
 # What a curve of r over the categories is drawn over.
-CATEGORIES, BINS = "categories", "random bins"
+CATEGORIES = "categories"
 METRIC = "centroid_asymmetry"  # the measure of every curve in the paper
 SHORT, LONG = ("ci_lo", "ci_hi"), ("ci_lower", "ci_upper")  # names of an interval's ends
 
