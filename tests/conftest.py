@@ -226,3 +226,14 @@ def upstream_code() -> Path:
 def real() -> Path:
     """A folder with real tokenizers, `tokenizers/*/`, and checkpoints of trained models beside."""
     return Path(ELSEWHERE["real"])
+
+
+@pytest.fixture(scope="session")
+def window(tmp_path_factory):
+    """A window of a browser, where there is one."""
+    from browser import browser, missing
+
+    if reason := missing():
+        pytest.skip(reason)
+    with browser(tmp_path_factory.mktemp("profile")) as window:
+        yield window
