@@ -5,7 +5,6 @@ import gc
 import os
 import pickle
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import hypothesis
@@ -20,7 +19,6 @@ HAS_CODE = MIRROR is not None and (Path(MIRROR) / "paper3" / "notebooks").is_dir
 ELSEWHERE = {
     "mirror": MIRROR,
     "upstream_code": MIRROR if HAS_CODE else None,  # a checkout, not the result files alone
-    "real": os.environ.get("LAYERWISE_REAL"),
 }
 # What a file of tests costs, by the first pattern that fits; a file that none fits is plain.
 COSTS = (
@@ -113,7 +111,7 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(config, items):
     """Mark the tests by their cost, before `-m` chooses; leave out what reads a missing mirror.
 
-    What reads upstream's own texts or trained models runs where a variable says where they are.
+    What reads upstream's own texts runs where a variable says where they are.
     """
     for item in items:
         if mark := cost_of(item.path):
@@ -191,23 +189,22 @@ def results(once, root):
 
 
 @pytest.fixture(scope="session")
-def analyzed(once):
-    """What `analyze` found on a twin of five blocks, and its folder."""
+def analyzed(tmp_path_factory):
+    """What `analyze` found on a twin of five blocks, and wrote into its folder."""
     from layerwise import analyze
     from tiny_checkpoints import EXAMPLE, twin_folder
 
-    twin = twin_folder("gpt_neox", 5)
-    folder = once(
-        "analyzed", lambda folder: analyze(twin, **EXAMPLE, out=folder, keep_states=True).folder
-    )
-    return replace(analyze(twin, **EXAMPLE), folder=folder)
+    out = tmp_path_factory.mktemp("analyzed") / "out"
+    return analyze(twin_folder("gpt_neox", 5), **EXAMPLE, out=out, keep_states=True)
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    """`analyze` draws few resamples and one of its figures, where neither is what is tested."""
+    """Few resamples and one figure of a model or of several, where neither is what is tested."""
     monkeypatch.setattr("layerwise.reader.of_checkpoint.N_RESAMPLES", 200)
+    monkeypatch.setattr("layerwise.reader.arrays.N_RESAMPLES", 200)
     monkeypatch.setattr("layerwise.reader.page.figures.OF_ONE", ("layers",))
+    monkeypatch.setattr("layerwise.reader.page.figures.ACROSS", ("by_depth",))
 
 
 @pytest.fixture(scope="session")
@@ -220,12 +217,6 @@ def mirror() -> Path:
 def upstream_code() -> Path:
     """A mirror that holds upstream's notebooks and scripts too."""
     return Path(ELSEWHERE["upstream_code"])
-
-
-@pytest.fixture(scope="session")
-def real() -> Path:
-    """A folder with real tokenizers, `tokenizers/*/`, and checkpoints of trained models beside."""
-    return Path(ELSEWHERE["real"])
 
 
 @pytest.fixture(scope="session")

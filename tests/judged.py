@@ -47,14 +47,6 @@ def judged(root, numbers, works):
     return {claim.id: judge(claim, statistics) for claim in ledger(root, numbers)}
 
 
-def of(records, *analyses):
-    """Those of the judged claims that some analyses answer."""
-    analysis_of = {
-        name: (r["provenance"]["statistic"] or "").split(":")[0] for name, r in records.items()
-    }
-    return {name: records[name] for name, analysis in analysis_of.items() if analysis in analyses}
-
-
 def at(work, statistic):
     """The value of a statistic, "document:/pointer", of one analysis."""
     return verdicts.statistic_value({"": work.documents}, f":{statistic}")

@@ -84,32 +84,7 @@ def test_a_file_has_the_roles_of_the_one_model_that_it_is_about():
         evidence["labels"].role("norms")
 
 
-def test_measured_numbers_fill_the_roles_of_print():
-    in_print = replace(tables_of_reader(DOCUMENTS, ROLES), kept=frozenset())
-    evidence = Evidence(measured(in_print, {"gains": {"/of/small": {"gain": 0.8}}}), DRAWS)
-    assert evidence.role("gains")["small"].gain == 0.8
-
-
 # --- entries --------------------------------------------------------------------------------------
-
-
-def test_an_entry_reads_like_the_document():
-    f = in_print()["gains"]
-    assert [m.n for m in f.models] == [2, 3]
-    assert f.models[-1].gains[-1] == 5.0
-    assert np.array_equal(f.models[0].gains, [1.0, 2.0])
-    assert f.models[0].gains[1:].tolist() == [2.0]
-    assert [m.n for m in f.models[1:]] == [3]
-    assert list(f) == f.keys() == ["models", "largest", "_settings"]
-    assert ("largest" in f, "smallest" in f, len(f.models)) == (True, False, 2)
-    assert f["_settings"].seed == f._settings.seed == 42
-    assert f.of("labels")["a/b"] == "high"
-    assert (f.models[1].called, f.models[1].cell) == ("1", ("gains", "/models/1"))
-
-
-def test_a_row_is_found_by_names_without_owner_and_case():
-    models = in_print()["gains"].models
-    assert models.row(model="small").n == models.row(model="org/SMALL").n == 2
 
 
 def test_what_is_read_is_recorded_and_nothing_else():

@@ -136,12 +136,10 @@ def _names(tables: Published) -> set[str]:
         # a name and a setting; then numbers
         ("/models/1/model", (), "kept"),
         ("/models/1/known_gain", (), "kept"),
-        ("/models/1/model", ("/models/1",), "kept"),
         ("/models/1/known_gain", ("/models/1",), "kept"),
         ("/models/1/model", ("/models",), "measured"),
         ("/models/1/known_gain", ("",), "measured"),
         ("/models/1/rho", (), "gone"),
-        ("/models/1/rho", ("/models/1",), "measured"),
         ("/models/1/rho", ("/models/1/rho",), "measured"),
         ("/models/1/rho", ("/models",), "measured"),
         # a place is whole names: 1 is not the beginning of 10, nor another entry

@@ -34,13 +34,11 @@ from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.answers import answers, answers_over_models, numbers_in_print
 from layerwise.papers.across.questions import QUESTIONS, documents
-from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper2.questions.curves import mean_over
 from layerwise.papers.paper3.questions.samples import fisher_of_densities
 from layerwise.papers.shared.experiments import choices
 from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
 from layerwise.papers.shared.published import tables_of_reader
-from layerwise.papers.shared.questions.choices import TEXTS
 from layerwise.papers.shared.rules.categories import decisive_category
 from layerwise.statistics.bootstrap import Draws
 from layerwise.statistics.estimates import Estimate
@@ -107,20 +105,6 @@ def test_a_p_is_evidence_for_one_side_or_the_other_and_never_of_nothing() -> Non
         assert word(Estimate(p, p, p, 9, "models"), small, against=against) == expected
     wide = Estimate(0.04, 0.04, 1.97, 9, "models")
     assert word(wide, small, against=against) == UNDECIDED
-
-
-def test_every_question_and_choice_has_its_words() -> None:
-    for name, question in QUESTIONS.items():
-        assert name == question.name
-        assert question.says.endswith((".", "..."))
-        assert next(iter(question.choices)) == PUBLISHED or PUBLISHED not in question.choices
-        assert set(question.choices) <= set(TEXTS)
-        assert question.above < question.below
-    assert set(TEXTS) == {PUBLISHED, "penultimate"} | {
-        choice for question in QUESTIONS.values() for choice in question.choices
-    }
-    with pytest.raises(LayerwiseError, match=r"claims\.json .*, found 'nobody'; analyse and judge"):
-        PAPERS.choice_in_words("nobody/tech_philosophy")
 
 
 # --- print ----------------------------------------------------------------------------------------

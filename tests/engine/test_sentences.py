@@ -9,7 +9,6 @@ from scipy import stats
 
 from claim_records import record
 from judged import analysed, ledger
-from layerwise.engine.findings import findings
 from layerwise.engine.published import Published
 from layerwise.engine.tally import Totals, tally_sentence, totals
 from layerwise.papers.across.rules.printed_tests import KINDS, PRINTED, p_of_rank_sum
@@ -100,12 +99,3 @@ def test_totals_count_each_kind_of_document_apart():
 
 
 # --- findings by weight -------------------------------------------------------------------------
-
-
-def test_findings_come_by_weight_and_slips_last():
-    records = [record(f"p1.{n}", verdict="differs") for n in range(3)]
-    entries = [
-        {"id": name, "weight": weight, "title": "It is so.", "claims": {"x": f"p1.{n}"}}
-        for n, (name, weight) in enumerate((("slip", "none"), ("two", 2), ("one", 1)))
-    ]
-    assert [one.id for one in findings(records, entries, [])] == ["one", "two", "slip"]

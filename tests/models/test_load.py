@@ -1,7 +1,6 @@
 """A checkpoint is what its folder or the hub's commit holds, or is refused before it is built."""
 
 import json
-import pickle
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -111,20 +110,15 @@ SPOILT: list[tuple[Spoil, str]] = [
     (gone(WEIGHTS), NO_FILE.format(WEIGHTS, "none")),
     (lambda f: (f / WEIGHTS).rename(f / "a.bin"), NO_FILE.format(WEIGHTS, "a.bin")),
     (in_shards("model-2-of-2.safetensors"), r"model-2-of-2.safetensors is missing"),
-    (in_shards("pytorch_model.bin"), r"pytorch_model\.bin: not a safetensors file"),
-    (in_shards("", weight_map=None), r"index\.json: no index of weights .*; save the model again"),
     (holds(INDEX, b"[]"), ""),  # the whole file is there: nobody asks the index
     (holds(WEIGHTS, b"version https://example/spec\n"), "not a safetensors file .*pointer to a f"),
-    (holds(WEIGHTS, pickle.dumps(7)), "not a safetensors file .*; it may be cut off"),
     (
         changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
         "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
     ),
     (says(model_type="mamba"), "no known layout for the architecture 'mamba', .* known are apert"),
     (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
-    (says(num_hidden_layers=4), r"it declares .*layers\.3\..* hold no weight for it .*; save"),
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
-    (says(hidden_size=32), r"it declares .* as \[\d+, 32\], model.safetensors holds .*; save"),
     (
         changed(lambda state: state.pop(NORM)),
         f"it declares {NORM}, .* hold no weight for it .1 such parameters.; save config and",
@@ -133,7 +127,6 @@ SPOILT: list[tuple[Spoil, str]] = [
         changed(lambda state: state.update(x=state.pop(NORM))),
         "x in model.safetensors has no place in it .1 such tensors.; save config",
     ),
-    (says(rope_parameters=7), "transformers does not take it .*; correct it"),
     (says("tokenizer.json", model=None), "the tokenizer cannot be loaded .*; save it again"),
 ]
 
@@ -236,7 +229,7 @@ def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("key", "wanted", "there"),
-    [("n_layers", 4, 3), ("head_size", 8, 4), ("kv_heads", 2, 4), ("adds_bos", True, False)],
+    [("n_layers", 4, 3), ("kv_heads", 2, 4), ("adds_bos", True, False)],
 )
 def test_declared_shape_refused(key: str, wanted: object, there: object) -> None:
     shape = registered().shape.model_copy(update={key: wanted})
@@ -304,8 +297,9 @@ NAME = "not a model id `organisation/name`"
 @pytest.mark.parametrize(
     ("name", "revision", "message"),
     [
-        *((odd, COMMIT, NAME) for odd in ("../x", "a/b/c", "~/x")),
-        *(("org/name", fine, ABSENT) for fine in ("main", "refs/pr/7", "v1.0+b_2-c", COMMIT)),
+        ("../x", COMMIT, NAME),
+        ("org/name", "refs/pr/7", ABSENT),
+        ("org/name", COMMIT, ABSENT),
     ],
 )
 def test_what_is_neither_a_folder_nor_in_the_cache_is_refused(

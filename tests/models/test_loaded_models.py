@@ -12,8 +12,7 @@ from torch.nn.utils import parametrizations, prune
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 import layerwise
-from layerwise import LayerwiseError, Result
-from layerwise.files import read_json
+from layerwise import LayerwiseError
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import from_memory, with_random_weights
 from layerwise.models.projections import Weights
@@ -32,11 +31,6 @@ def tokenizer() -> Any:
 @pytest.fixture
 def model() -> Any:
     return transformers.AutoModelForCausalLM.from_pretrained(twin_folder("llama"))
-
-
-def curve(result: Result) -> Any:
-    """The numbers of every layer."""
-    return result.documents["layers"]["strategies"]
 
 
 class Adapter(torch.nn.Module):
@@ -120,17 +114,6 @@ def test_a_changed_model_is_measured_anew_in_the_same_folder(
     after, elsewhere = states("same"), states("other")
     assert all(map(torch.equal, after, elsewhere))
     assert not any(map(torch.equal, after, before))
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_steered_model_replaces_the_results_of_the_plain_one(
-    model: Any, tokenizer: Any, tmp_path: Path
-) -> None:
-    plain = layerwise.analyze(model, **FEW, tokenizer=tokenizer, out=tmp_path)
-    steer(model)
-    steered = layerwise.analyze(model, **FEW, tokenizer=tokenizer, out=tmp_path)
-    assert curve(steered) != curve(plain)
-    assert read_json(tmp_path / "layers.json")["strategies"] == curve(steered)
 
 
 def ablate(attention: Callable[..., Any]) -> Callable[..., Any]:
@@ -239,49 +222,37 @@ def default_dtype() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
-CHOSEN = {
-    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
-    "default dtype": default_dtype,
-    "default device": lambda: torch.device("meta"),
-    "inference mode": torch.inference_mode,
-}
-
-
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("is_loaded", [True, False], ids=["loaded", "folder"])
 def test_the_callers_torch_changes_no_number_and_is_given_back(
     model: Any, tokenizer: Any, is_loaded: bool
 ) -> None:
+    """Autocast, default dtype and device, and inference mode at once; a folder has noise too."""
     given: dict[str, Any] = {"model": model, "tokenizer": tokenizer}
     if not is_loaded:
-        given = {"model": twin_folder("llama")}
+        given = {"model": twin_folder("llama"), "dtype": "bfloat16", "replicates": 1}
     plain = layerwise.analyze(**given, **FEW)
     model.train()
     model.model.layers[1].eval()  # as of one who trains only some blocks
     training = [module.training for module in model.modules()]
-    for name, choose in CHOSEN.items():
-        with choose():
-            state = caller_state()
-            found = layerwise.analyze(**given, **FEW)
-            assert caller_state() == state, name
-        assert found.documents == plain.documents, name
-        assert [module.training for module in model.modules()] == training, name
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_callers_default_dtype_changes_no_noise() -> None:
-    """Of replicates, whose weights are disturbed as well: the files of the twin are in float32."""
-    given = {"model": twin_folder("llama"), **FEW, "dtype": "bfloat16", "replicates": 1}
-    plain = layerwise.analyze(**given)
-    with default_dtype():
-        found = layerwise.analyze(**given)
-    assert found.documents["replicates"] == plain.documents["replicates"]
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        default_dtype(),
+        torch.device("meta"),
+        torch.inference_mode(),
+    ):
+        state = caller_state()
+        found = layerwise.analyze(**given, **FEW)
+        assert caller_state() == state
+    assert found.documents == plain.documents
+    assert [module.training for module in model.modules()] == training
 
 
 def test_the_callers_state_is_given_back_after_an_error(model: Any, tokenizer: Any) -> None:
     model.train()
     model.model.layers[1].mlp.forward = lambda hidden: hidden * float("nan")
-    with CHOSEN["autocast"](), pytest.raises(LayerwiseError, match="not finite"):
+    autocast = torch.autocast("cpu", dtype=torch.bfloat16)
+    with autocast, pytest.raises(LayerwiseError, match="not finite"):
         layerwise.analyze(model, **FEW, tokenizer=tokenizer)
     assert all(module.training for module in model.modules())
     assert not torch.is_autocast_enabled("cpu")

@@ -174,14 +174,6 @@ def overflowing(checkpoint: Checkpoint) -> None:
     block.mlp.c_proj.bias[:] = block.attn.c_proj.bias[:] = 6e4
 
 
-def of_zeros(checkpoint: Checkpoint) -> None:
-    checkpoint.model.get_input_embeddings().weight[:] = 0
-
-
-def without_a_map(checkpoint: Checkpoint) -> None:
-    checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], None))
-
-
 def no_softmax(checkpoint: Checkpoint) -> None:
     checkpoint.blocks[2].self_attn.register_forward_hook(lambda m, a, out: (out[0], 2 * out[1]))
 
@@ -193,9 +185,6 @@ OVERFLOW = r"gpt2: states at layer 2 are not finite for 'Two .* in float16; try 
     ("name", "dtype", "spoil", "kept", "message"),
     [
         ("gpt2", "float16", overflowing, "", OVERFLOW),
-        ("gpt2", "float16", overflowing, "attention", OVERFLOW),  # its maps are finite
-        ("gpt_neox", "float32", of_zeros, "", r"layer 0 are all zero.*; check the weights"),
-        ("llama", "float32", without_a_map, "attention", "its attention map, 2 of 3 did; the arch"),
         ("llama", "float32", no_softmax, "attention", "must sum to 1, block 2 is off by 1;"),
     ],
 )

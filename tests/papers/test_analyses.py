@@ -146,7 +146,7 @@ def test_layers_against_naive(documents, naive):
     assert [change["layer_before"] for change in document["summary"]["sign_changes"]] == changes
 
 
-@pytest.mark.parametrize("norm", [30.0, 0.3, 0.0])
+@pytest.mark.parametrize("norm", [30.0, 0.0])
 def test_layers_with_one_vector_for_all_first_tokens(tmp_path, norm):
     states = write_states(tmp_path / "states")
     file = states.folder / "statements_00000.safetensors"

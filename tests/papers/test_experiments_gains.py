@@ -15,7 +15,6 @@ from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.experiments.table import EXPERIMENTS, measure_experiment
-from layerwise.papers.shared.names.result_files import HUNT, SWEEP
 from stand_ins import blocks_of, found, passed, subject
 from tiny_checkpoints import PROMPTS
 
@@ -115,34 +114,3 @@ def test_prompts_that_do_not_fit_the_rows() -> None:
     given = replace(subject("pythia-6p9b"), prompts=short)
     with pytest.raises(LayerwiseError, match=r"about pythia-6.9b ask for the prompts .*'Factual'"):
         measure_experiment("bench", given)
-
-
-def all_expanding(published: Published) -> Published:
-    """The sweep and the hunt of models that all expand, with few heads."""
-    fragments: dict[str, Any] = {SWEEP: {}, HUNT: {}}
-    for file, group in ((SWEEP, "models"), (HUNT, "tested_results")):
-        for row in range(len(published.document(file)[group])):
-            entry = {
-                "n_layers": 3 + row,
-                "n_heads": 1,
-                "d_model": 64,
-                "all_layer_gains": [2.0, 1.5, 3.0],
-            }
-            more = {"residual_gain_all": [1.4, 1.6 + row / 100]} if file == SWEEP else {}
-            fragments[file][f"/{group}/{row}"] = {**entry, **more}
-    return measured(published, fragments)
-
-
-def test_statistics_without_both_classes(published: Published) -> None:
-    tables = all_expanding(published)
-    hunted = analysed("lab_heritage", tables, **DRAWS).documents["hunt"]
-    assert hunted["fisher"]["hunt"] == hunted["fisher"]["pooled"] == "1.000"
-    assert "chi_square_rounded" not in hunted
-    work = analysed("crowding", tables, **DRAWS)
-    family = work.documents["family"]
-    assert "no limit separates" in work.undefined["family:/separating_interval"]
-    assert "at least one model" in work.undefined["family:/analysis/high_rho_dampen_rate"]
-    assert family["analysis"]["low_rho_expand_rate"] == 1
-    assert work.documents["pooled"]["n_models"] == 23
-    laws = analysed("laws", tables, **DRAWS).documents["laws"]
-    assert laws["below"]["first_two"] is False

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judged import analysed
-from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
@@ -105,25 +103,6 @@ def test_labs_have_the_shares_of_their_models(stated: Any, published: Published)
         assert (share["n"], share["below"]) == (len(gains), below)
         assert share["value"] == pytest.approx(100 * as_claimed / len(gains))
         assert 0 < share["low"] < share["value"] < share["high"] < 100
-
-
-def test_of_a_measurement_the_models_that_it_reached_are_counted(published: Published) -> None:
-    two = {
-        file: {
-            **{"/lifestyle/uniformity_a": 0.51, "/lifestyle/uniformity_b": 0.5},
-            **{
-                f"/ground_truth_numeric/uniformity_{side}": ua
-                for side, ua in (("a", 0.4), ("b", 0.6))
-            },
-        }
-        for file in list(files.PAPER1.values())[:2]
-    }
-    derivation = analysed("calibration", measured(published, two))
-    assert derivation.documents["models"]["drawn"] == {
-        "n_models": 2,
-        "n_within": 2,
-        "n_negative": 2,
-    }
 
 
 # --- of readers' models -------------------------------------------------------------------------

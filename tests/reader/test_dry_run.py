@@ -68,15 +68,6 @@ def test_a_place_that_the_run_refuses_before_a_pass_the_dry_run_refuses(
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_link_among_states_that_nobody_reads_stops_neither(tmp_path: Path) -> None:
-    asked = ASKED | {"out": tmp_path / "out", "dtype": None, "control": 0}
-    first = layerwise.analyze(TWIN, *TEXTS, **asked)
-    (tmp_path / "out" / STATES / "mine").symlink_to("nowhere")
-    assert "nothing was computed" in plan(TWIN, *TEXTS, asked)
-    assert layerwise.analyze(TWIN, *TEXTS, **asked).documents == first.documents
-
-
-@pytest.mark.usefixtures("quick")
 def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

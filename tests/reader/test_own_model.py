@@ -25,7 +25,6 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
 from layerwise.engine.questions.answers import Answer
 from layerwise.measuring.reduction import measure
-from layerwise.papers.across.analyses import READER_ANALYSES
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
@@ -162,11 +161,6 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
     assert "gains.json" in page_of.links
 
 
-def test_there_is_a_section_per_result_document() -> None:
-    """But for the answers, which the page begins with."""
-    assert [name for name in READER_ANALYSES if name != "sensitivity"] == NAMES
-
-
 def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> None:
     """Those of the result file, by the rule that knew p; an estimate alone does not say p."""
     rows = analyzed.documents["sensitivity"]["rows"]
@@ -209,20 +203,6 @@ def test_a_colour_says_one_word_whatever_other_choices_say(analyzed: Result) -> 
             assert answers.describe(replace(asked, word=word), {})["mark"] == mark
 
 
-def test_random_weights_are_numbers_also_where_nothing_is_answered(analyzed: Result) -> None:
-    few = next(one for one in analyzed._page.answers if one.word == "cannot be answered")
-    drawn = {"word": few.word, "words": [few.word] * 3, "same": 3, "drawn": [-0.2, 0.4, -0.3]}
-    control = {"control": {"n": 3, "answers": {few.question.name: drawn}}}
-    found = answers.describe(few, control)
-    assert [
-        float(name.split()[-1].replace("\u2212", "-")) for _, name in found["strip"]["drawn"]
-    ] == [pytest.approx(value, abs=0.006) for value in drawn["drawn"]]
-    assert "answer" not in found["random"]
-    text = page.html(replace(analyzed._page, answers=[few], beside=control), [])
-    assert text.count('class="random-draw"') == 3
-    assert "0 of the 0 questions" in text
-
-
 # --- hostile names ------------------------------------------------------------------------------
 
 
@@ -236,8 +216,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
     numbers = figures.numbers_of({MODEL: results})
-    drawn = {one.name: one.figure for one in draw_all(numbers, FIGURES) if one.figure}
-    assert list(drawn) == FIGURES[:-2]  # no weights were measured
+    names = ["validation", "layers", "pairs"]
+    drawn = {drawing.name: drawing.figure for drawing in draw_all(numbers, names)}
+    assert list(drawn) == names
     assert cbook.is_math_text("$x$")
     for name, figure in drawn.items():
         texts = [text for text in figure.findobj(Text) if text.get_text()]
@@ -246,14 +227,6 @@ def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> Non
         assert not any(cbook.is_math_text(text.get_text()) for text in mine)
         assert any(text.get_text().endswith("measured from its weights") for text in texts)
         style.as_files(figure, name)  # a glyph that is missing would be a warning
-
-
-def test_labels_are_short_drawable_and_one_for_each_name() -> None:
-    long = ["a" * 40 + "b", "a" * 40 + "c", "_hidden", "語", "plain"]
-    labels = figures.labels(long)
-    assert len(set(labels.values())) == len(long)
-    assert labels[long[1]] == "a" * 25 + "… (2)"
-    assert (labels["_hidden"], labels["語"], labels["plain"]) == ("hidden", "□", "plain")
 
 
 # --- what has no value --------------------------------------------------------------------------

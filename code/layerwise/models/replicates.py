@@ -83,7 +83,8 @@ class Replicates:
 
 def _copy_to_host(weight: torch.Tensor) -> torch.Tensor:
     """Copy a weight into memory that a GPU reads directly, or that of the CPU."""
-    host = torch.empty(weight.shape, dtype=weight.dtype, pin_memory=weight.is_cuda)
+    pinned = weight.is_cuda
+    host = torch.empty(weight.shape, dtype=weight.dtype, device="cpu", pin_memory=pinned)
     return host.copy_(weight.detach())
 
 
@@ -113,12 +114,13 @@ def _scale_hooks(model: Any, seed: int) -> list[Any]:
         exact = getattr(module, "scalar_embed_scale", None)
         if exact is None or not rounds(str(module.weight.dtype).removeprefix("torch.")):
             continue
-        held = torch.tensor(exact, dtype=module.weight.dtype)
+        held = torch.tensor(exact, dtype=module.weight.dtype, device="cpu")
         if float(held) == exact:
             continue
         step = float((held.view(torch.int16) + 1).view(held.dtype)) - float(held)
         generator = torch.Generator().manual_seed(zlib.crc32(f"scale {number} {seed}".encode()))
-        moved_scale = float(held) + step * (float(torch.rand((), generator=generator)) - 0.5)
+        drawn = torch.rand((), generator=generator, device="cpu")
+        moved_scale = float(held) + step * (float(drawn) - 0.5)
 
         # from the rows themselves: what the module gave is rounded, and a small factor is lost
         def scale(
