@@ -19,6 +19,7 @@ import torch
 import transformers
 from matplotlib import cbook
 from matplotlib.text import Text
+from test_paper import document, needs_latex
 
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
@@ -30,6 +31,7 @@ from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.figures import style
 from layerwise.present.tables import Table
+from layerwise.present.typeset import build_pdf
 from layerwise.reader.analyze import analyze
 from layerwise.reader.page import answers, figures, page, sections
 from layerwise.reader.page.cautions import cautions
@@ -214,6 +216,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
+@needs_latex
+def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> None:
+    names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
+    found = results_of(tmp_path, names)
+    row = next(iter(found["pairs"]["results"].values()))
+    found["pairs"]["results"] = {str(layer): row for layer in range(30)}
+    tex = page.tex(page.Own(MODEL, [("model", MODEL)], [], {}, sections.sections_of(found)))
+    (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
+    assert r"\begin{longtable}" in tex  # of 150 rows
+    (tmp_path / "tables.tex").write_text(tex)
+    folder = document(tmp_path, r"\input{tables}", packages)
+    assert build_pdf(folder, "main").read_bytes().startswith(b"%PDF")
+
+
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
     numbers = figures.numbers_of({MODEL: results})
     names = ["validation", "layers", "pairs"]
@@ -243,6 +259,7 @@ def test_a_reading_without_r_says_why(results: Any) -> None:
     own = page.Own("m", [], [], {}, {section: [table]})
     cells = cells_of(page.html(own, []), "layers")
     assert cells[(at := cells.index("first token")) + 1 : at + 3] == ["–", "–"]
+    assert "first token & -- & --" in page.tex(own)
     assert "first token,,\n" in table.csv
 
 

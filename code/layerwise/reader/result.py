@@ -172,8 +172,8 @@ class Result:
         if out is not None:
             lines = [
                 f"{files} in {out}",
-                f"the page: {out / index}; tables: {out / part}/tables; figures: "
-                f"{out / part}/figures",
+                f"the page: {out / index}; tables: {out / part}/tables, {out / part}/tables.tex; "
+                f"figures: {out / part}/figures",
             ]
         return [*lines, *(f"no {name}.json: {reason}" for name, reason in self.absent.items())]
 
