@@ -206,12 +206,20 @@ def with_patched_forward(attention: Any) -> None:
     attention.v_proj.forward = lambda hidden: 2 * forward(hidden)
 
 
-@pytest.mark.parametrize("change", [with_adapter_inside, with_adapter_around, with_patched_forward])
+def without_projections(attention: Any) -> None:
+    del attention.q_proj, attention.k_proj, attention.v_proj
+    attention.forward = lambda hidden_states, **named: (hidden_states, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [with_adapter_inside, with_adapter_around, with_patched_forward, without_projections],
+)
 def test_a_projection_that_is_more_than_its_weight_has_no_matrix(
     model: Any, tokenizer: Any, change: Callable[[Any], None]
 ) -> None:
     change(model.model.layers[1].self_attn)
-    with pytest.raises(LayerwiseError, match="v_proj of block 1 must multiply by its weight"):
+    with pytest.raises(LayerwiseError, match="_proj of block 1 must multiply by its weight"):
         Weights.from_checkpoint(from_memory(model, tokenizer))
 
 
@@ -317,6 +325,20 @@ def take_a_block_out(model: Any) -> Any:
     return model
 
 
+def repeat_a_block(model: Any) -> Any:
+    model.model.layers[1] = model.model.layers[0]
+    return model
+
+
+def exchange_rare_tokens(model: Any) -> Any:
+    def exchange(whole: Any, given: Any, named: Any) -> Any:
+        ids = named["input_ids"]
+        return given, {**named, "input_ids": ids.where(ids < 300, 5)}
+
+    model.register_forward_pre_hook(exchange, with_kwargs=True)
+    return model
+
+
 def hook_the_whole(model: Any) -> Any:
     def push(whole: Any, given: Any, out: Any) -> Any:
         out.logits = 2 * out.logits
@@ -331,6 +353,8 @@ def hook_the_whole(model: Any) -> Any:
     [
         (pack_weights_in_buffers, "weights as numbers, found a quantization_config"),
         (take_a_block_out, "the 3 blocks that its config declares, found 2"),
+        (repeat_a_block, "another module as each block, found one at several places"),
+        (exchange_rare_tokens, "the logits that its base model and output embeddings give"),
         (hook_the_whole, "the logits that its base model and output embeddings give"),
     ],
 )
