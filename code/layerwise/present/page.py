@@ -191,7 +191,6 @@ def cards(
                 if finding["headline"] == line.id and finding["weight"] == DECIDES
             ],
             "under": say_choices(headline["choices"], paper),
-            "random_too": headline["as_random"],
             "as_random": len(random_ids.intersection(claims)),
         }
 
