@@ -18,7 +18,7 @@ from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.choices import say_choices
 from layerwise.present.records import analysis_of, answer, readable, view
-from layerwise.present.small_models import FOLDER, describe_small_models, read_small_models
+from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.strip import Line, strip_lines
 from layerwise.present.strip_picture import strip_svg
 from layerwise.present.values import with_signs
@@ -125,10 +125,15 @@ def answers(document: dict) -> str:
 
 def small_models() -> list[str]:
     """The answers of the small trained models, as a section."""
-    text = describe_small_models(read_small_models(ROOT / FOLDER))
+    small = read_small_models(ROOT / FOLDER, PAPERS.questions)
+    rows = [["question", *small.headings], ["---"] * (1 + len(small.headings))]
+    rows += [
+        [f"{row.question.says} (Paper {row.question.paper})", *row.cells] for row in small.rows
+    ]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     files = "[examples/measured](../examples/measured/README.md)"
     where = f"The result files, and how to make them again: {files}."
-    return ["\n## Two small trained models\n", f"{text} {where}\n"]
+    return ["\n## Two small trained models\n", f"{small.text} {where}\n", table]
 
 
 def anchor(heading: str) -> str:

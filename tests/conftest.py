@@ -217,3 +217,14 @@ def mirror() -> Path:
 def upstream_code() -> Path:
     """A mirror that holds upstream's notebooks and scripts too."""
     return Path(ELSEWHERE["upstream_code"])
+
+
+@pytest.fixture(scope="session")
+def window(tmp_path_factory):
+    """A window of a browser, where there is one."""
+    from browser import browser, missing
+
+    if reason := missing():
+        pytest.skip(reason)
+    with browser(tmp_path_factory.mktemp("profile")) as window:
+        yield window

@@ -11,7 +11,11 @@ RESULTS = (
     "gains", "spectral",
 )  # fmt: skip
 REPLICATES, CONTROL = "replicates", "control"
-FILES = ("index.html", *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL)))
+FILES = (
+    "index.html",
+    "tables.tex",
+    *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL)),
+)
 
 
 def partial_of(folder: Path) -> Path:

@@ -135,8 +135,11 @@ def test_anisotropy_against_the_whole_covariance(shape):
         "first_pc_share": share[0],
         "effective_rank": np.exp(-sum(p * np.log(p + 1e-10) for p in share)),
         "mean_cosine_to_mean": np.mean(cosines),
+        "var_top10": share[:10].sum(),
+        "var_top50": share[:50].sum(),
     }.items():
         assert getattr(found, name) == pytest.approx(expected, rel=1e-11), name
+    np.testing.assert_allclose(found.eigenvalues, spectrum[:100], rtol=1e-9, atol=1e-12)
 
 
 def test_anisotropy_refused():

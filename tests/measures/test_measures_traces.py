@@ -104,16 +104,38 @@ def test_a_nan_stays_in_its_layer_and_head() -> None:
 def test_token_factor_against_a_laplacian_built_block_by_block(n: int, width: int) -> None:
     a, w = causal(n, 1)[0], values(1, width, width)[0]
     dense = block_by_block(a, w, TINY)
-    gram = w.astype(np.float64).T @ w
+    gram = sheaf.corner_gram(w, width)
     np.testing.assert_allclose(np.kron(sheaf.token_laplacian(a), gram), dense, atol=1e-12)
-    first, second, *_ = np.linalg.eigvalsh(dense + TINY * np.eye(len(dense)))
-    assert sheaf.laplacian_gap(a, w) == pytest.approx(second - first, abs=1e-13)
-    a[-1, 0] = np.nan
-    assert np.isnan(sheaf.laplacian_gap(a, w))
+    expected = np.linalg.eigvalsh(dense + TINY * np.eye(len(dense)))
+    one = sheaf.laplacian_spectrum(a, w)
+    assert one.trace == pytest.approx(np.trace(dense), rel=1e-12)
+    assert [one.lambda_1, one.lambda_2] == pytest.approx(expected[:2], abs=1e-13)
+    assert one.gap == one.lambda_2 - one.lambda_1
 
 
-def test_tokens_of_a_long_text_are_chosen_evenly() -> None:
+def test_nan_attention_gives_the_published_words() -> None:
+    a = causal(4, 1)[0]
+    a[2, 1] = np.nan
+    dense = sheaf.laplacian_spectrum(a, values(1, 3, 3)[0])
+    assert dense.lambda_1 == 0
+    assert np.isnan([dense.lambda_2, dense.gap, dense.trace]).all()
+    graph = sheaf.ascending(sheaf.graph_laplacian(a))
+    assert np.isnan(graph).all()
+    assert np.isnan(sheaf.smallest_products(graph, np.ones(3)).gap)
+
+
+def test_graph_laplacian_is_what_an_eigen_solver_reads_of_half_a_matrix() -> None:
+    a = np.random.default_rng(0).uniform(size=(7, 7))  # as it stands, not symmetric
+    expected = np.linalg.eigvalsh(np.diag(a.sum(axis=1)) - a, UPLO="L")
+    found = sheaf.graph_laplacian(a)
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(sheaf.ascending(found), expected + TINY)
+
+
+def test_what_the_scripts_take_of_long_texts_and_wide_weights() -> None:
     assert [len(sheaf.evenly_chosen(n, 6)) for n in (5, 6, 17)] == [5, 6, 6]
+    one = sheaf.smallest_products(np.arange(-2.0, 6.0), np.arange(1.0, 8.0))  # of the five smallest
+    assert (one.lambda_1, one.lambda_2, one.trace) == (-10, -8, 12 * 28)
 
 
 # --- gains ----------------------------------------------------------------------------------------
@@ -193,6 +215,8 @@ def test_rounding_of_every_bit_pattern_against_torch(dtype: str, bits: np.ndarra
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        (lambda: sheaf.graph_laplacian(np.ones((1, 1), np.float32)),
+         "at least two tokens, found 1; use more text"),
         (lambda: g.round_to(np.zeros(1, dtype=np.float32), "int8"),
          "must be float32, float16 or bfloat16, found 'int8'"),
         *((lambda of=of: of(synthetic([1, 2])), "compares two blocks, the model has 1")

@@ -14,9 +14,11 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 import layerwise
 from layerwise import LayerwiseError
 from layerwise.models.hidden_states import extract
+from layerwise.models.kernels import settings
 from layerwise.models.load import from_memory, with_random_weights
 from layerwise.models.projections import Weights
 from layerwise.models.provenance import states_kernel
+from layerwise.models.replicates import Replicates
 from layerwise.models.store import BEFORE_NORM
 from tiny_checkpoints import EXAMPLE, TEXTS, twin_folder
 
@@ -156,6 +158,29 @@ def test_random_weights_have_the_attention_of_the_model_beside_them(
     assert states_kernel(random) == states_kernel(checkpoint) == "ablated"
 
 
+def replace_tokens_by_embeddings(base: Any, given: Any, named: Any) -> Any:
+    embeddings = base.embed_tokens(named.pop("input_ids"))
+    return given, {**named, "input_ids": None, "inputs_embeds": embeddings}
+
+
+def test_rounding_noise_leaves_the_callers_hooks_in_force(tokenizer: Any, tmp_path: Path) -> None:
+    """Also those on an embedding whose scale is noisy, and before the base model."""
+    family = "gemma3_text"
+    loading = {"dtype": torch.bfloat16}
+    model = transformers.AutoModelForCausalLM.from_pretrained(twin_folder(family), **loading)
+    embedding = model.model.embed_tokens
+    embedding.scalar_embed_scale = 640**0.5  # the twin's own is a number that bfloat16 holds
+    embedding.embed_scale.fill_(640**0.5)
+    embedding.register_forward_hook(lambda module, given, out: out + 1000)
+    model.model.register_forward_pre_hook(replace_tokens_by_embeddings, with_kwargs=True)
+    checkpoint = from_memory(model, tokenizer)
+    states = extract(checkpoint, TEXTS, (), tmp_path / "states").pooled(0)
+    with Replicates(checkpoint).disturbed(0) as replicate:
+        noisy = extract(replicate, TEXTS, (), tmp_path / "noisy").pooled(0)
+    assert abs(noisy - states).max() < 2**-6 * 1000
+    assert (noisy != states).any()
+
+
 # --- the matrices of a model in memory -----------------------------------------------------------
 
 
@@ -181,12 +206,20 @@ def with_patched_forward(attention: Any) -> None:
     attention.v_proj.forward = lambda hidden: 2 * forward(hidden)
 
 
-@pytest.mark.parametrize("change", [with_adapter_inside, with_adapter_around, with_patched_forward])
+def without_projections(attention: Any) -> None:
+    del attention.q_proj, attention.k_proj, attention.v_proj
+    attention.forward = lambda hidden_states, **named: (hidden_states, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [with_adapter_inside, with_adapter_around, with_patched_forward, without_projections],
+)
 def test_a_projection_that_is_more_than_its_weight_has_no_matrix(
     model: Any, tokenizer: Any, change: Callable[[Any], None]
 ) -> None:
     change(model.model.layers[1].self_attn)
-    with pytest.raises(LayerwiseError, match="v_proj of block 1 must multiply by its weight"):
+    with pytest.raises(LayerwiseError, match="_proj of block 1 must multiply by its weight"):
         Weights.from_checkpoint(from_memory(model, tokenizer))
 
 
@@ -222,12 +255,22 @@ def default_dtype() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
+@contextlib.contextmanager
+def tf32() -> Iterator[None]:
+    torch.set_float32_matmul_precision("medium")
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("is_loaded", [True, False], ids=["loaded", "folder"])
 def test_the_callers_torch_changes_no_number_and_is_given_back(
     model: Any, tokenizer: Any, is_loaded: bool
 ) -> None:
-    """Autocast, default dtype and device, and inference mode at once; a folder has noise too."""
+    """TF32, autocast, default dtype and device, inference mode at once; a folder has noise too."""
     given: dict[str, Any] = {"model": model, "tokenizer": tokenizer}
     if not is_loaded:
         given = {"model": twin_folder("llama"), "dtype": "bfloat16", "replicates": 1}
@@ -237,6 +280,7 @@ def test_the_callers_torch_changes_no_number_and_is_given_back(
     training = [module.training for module in model.modules()]
     with (
         torch.autocast("cpu", dtype=torch.bfloat16),
+        tf32(),
         default_dtype(),
         torch.device("meta"),
         torch.inference_mode(),
@@ -260,7 +304,8 @@ def test_the_callers_state_is_given_back_after_an_error(model: Any, tokenizer: A
 
 def caller_state() -> list[Any]:
     enabled = torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()
-    return [*enabled, torch.get_default_dtype(), torch.get_default_device()]
+    exact = torch.get_float32_matmul_precision(), settings(torch.device("cpu"))
+    return [*enabled, torch.get_default_dtype(), torch.get_default_device(), *exact]
 
 
 # --- models that are not what they seem ---------------------------------------------------------
@@ -280,6 +325,20 @@ def take_a_block_out(model: Any) -> Any:
     return model
 
 
+def repeat_a_block(model: Any) -> Any:
+    model.model.layers[1] = model.model.layers[0]
+    return model
+
+
+def exchange_rare_tokens(model: Any) -> Any:
+    def exchange(whole: Any, given: Any, named: Any) -> Any:
+        ids = named["input_ids"]
+        return given, {**named, "input_ids": ids.where(ids < 300, 5)}
+
+    model.register_forward_pre_hook(exchange, with_kwargs=True)
+    return model
+
+
 def hook_the_whole(model: Any) -> Any:
     def push(whole: Any, given: Any, out: Any) -> Any:
         out.logits = 2 * out.logits
@@ -294,6 +353,8 @@ def hook_the_whole(model: Any) -> Any:
     [
         (pack_weights_in_buffers, "weights as numbers, found a quantization_config"),
         (take_a_block_out, "the 3 blocks that its config declares, found 2"),
+        (repeat_a_block, "another module as each block, found one at several places"),
+        (exchange_rare_tokens, "the logits that its base model and output embeddings give"),
         (hook_the_whole, "the logits that its base model and output embeddings give"),
     ],
 )

@@ -126,6 +126,7 @@ def test_validation_against_naive(documents, naive):
     )
     expected = np.corrcoef(asymmetries, preferences)[0, 1]
     assert statistics["ua_output_correlation"] == pytest.approx(expected)
+    assert set(document["_verdicts"]["aligned"]) == set(CATEGORIES)
 
 
 def test_layers_against_naive(documents, naive):
@@ -157,6 +158,7 @@ def test_layers_with_one_vector_for_all_first_tokens(tmp_path, norm):
     document = analyse(measure(states, some_pairs(), **FEW))["layers"]
     strategy = document["strategies"]["first_token"]
     assert (strategy["correlation"], strategy["p_value"]) == (None, None)
+    assert document["summary"]["bands"]["first_token"] is None
     assert document["strategies"]["last_token"]["correlation"] is not None
 
 
@@ -204,13 +206,14 @@ def test_bins_against_naive(documents, naive):
         assert result["n_bins"] == len(members)
     before = documents["category_bootstrap"]["layer_results"]  # of this model, not the published
     after = document["bootstrap_results"]
-    widths = []
-    for results, significant in ((before, "original_sig_layers"), (after, "new_sig_layers")):
+    for results, significant, width in (
+        (before, "original_sig_layers", "mean_width_n6"),
+        (after, "new_sig_layers", "mean_width_n20"),
+    ):
         flags = [not interval["includes_zero"] for interval in results.values()]
         assert document["comparison"][significant] == sum(flags)
-        widths.append(np.mean([row["ci_upper"] - row["ci_lower"] for row in results.values()]))
-    reduction = 100 * (1 - widths[1] / widths[0])
-    assert document["comparison"]["ci_width_reduction_pct"] == pytest.approx(reduction)
+        widths = [interval["ci_upper"] - interval["ci_lower"] for interval in results.values()]
+        assert document["widths"][width] == pytest.approx(np.mean(widths))
 
 
 def test_pairs_against_naive(documents, values, naive, draw):
@@ -240,12 +243,16 @@ def test_anisotropy_of_every_layer(documents, values, states):
         assert values.anisotropy[:, row].tolist() == [
             getattr(expected, name) for name in ANISOTROPY
         ]
-    for name in ("first_pc_share", "effective_rank", "eigenvalue_variance"):
+        np.testing.assert_array_equal(values.eigenvalues[row], expected.eigenvalues)
+        if str(layer) in document["spectra"]:
+            assert document["spectra"][str(layer)] == pytest.approx(expected.eigenvalues, rel=1e-6)
+    for name in ("first_pc_share", "effective_rank", "eigenvalue_variance", "var_top10"):
         key = "intrinsic_dim_ratio" if name == "first_pc_share" else name
         measured = values.anisotropy[ANISOTROPY.index(name), :11]
         assert document[key] == pytest.approx(measured, rel=1e-6)
     star = int(np.argmax(document["intrinsic_dim_ratio"]))
     assert (document["L_star_anisotropy"], document["gap"]) == (star, 28 - star)
+    assert set(document["spectra"]) == {str(n) for n in (0, star // 2, star, (star + 10) // 2, 10)}
 
 
 def test_sensitivity_against_naive(documents, values, naive):
@@ -320,6 +327,9 @@ def test_names_that_are_numbers_stay_names(states):
     results = analyse(dataclasses.replace(values, categories=tuple("012345")))
     assert list(results["category_bootstrap"]["layer_results"]) == ["0", "1", "2"]
     assert list(results["pairs"]["results"]) == ["0", "1", "2"]
+    words = results["validation"]["_verdicts"]
+    assert list(words["aligned"]) == list("012345")
+    assert (words["sf_label"], words["key_question"]) == (None, None)  # no scientific facts
     assert {"late", "sign_change", "late_inversion"}.isdisjoint(
         row["question"] for row in results["sensitivity"]["rows"]
     )

@@ -95,6 +95,7 @@ def test_a_row_per_prompt(
         norms = [states[-1].norm().item() for states in blocks]  # in the model's dtype
         assert cells["Last_Gain"] == pytest.approx(norms[-1] / norms[-2], rel=1e-6)
         assert cells["Entropy"] == pytest.approx(_entropy(study, logits), rel=1e-5)
+        assert cells.get("Complexity") == table[row].get("Complexity")
         if study == "bench":  # the shortest decimals
             assert cells["Entropy"] == float(str(np.float32(cells["Entropy"])))
     readings = measurements[f"beyond/{study}"][f"/{slug}"]["gains"]

@@ -225,7 +225,7 @@ def test_bins_are_compared_with_what_the_notebook_would_have_typed(
     """Two decimals of r and ends, and a flag of the unrounded interval."""
     model_values, cells = values["pythia-6p9b"], parts["pythia-6p9b"][TYPED_INTERVALS]
     stream, series = np.random.RandomState(42), model_values.category_preferences()
-    clear = 0
+    widths = []
     for layer in model_values.layers:
         interval = correlation_interval(
             model_values.asymmetries(f"layer_{layer}"), series, stream, 120
@@ -233,9 +233,9 @@ def test_bins_are_compared_with_what_the_notebook_would_have_typed(
         at = pointer("original_results", layer)
         assert cells[f"{at}/ci_lower"] == round(interval.low, 2)
         assert cells[f"{at}/includes_zero"] is bool(interval.low <= 0 <= interval.high)
-        clear += not cells[f"{at}/ci_lower"] <= 0 <= cells[f"{at}/ci_upper"]
+        widths.append(cells[f"{at}/ci_upper"] - cells[f"{at}/ci_lower"])
     document = derive(TABLES["bins"], of_measured).documents["pythia-6p9b"]
-    assert document["comparison"]["original_sig_layers"] == clear
+    assert document["widths"]["mean_width_n6"] == pytest.approx(np.mean(widths))
 
 
 def test_pairs_of_the_dataset_against_published(mirror: Path, published: Published) -> None:

@@ -58,17 +58,32 @@ def test_traces_of_the_second_script_against_a_loop(slug: str) -> None:
         np.testing.assert_allclose(row[f"traces_{name}"], series, rtol=1e-5)
 
 
+def test_gaps_of_the_second_script_against_a_loop() -> None:
+    row = of_texts(attention_sheaf.second_script, "gpt2", "float32", "sheaf_trace")
+    gaps = []
+    for text in PROMPTS["sheaf_trace"]["prompts"]:
+        for block, heads in enumerate(maps("gpt2", "float32", text)):
+            a, w = heads.mean(axis=0), per_head("gpt2", "float32", block)[0]
+            graph = np.linalg.eigvalsh(np.diag(a.sum(axis=1)) - a + 1e-10 * np.eye(len(a)))
+            gram = np.linalg.eigvalsh((w.T @ w)[:50, :50] + 1e-10 * np.eye(min(50, w.shape[1])))
+            products = np.sort([g * v for g in graph[:5] for v in gram[:5]])
+            gaps.append(products[1] - products[0])
+    means = np.reshape(gaps, (-1, 3)).mean(axis=0)  # of three blocks
+    np.testing.assert_allclose(row["spectral_gaps"], means, atol=1e-12)
+
+
 @pytest.mark.parametrize("slug", ["pythia-160m", "gpt2"])
 def test_first_script_looks_at_head_0_six_tokens_and_a_corner(slug: str) -> None:
     row = of_texts(attention_sheaf.first_script, slug, "float32", "sheaf_trace")
-    gaps = []
+    spectra = []
     for text in PROMPTS["sheaf_trace"]["prompts"]:
         for block, heads in enumerate(maps(slug, "float32", text)):
             kept = np.linspace(0, heads.shape[-1] - 1, min(6, heads.shape[-1]), dtype=int)
             w = w_v(slug, "float32", block, "legacy")[:16, :16].astype(np.float32)
-            gaps.append(sheaf.laplacian_gap(heads[0][np.ix_(kept, kept)], w))
-    means = np.reshape(gaps, (-1, 3)).mean(axis=0)
-    np.testing.assert_allclose(row["spectral_gaps"], means, rtol=1e-6, atol=1e-13)
+            spectra.append(sheaf.laplacian_spectrum(heads[0][np.ix_(kept, kept)], w))
+    for name, key in (("spectral_gaps", "gap"), ("lambda_2", "lambda_2")):
+        means = np.reshape([getattr(spectrum, key) for spectrum in spectra], (-1, 3)).mean(axis=0)
+        np.testing.assert_allclose(row[name], means, rtol=1e-6, atol=1e-13)
 
 
 @pytest.mark.parametrize("slug", ["mistral-7b", "gemma-2b"])

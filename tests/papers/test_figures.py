@@ -97,7 +97,7 @@ def by_model(published: Published, file: str, place: str) -> dict[str, dict[str,
 
 def test_published_numbers_give_every_figure(drawn: dict[str, Drawn]) -> None:
     assert [name for name, drawing in drawn.items() if drawing.figure] == FIGURES
-    assert {analysis for reads in READS.values() for analysis in reads} <= {*TABLES, "claims"}
+    assert {analysis for reads in READS.values() for analysis in reads} <= {*TABLES}
 
 
 def labels_beyond_the_view(figure: Figure) -> set[Text]:

@@ -1,27 +1,18 @@
 """Every kind of page breaks none of axe's rules, on a light phone and on a dark screen."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import layerwise
-from browser import Browser, browser, missing
+from browser import Browser
 from claim_records import folders, headline, record
 from layerwise.run.steps import page as stage
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 KINDS = ("published", "random weights", "own model", "several models")
 LOOKS = (("light", 390), ("dark", 1280))  # scheme, width
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if reason := missing():
-        pytest.skip(reason)
-    with browser(tmp_path_factory.mktemp("profile")) as window:
-        yield window
 
 
 @pytest.fixture(scope="module")

@@ -330,6 +330,15 @@ def part(number: int, text: str) -> dict[str, Any]:
     return {"claim": f"p2.{number}.{text}", "verdict": "differs"}
 
 
+def test_a_claim_says_in_how_many_draws_random_weights_answer_yes(
+    tmp_path: Path, root: Path
+) -> None:
+    counts = ({"draws": 5, "yes": 3, "unanswered": 0}, {"draws": 7, "yes": 0, "unanswered": 0})
+    headlines = [headline(f"p2.{n}", drawn=drawn) for n, drawn in enumerate(counts)]
+    page = built(folders(tmp_path, root, hostile_claims(("x",)), headlines=headlines))
+    assert page.count(" draws.") == page.count("in 3 of 5 draws.") == 1
+
+
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
     headlines = [
         headline(

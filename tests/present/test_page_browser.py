@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from browser import Browser, browser, missing
+from browser import Browser
 from claim_records import folders, headline, hostile_claims, record
 from hostile import WRITTEN
 from layerwise.files import revealed
@@ -104,15 +104,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str
         stage.run(source, **vars(made))
         addresses[source] = (made.out / "index.html").as_uri()
     return addresses
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
-    with browser(tmp_path_factory.mktemp("profile")) as window:
-        yield window
 
 
 @contextlib.contextmanager

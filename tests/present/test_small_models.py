@@ -1,4 +1,4 @@
-"""The paragraph on small trained models: every number is a result file's."""
+"""The column of small trained models: every number is a result file's, and none is a verdict."""
 
 import json
 from pathlib import Path
@@ -7,22 +7,17 @@ import pytest
 
 from layerwise.engine.questions.question import PUBLISHED, TOO_FEW
 from layerwise.papers.across.together import PAPERS
-from layerwise.present.small_models import (
-    FOLDER,
-    SmallModel,
-    describe_small_models,
-    read_small_models,
-)
+from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
 
 
 @pytest.fixture(scope="module")
-def small(root: Path) -> list[SmallModel]:
-    return read_small_models(root / FOLDER)
+def small(root: Path) -> SmallModels:
+    return read_small_models(root / FOLDER, PAPERS.questions)
 
 
-def test_every_answer_is_the_result_files_own(root: Path, small: list[SmallModel]) -> None:
-    assert len(small) == 2
-    for model in small:
+def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) -> None:
+    assert len(small.models) == 2
+    for model in small.models:
         folder = root / FOLDER / model.name
         rows = json.loads((folder / "sensitivity.json").read_text())["rows"]
         asked = {row["question"]: row for row in rows if row["choice"] == PUBLISHED}
@@ -38,19 +33,19 @@ def test_every_answer_is_the_result_files_own(root: Path, small: list[SmallModel
         assert model.answers["numeric"].value == facts
 
 
-def test_random_weights_never_agree_where_nothing_is_answered(small: list[SmallModel]) -> None:
-    for model in small:
+def test_random_weights_never_agree_where_nothing_is_answered(small: SmallModels) -> None:
+    for model in small.models:
         few = [answer for answer in model.answers.values() if answer.word == TOO_FEW]
         assert few
         assert {answer.same for answer in few} == {0}
         assert all(len(answer.drawn) == 3 for answer in few)
 
 
-def test_the_paragraph_has_the_numbers_that_it_rests_on(small: list[SmallModel]) -> None:
-    text = describe_small_models(small)
-    for model in small:
+def test_the_paragraph_has_the_numbers_that_it_rests_on(small: SmallModels) -> None:
+    assert "no verdict on the papers' models" in small.text
+    for model in small.models:
         for number in (model.answers["category_inversion"].value, model.r_without_numeric):
-            assert f"{number:+.3f}" in text
+            assert f"{number:+.3f}" in small.text
         numeric = model.answers["numeric"]
-        assert f"whose random weights give {numeric.random}" in text
+        assert f"whose random weights give {numeric.random}" in small.text
         assert numeric.is_reached == (min(numeric.drawn) <= numeric.value < 0)

@@ -19,6 +19,7 @@ import torch
 import transformers
 from matplotlib import cbook
 from matplotlib.text import Text
+from test_paper import document, needs_latex
 
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
@@ -30,11 +31,12 @@ from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.figures import style
 from layerwise.present.tables import Table
+from layerwise.present.typeset import build_pdf
 from layerwise.reader.analyze import analyze
 from layerwise.reader.page import answers, figures, page, sections
 from layerwise.reader.page.cautions import cautions
 from layerwise.reader.result import Result
-from layerwise.statistics.bootstrap import mean_interval, share_of_two_points
+from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.estimates import Estimate
 from parsed_page import CURVED, Page
 from random_states import DRAWS, FEW, results_of, some_pairs, write_states
@@ -72,7 +74,7 @@ def leaves(document: Any) -> Iterator[float]:
             yield from leaves(one)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("bins", "anisotropy")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "anisotropy"])
 def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: str) -> None:
     document = json.loads((out / f"{name}.json").read_text())
     cells = cells_of((out / "index.html").read_text(), name)
@@ -214,6 +216,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
+@needs_latex
+def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> None:
+    names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
+    found = results_of(tmp_path, names)
+    row = next(iter(found["pairs"]["results"].values()))
+    found["pairs"]["results"] = {str(layer): row for layer in range(30)}
+    tex = page.tex(page.Own(MODEL, [("model", MODEL)], [], {}, sections.sections_of(found)))
+    (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
+    assert r"\begin{longtable}" in tex  # of 150 rows
+    (tmp_path / "tables.tex").write_text(tex)
+    folder = document(tmp_path, r"\input{tables}", packages)
+    assert build_pdf(folder, "main").read_bytes().startswith(b"%PDF")
+
+
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
     numbers = figures.numbers_of({MODEL: results})
     names = ["validation", "layers", "pairs"]
@@ -243,6 +259,7 @@ def test_a_reading_without_r_says_why(results: Any) -> None:
     own = page.Own("m", [], [], {}, {section: [table]})
     cells = cells_of(page.html(own, []), "layers")
     assert cells[(at := cells.index("first token")) + 1 : at + 3] == ["–", "–"]
+    assert "first token & -- & --" in page.tex(own)
     assert "first token,,\n" in table.csv
 
 
@@ -272,14 +289,7 @@ def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
     assert table.texts == [[text, "0.33"] for text in shown]
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6])
-def test_share_of_resamples_of_two_points_by_counting(n: int) -> None:
-    every = list(itertools.product(range(n), repeat=n))
-    counted = sum(len(set(one)) <= 2 for one in every) / len(every)
-    assert share_of_two_points(n) == pytest.approx(counted)
-
-
-THREE = "There are 3 categories: 77.8% of their resamples"
+THREE = "There are 3 categories, the papers have six"
 BINS = "{used} of 20 random bins hold two pairs or more"
 TOKENS = "24 tokens together, a state has 24 dimensions: no effective rank can exceed 23"
 
@@ -298,7 +308,7 @@ def test_each_shortage_gives_its_warning(
     pairs = some_pairs(sizes=sizes, categories="abcdef"[: len(sizes)])
     values = measure(write_states(tmp_path / "s", n_pairs=sum(sizes)), pairs, **FEW)
     used = int(np.isfinite(values.stable_preference).sum())
-    said = cautions(values, pairs, n_tokens, DRAWS)
+    said = cautions(values, pairs, n_tokens)
     assert len(said) == len(expected)
     for caution, pattern in zip(said, expected, strict=True):
         assert re.search(pattern.format(used=used), caution)

@@ -22,7 +22,6 @@ from layerwise.reader.page.cautions import (
     around_cautions,
     prediction_cautions,
 )
-from layerwise.statistics.bootstrap import Draws
 
 GOOD = {name: {"pairs": [[f"{name} a", f"{name} b"]] * 2} for name in ("z", "a", "m")}
 
@@ -166,7 +165,7 @@ def test_different_pairs_are_counted_once_and_equal_sides_not_at_all() -> None:
         }
     )
     assert pairs.different() == [1, 2, 2]
-    said = " ".join(_category_cautions(pairs, Draws(100, 0.95, 42)))
+    said = " ".join(_category_cautions(pairs))
     assert "x (1 of 3), y (2 of 4)." in said
     assert "x (1), y (2), z (2)." in said
 

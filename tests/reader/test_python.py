@@ -153,7 +153,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     (few,) = found.cautions  # the second drew fewer
     assert "resamples" in few
     links = [one for one in page.links if not one.startswith(("#", "data:"))]
-    assert {"scaling.json", "scaling/tables/peaks.csv"} <= set(links)
+    assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
     assert all((tmp_path / "out" / one).is_file() for one in links)
     assert page.values.count(("role", "img")) == 1
     tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())

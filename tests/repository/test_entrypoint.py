@@ -1,6 +1,7 @@
 """What the image does with its command, with stand-ins for python, make and layerwise."""
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -99,9 +100,9 @@ def test_the_check_of_the_gpu_is_right_about_this_machine(image):
 
 def test_every_command_is_run_where_it_belongs(image, root):
     text = (root / "docker" / "entrypoint.sh").read_text()
-    (line,) = (li for li in text.splitlines() if li.strip().startswith("test | "))
+    (targets,) = re.findall(r"^ *(test \| .*)\)$", text, re.MULTILINE)
     rules = (root / "Makefile").read_text() + (root / "maintain.mk").read_text()
-    for target in line.strip().rstrip(")").split(" | "):
+    for target in targets.split(" | "):
         assert f"\n{target}:" in rules
         assert run(image, target)[1].startswith(f"{MAKE} {target} in {tree(image)}")
     # paths of an analysis are those of the mounted folder

@@ -1,11 +1,10 @@
 """The site that `make site` wrote, opened from a disk."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from browser import Browser, browser, missing
+from browser import Browser
 
 # How far the page and its tables reach beyond what is seen, and what cannot be scrolled there.
 CUT = """
@@ -31,17 +30,10 @@ def site(root: Path) -> Path:
     return root / "site"
 
 
-@pytest.fixture(scope="module")
-def window(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if reason := missing():
-        pytest.skip(reason)
-    with browser(tmp_path_factory.mktemp("profile")) as window:
-        window.open("about:blank")
-        yield window
-
-
-def test_no_page_asks_the_network_or_is_wider_than_a_phone(window: Browser, site: Path) -> None:
+def test_no_page_asks_the_network_or_is_wider_than_a_phone(site: Path, window: Browser) -> None:
+    window.open("about:blank")
     window.size(390, 844)
+    window.console()
     window.requests()
     pages = sorted(site.glob("*.html"))
     assert len(pages) > 20

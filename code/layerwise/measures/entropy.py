@@ -1,4 +1,4 @@
-"""Entropies of the next token, nats, in the readings of Paper 3's notebooks.
+"""Entropies of the next token, nats, in the readings of Paper 3's notebooks, and head-mean maps.
 
 They differ in where they round and in what keeps the logarithm finite; each has its own name.
 """
@@ -8,6 +8,10 @@ from jaxtyping import Float32, Float64
 from scipy import special
 
 TINY = 1e-10  # smallest probability, or what is added to each before a logarithm
+
+
+def head_mean(maps: Float32[np.ndarray, "head token token"]) -> Float32[np.ndarray, "token token"]:
+    return maps.mean(axis=0, dtype=np.float64).astype(np.float32)
 
 
 def softmax(logits: Float32[np.ndarray, " vocabulary"]) -> Float64[np.ndarray, " vocabulary"]:

@@ -15,10 +15,16 @@ the weights; each is computed once, and every trace of the papers is a product o
 NaN of half-precision attention is passed on.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float, Float32, Float64
 
+from layerwise.errors import LayerwiseError
+
 TINY = 1e-10  # added to attention before a square root, and the ridge on Laplacians
+GRAPH_CORNER = 50  # of W^T W in the second trace script
+N_SMALLEST = 5  # eigenvalues of either factor that it multiplies
 
 Maps = Float[np.ndarray, "*head row token"]
 Map = Float[np.ndarray, "token token"]
@@ -71,6 +77,23 @@ def token_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
     return laplacian
 
 
+def graph_laplacian(attention: Map) -> Float64[np.ndarray, "token token"]:
+    """diag(row sums) - A, of which the second trace script reads the lower triangle only."""
+    if len(attention) < 2:
+        raise LayerwiseError("a graph Laplacian needs at least two tokens, found 1; use more text")
+    a = np.asarray(attention, dtype=np.float64)
+    lower = np.tril(-a, -1)
+    return lower + lower.T + np.diag(a.sum(axis=1) - np.diagonal(a))
+
+
+def corner_gram(
+    value: Float32[np.ndarray, "out hidden"], corner: int
+) -> Float64[np.ndarray, "corner corner"]:
+    """The upper left corner of W^T W, from as many columns of W."""
+    columns = value[:, :corner].astype(np.float64)
+    return columns.T @ columns
+
+
 def ascending(matrix: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, " n"]:
     """Eigenvalues of a symmetric matrix plus the ridge; all NaN where an entry is not finite."""
     if not np.all(np.isfinite(matrix)):
@@ -78,13 +101,45 @@ def ascending(matrix: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, " n"]:
     return np.asarray(np.linalg.eigvalsh(matrix + TINY * np.eye(len(matrix))))
 
 
-def laplacian_gap(attention: Map, value: Float32[np.ndarray, "corner corner"]) -> float:
-    """Return the second smallest less the smallest eigenvalue of M (x) W^T W plus the ridge.
+class Smallest(NamedTuple):
+    """The two smallest eigenvalues of a Laplacian and its trace."""
+
+    lambda_1: float
+    lambda_2: float
+    trace: float
+
+    @property
+    def gap(self) -> float:
+        """The spectral gap: second minus first."""
+        return self.lambda_2 - self.lambda_1
+
+
+def smallest_products(
+    graph: Float64[np.ndarray, " token"], value: Float64[np.ndarray, " corner"]
+) -> Smallest:
+    """Return the smallest products of the 5 smallest eigenvalues of either factor (second script).
+
+    A graph eigenvalue can be negative, since only one triangle was read; its product with the
+    largest of the five is then the smallest. The trace is that of the whole product.
+
+    Args:
+        graph: ascending eigenvalues of `graph_laplacian`.
+        value: ascending eigenvalues of `corner_gram`.
+    """
+    first, second, *_ = np.sort(np.outer(graph[:N_SMALLEST], value[:N_SMALLEST]), axis=None)
+    return Smallest(float(first), float(second), float(graph.sum() * value.sum()))
+
+
+def laplacian_spectrum(attention: Map, value: Float32[np.ndarray, "corner corner"]) -> Smallest:
+    """Return the smallest eigenvalues of the whole Laplacian M (x) W^T W plus the ridge.
 
     One dense eigen-solver, as published by the first trace script: a few tokens and a corner
     of W_V. The two eigenvalues are the ridge and differ by 1e-14, which is what rounding leaves.
-    NaN attention gives NaN.
+    With NaN the first is 0 and the second NaN, as the notebook stores it.
     """
-    columns = value.astype(np.float64)
-    first, second = ascending(np.kron(token_laplacian(attention), columns.T @ columns))[:2]
-    return float(second - first)
+    tokens, gram = token_laplacian(attention), corner_gram(value, len(value))
+    trace = float(np.trace(tokens) * np.trace(gram))
+    if not np.isfinite(trace):
+        return Smallest(0.0, np.nan, trace)
+    first, second = ascending(np.kron(tokens, gram))[:2]
+    return Smallest(float(first), float(second), trace)

@@ -10,7 +10,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.measures.anisotropy import Anisotropy
 
 POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
-ANISOTROPY = tuple(field.name for field in fields(Anisotropy))
+ANISOTROPY = tuple(field.name for field in fields(Anisotropy) if field.name != "eigenvalues")
 # A mean pairwise cosine above this: all vectors are equal. The offset of norms takes 2e-10 / norm
 # off the cosine of equal vectors.
 IDENTICAL = 1 - 1e-6
@@ -44,8 +44,8 @@ class Values:
     bin_preference: dict[int, Float[np.ndarray, "layer perm k"]]
     stable_asymmetry: Float[np.ndarray, "layer bin"]
     stable_preference: Float[np.ndarray, " bin"]
-    # layers 0..n_layers, then before the norm; no depth without prompts
-    anisotropy: Float[np.ndarray, "measure depth"]
+    anisotropy: Float[np.ndarray, "measure depth"]  # layers 0..n_layers, then before the norm
+    eigenvalues: Float[np.ndarray, "depth kept"]  # no depth without prompts
 
     @property
     def n_pairs(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures.anisotropy import anisotropy
+from layerwise.measures.anisotropy import N_KEPT, anisotropy
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
@@ -90,6 +90,7 @@ def measure(
             bin_means[k].append(np.concatenate([means for _, means in drawn]))
         stable_bins.append(asymmetry(stable, k_stable)[0])
     uniformity = _uniformities(states, pairs, chosen)
+    profile, eigenvalues = _profile(states)
     return Values(
         model=str(states.index["model"]),
         display=str(states.index["display"]),
@@ -118,7 +119,8 @@ def measure(
         bin_preference={k: np.stack(rows) for k, rows in bin_means.items()},
         stable_asymmetry=np.stack(stable_bins),
         stable_preference=bin_mean(preferences, stable, k_stable)[0],
-        anisotropy=_profile(states),
+        anisotropy=profile,
+        eigenvalues=eigenvalues,
     )
 
 
@@ -174,10 +176,12 @@ def _uniformities(
     }
 
 
-def _profile(states: States) -> np.ndarray:
-    """Return anisotropy [measure, depth]; no depth without prompts."""
+def _profile(states: States) -> tuple[np.ndarray, np.ndarray]:
+    """Return anisotropy [measure, depth] and leading eigenvalues [depth, kept]."""
     if not states.index["n_prompts"]:
-        return np.empty((len(ANISOTROPY), 0))
+        return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0))
     depth: list[Layer] = [*range(states.n_layers + 1), BEFORE_NORM]
     profiles = [anisotropy(states.tokens(layer)) for layer in depth]
-    return np.array([[getattr(profile, name) for profile in profiles] for name in ANISOTROPY])
+    kept = min(N_KEPT, *(len(profile.eigenvalues) for profile in profiles))
+    measures = np.array([[getattr(profile, name) for profile in profiles] for name in ANISOTROPY])
+    return measures, np.stack([profile.eigenvalues[:kept] for profile in profiles])

@@ -62,6 +62,32 @@ def require_exact(device: str) -> None:
         )
 
 
+@contextlib.contextmanager
+def callers_precision() -> Iterator[None]:
+    """After the block torch takes products and sums as before it, whatever `require_exact` set.
+
+    A notebook goes on to train: without TF32 that takes several times as long on a GPU.
+    """
+    matmul: Any = torch.backends.cuda.matmul
+    cudnn: Any = torch.backends.cudnn
+    precisions = [(part, part.fp32_precision) for part in _float32_parts().values()]
+    float16 = matmul.allow_fp16_reduced_precision_reduction
+    bfloat16 = matmul.allow_bf16_reduced_precision_reduction
+    attention = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+    with contextlib.ExitStack() as stack:
+        for part, precision in precisions:  # last, because the older names change them too
+            stack.callback(setattr, part, "fp32_precision", precision)
+        # of older names that disagree with the newer there is nothing to read
+        with contextlib.suppress(RuntimeError):
+            stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
+        with contextlib.suppress(RuntimeError):
+            stack.callback(setattr, cudnn, "allow_tf32", cudnn.allow_tf32)
+        stack.callback(setattr, matmul, "allow_fp16_reduced_precision_reduction", float16)
+        stack.callback(setattr, matmul, "allow_bf16_reduced_precision_reduction", bfloat16)
+        stack.callback(torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp, attention)
+        yield
+
+
 def _float32_parts() -> dict[str, Any]:
     """Return the parts of `torch.backends` with a float32 precision of their own, by name."""
     backends: Any = torch.backends

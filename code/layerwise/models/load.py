@@ -316,9 +316,15 @@ def _require_its_own_logits(checkpoint: Checkpoint) -> None:
             f"found {len(blocks)}; set model.config.num_hidden_layers to their number, or load the "
             "model again"
         )
-    # different tokens: of equal ones a hook that exchanges or drops tokens changes nothing
-    n_tokens = min(PROBE_TOKENS, checkpoint.declaration.n_embeddings)
-    tokens = torch.arange(n_tokens, device=model.device)[None]
+    if len(set(map(id, blocks))) < len(blocks):
+        raise LayerwiseError(
+            "a loaded model must have another module as each block, found one at several places, "
+            "whose states cannot be told apart; put copies there (copy.deepcopy)"
+        )
+    # of the whole vocabulary, and different: a hook on the model may change only some of them, and
+    # of equal ones exchange or drop some
+    last = checkpoint.declaration.n_embeddings - 1
+    tokens = torch.linspace(0, last, PROBE_TOKENS, device=model.device).long()[None]
     with attention_kernel(model, model.config._attn_implementation), torch.inference_mode():
         whole = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False)
         parts = checkpoint.logits(checkpoint.last_hidden(tokens))

@@ -62,9 +62,7 @@ class Weights:
             return cls.open(checkpoint.folder, checkpoint.dtype)
         layout = FAMILIES[checkpoint.family]
         tensors = {
-            f"{layout.blocks}.{number}.{place}.weight": _weight_of(
-                block.get_submodule(place), f"{place} of block {number}"
-            )
+            f"{layout.blocks}.{number}.{place}.weight": _weight_of(block, place, number)
             for number, block in enumerate(checkpoint.blocks)
             for place in dict.fromkeys(map(layout.module, STORED))
         }
@@ -151,22 +149,27 @@ def _opened(tensor: Stored | torch.Tensor) -> Iterator[Any]:
         yield handle.get_slice(tensor.key)
 
 
-def _weight_of(module: torch.nn.Module, place: str) -> torch.Tensor:
-    """Return the matrix of a linear map that multiplies by nothing else.
+def _weight_of(block: torch.nn.Module, place: str, number: int) -> torch.Tensor:
+    """Return the matrix of a linear map in a block, if the map multiplies by it and no more."""
+    module: Any = dict(block.named_modules()).get(place)  # none: the block is of another kind
+    if module is None or not _multiplies_alone(module):
+        found = "none" if module is None else type(module).__name__
+        raise LayerwiseError(
+            f"{place} of block {number} must multiply by its weight and do nothing else, found "
+            f"{found}; merge what it, or a patched forward, adds into its weight"
+        )
+    return torch.as_tensor(module.weight)
+
+
+def _multiplies_alone(module: torch.nn.Module) -> bool:
+    """Return whether a module is a linear map of torch or transformers, and nothing more.
 
     Another class may add to the product, as adapters do, and so may a `forward` that was put on the
     module, unless accelerate did it, which moves tensors between devices.
     """
-    weight = getattr(module, "weight", None)
     library = type(module).forward.__module__.partition(".")[0]
     is_patched = "forward" in vars(module) and not hasattr(module, "_hf_hook")
-    if library not in ("torch", "transformers") or is_patched or weight is None:
-        raise LayerwiseError(
-            f"{place} must multiply by its weight and do nothing else, found "
-            f"{'a patched ' * is_patched}{type(module).__name__}; merge what it adds into its "
-            "weight"
-        )
-    return torch.as_tensor(weight)
+    return library in ("torch", "transformers") and not is_patched and hasattr(module, "weight")
 
 
 def _without_base(key: str) -> str:

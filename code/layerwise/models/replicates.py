@@ -40,7 +40,9 @@ class Replicates:
         hooks are gone and weights are as they were.
         """
         noise, model = Rounding(seed), self.checkpoint.model
-        handles = [model.base_model.register_forward_pre_hook(noise.begin, with_kwargs=True)]
+        # before a caller's hook that puts embeddings in place of the tokens
+        begin = model.base_model.register_forward_pre_hook
+        handles = [begin(noise.begin, with_kwargs=True, prepend=True)]
         handles += _scale_hooks(model, seed)  # their product is rounded by the next
         for module in _rounding_modules(self.checkpoint):
             handles.append(module.register_forward_hook(noise.after))
@@ -129,7 +131,8 @@ def _scale_hooks(model: Any, seed: int) -> list[Any]:
             rows = torch.nn.functional.embedding(args[0], module.weight)
             return (rows.float() * moved_scale).to(out.dtype)
 
-        handles.append(module.register_forward_hook(scale))
+        # before the hooks of a caller, whose changes stay
+        handles.append(module.register_forward_hook(scale, prepend=True))
     return handles
 
 

@@ -46,11 +46,15 @@ _SPECIALS = {
 LONG_NUMBER = 5  # digits before the point, from which on they stand in groups of three
 
 
-def escape(text: str) -> str:
-    """Return plain text as LaTeX."""
+def escape(text: str, *, foreign: bool = False) -> str:
+    """Return plain text as LaTeX.
+
+    Arguments:
+        foreign: letters of any script stay as they are; LuaLaTeX and XeLaTeX typeset them.
+    """
     for character in text:
-        is_typed = character.isprintable() and character.isascii()
-        if character not in _SPECIALS and not is_typed:
+        typed = character.isprintable() and (foreign or character.isascii())
+        if character not in _SPECIALS and not typed:
             raise LayerwiseError(
                 f"text for LaTeX must be printable ASCII or a known sign, found {character!r} in "
                 f"{text[:60]!r}; add it to the table of signs in latex.py"
@@ -143,6 +147,7 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         prose=prose,
         breakable=breakable,
         number=number,
+        typeset_digits=typeset_digits,
         brief=short,
     )
     records = {record["id"]: record for record in context["claims"]}

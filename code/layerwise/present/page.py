@@ -26,6 +26,7 @@ from layerwise.present.html import fill, inlined, linked, packed, policy, reveal
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
+from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import NOTEBOOKS, Line, strip_lines
 from layerwise.present.strip_picture import READING, row_picture
 from layerwise.present.values import SIGNS, value_text
@@ -58,7 +59,7 @@ def page(
     templates: Path,
     *,
     asymmetry: str | None = None,
-    small: str = "",
+    small: SmallModels | None = None,
     methods: Mapping[str, Sequence[Mapping[str, str]]],
     names: Names,
     environment: Mapping[str, str] = ENVIRONMENT,
@@ -72,7 +73,7 @@ def page(
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
         asymmetry: the SVG that shows what asymmetry is; with it the papers' terms are explained.
-        small: the paragraph on the small trained models.
+        small: the small trained models, of which it shows the answers.
         methods: the functions that make a statistic, as `layerwise trace` describes them.
         names: what models are called.
         environment: what made the page.
@@ -190,7 +191,6 @@ def cards(
                 if finding["headline"] == line.id and finding["weight"] == DECIDES
             ],
             "under": say_choices(headline["choices"], paper),
-            "random_too": headline["as_random"],
             "as_random": len(random_ids.intersection(claims)),
         }
 

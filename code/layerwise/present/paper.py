@@ -14,6 +14,7 @@ from layerwise.present.latex import render
 from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
+from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import strip_lines
 from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
@@ -107,7 +108,7 @@ def write_source(
     names: Names,
     upstream: Mapping[str, str],
     out: Path,
-    small: str = "",
+    small: SmallModels | None = None,
 ) -> int:
     """Write report, supplement and a CSV of what differs, with copies of the figures; count these.
 
@@ -117,7 +118,7 @@ def write_source(
         citation: CITATION.cff, for the title page.
         names: what models are called.
         upstream: `address` and `commit` of the papers' repository.
-        small: the paragraph on the small trained models.
+        small: the small trained models, of which the report shows the answers.
     """
     refuse_typed_numbers(templates)
     places = {

@@ -1,4 +1,4 @@
-"""Small trained models measured on a CPU: what they answer.
+"""Small trained models measured on a CPU: what they answer, beside the papers' models.
 
 `examples/measured` holds a folder of result files for each, as `layerwise analyze` wrote them, with
 draws of random weights. They are no verdict on the papers' models.
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.questions.question import NEVER, NO, PUBLISHED, TOO_FEW, YES
+from layerwise.engine.questions.question import NEVER, NO, PUBLISHED, TOO_FEW, YES, Question
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.folders import CONTROL
 from layerwise.present.tables import interval_decimals, significant_decimals
-from layerwise.present.values import rounded
+from layerwise.present.values import NOTHING, rounded
 
 FOLDER = Path("examples/measured")
 NUMERIC, INVERSION = "numeric", "category_inversion"  # the questions that the paragraph names
 WITHOUT_NUMERIC = "category_out/ground_truth_numeric"
-# What a model is called where the name of its checkpoint is too long.
+# What a model is called where the name of its checkpoint is too long for a column.
 SHORT = {
     "SmolLM2-135M-Instruct-Q4_1": "SmolLM2-135M",
     "gemma-3-270m-Q4_K_M": "Gemma 3 270M",
@@ -68,6 +68,11 @@ class SmallAnswer:
         return low if low == high else f"{low} to {high}"
 
     @property
+    def text(self) -> str:
+        """Number, answer, and what random weights give."""
+        return f"{self.number}: {self.word}; random weights {self.random}"
+
+    @property
     def is_reached(self) -> bool:
         """True where some draw of random weights lies as far on the number's side of zero."""
         sign = math.copysign(1.0, self.value)
@@ -90,7 +95,7 @@ class SmallModel:
 
     @property
     def short(self) -> str:
-        """The name as the paragraph has it."""
+        """The name as a column's heading has it."""
         return SHORT.get(self.name, self.name)
 
     @property
@@ -101,11 +106,68 @@ class SmallModel:
         return len(shared), len(decided)
 
 
-def read_small_models(folder: Path) -> list[SmallModel]:
-    """Return the small models that were measured.
+@dataclass(frozen=True)
+class SmallRow:
+    """A question, and each small model's answer; None where a model was not asked."""
+
+    question: Question
+    answers: Sequence[SmallAnswer | None]
+
+    @property
+    def cells(self) -> list[str]:
+        """A text for each model."""
+        return [NOTHING if answer is None else answer.text for answer in self.answers]
+
+
+@dataclass(frozen=True)
+class SmallModels:
+    """The small models beside each other: `headings` over the `cells` of every row."""
+
+    models: Sequence[SmallModel]
+    rows: Sequence[SmallRow]
+
+    @property
+    def headings(self) -> list[str]:
+        """The models' names."""
+        return [model.short for model in self.models]
+
+    @property
+    def text(self) -> str:
+        """The paragraph on what they say."""
+        numeric = "; ".join(
+            f"{answer.number} in {model.short}, whose random weights give {answer.random}, "
+            f"{'as much' if answer.is_reached else 'less'}"
+            for model in self.models
+            for answer in [model.answers[NUMERIC]]
+        )
+        r = "; ".join(
+            f"{model.answers[INVERSION].value:+.3f} in {model.short}, "
+            f"{model.r_without_numeric:+.3f} without them"
+            for model in self.models
+        )
+        shared = "; ".join(
+            f"{same} of {n} in {model.short}"
+            for model in self.models
+            for same, n in [model.n_shared]
+        )
+        return (
+            f"{' and '.join(model.short for model in self.models)} were measured on a CPU, with "
+            "draws of random weights beside each. They are no verdict on the papers' models, which "
+            "are far larger; they show what the method says of trained weights. The asymmetry of "
+            f"the numeric facts is {numeric}. What random weights give comes from the statements "
+            "and not from training. The correlation over the six categories rests on these facts: "
+            f"{r}. Of the questions answered yes or no, every draw of random weights answers some "
+            "in the same way: "
+            f"{shared}."
+        )
+
+
+def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallModels:
+    """Return the small models that were measured, and a row for every question they answer.
 
     Arguments:
         folder: with a folder of result files for each, `FOLDER` of the repository.
+        questions: by name, in the papers' order.
 
     Raises:
         LayerwiseError: if no model is there.
@@ -116,35 +178,12 @@ def read_small_models(folder: Path) -> list[SmallModel]:
             f"{folder}: must hold a folder of result files for each small model, found none; "
             "measure them as its README says"
         )
-    return models
-
-
-def describe_small_models(models: Sequence[SmallModel]) -> str:
-    """Return the paragraph on what small models answer."""
-    numeric = "; ".join(
-        f"{answer.number} in {model.short}, whose random weights give {answer.random}, "
-        f"{'as much' if answer.is_reached else 'less'}"
-        for model in models
-        for answer in [model.answers[NUMERIC]]
-    )
-    r = "; ".join(
-        f"{model.answers[INVERSION].value:+.3f} in {model.short}, "
-        f"{model.r_without_numeric:+.3f} without them"
-        for model in models
-    )
-    shared = "; ".join(
-        f"{same} of {n} in {model.short}" for model in models for same, n in [model.n_shared]
-    )
-    return (
-        f"{' and '.join(model.short for model in models)} were measured on a CPU, with "
-        "draws of random weights beside each. They are no verdict on the papers' models, which "
-        "are far larger; they show what the method says of trained weights. The asymmetry of "
-        f"the numeric facts is {numeric}. What random weights give comes from the statements "
-        "and not from training. The correlation over the six categories rests on these facts: "
-        f"{r}. Of the questions answered yes or no, every draw of random weights answers some "
-        "in the same way: "
-        f"{shared}."
-    )
+    rows = [
+        SmallRow(question, [model.answers.get(name) for model in models])
+        for name, question in questions.items()
+        if any(name in model.answers for model in models)
+    ]
+    return SmallModels(models, rows)
 
 
 def _read_model(folder: Path) -> SmallModel:

@@ -111,11 +111,12 @@ def _analyze(model: Any, tokenizer: Any, request: Request) -> "Result":
             workers.start(DRAWING)  # while this process computes
         # and with it torch, now that the inputs are right
         from layerwise.models.hidden_states import wait_for_all
+        from layerwise.models.kernels import callers_precision
         from layerwise.models.load import from_memory, load_model
         from layerwise.reader.of_checkpoint import analyze_checkpoint
         from layerwise.reader.prepared import prepare, require_room_for
 
-        with request.blamed():
+        with request.blamed(), callers_precision():
             if is_loaded:
                 checkpoint = from_memory(model, tokenizer)
             else:

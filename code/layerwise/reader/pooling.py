@@ -68,7 +68,7 @@ def real_array(name: str, given: Any, kinds: str = "fiu") -> np.ndarray:
         problem = f"of dtype {array.dtype}"
     raise LayerwiseError(
         f"{name}: must be an array of real numbers on the CPU, found {type(given).__name__} "
-        f"({problem}); convert it, e.g. by .float().cpu().numpy()"
+        f"({problem}); convert it, e.g. by .detach().float().cpu().numpy()"
     )
 
 

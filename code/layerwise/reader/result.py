@@ -141,20 +141,16 @@ class Result:
         Raises:
             LayerwiseError: for another name, or where pandas is not installed.
         """
-        names = ["answers", *self.tables]
-        if not isinstance(name, str) or name not in names:
-            raise LayerwiseError(
-                f"frame: name: must be one of {', '.join(names)}, found {name!r:.80}; correct it"
-            )
-        return (self.answers if name == "answers" else self._table(name)).to_pandas()
+        return self._table(name).to_pandas()
 
     def _table(self, name: str) -> Table:
-        if name not in self.tables:
+        tables = {"answers": self.answers, **self.tables}
+        if not isinstance(name, str) or name not in tables:
             raise LayerwiseError(
-                f"this result has no table {name!r}, it has answers, {', '.join(self.tables)}; "
-                "take one of these"
+                f"this result has no table {name!r:.80}, it has {', '.join(tables)}; take one of "
+                "these"
             )
-        return self.tables[name]
+        return tables[name]
 
     @property
     def summary(self) -> str:
@@ -176,8 +172,8 @@ class Result:
         if out is not None:
             lines = [
                 f"{files} in {out}",
-                f"the page: {out / index}; tables: {out / part}/tables; figures: "
-                f"{out / part}/figures",
+                f"the page: {out / index}; tables: {out / part}/tables, {out / part}/tables.tex; "
+                f"figures: {out / part}/figures",
             ]
         return [*lines, *(f"no {name}.json: {reason}" for name, reason in self.absent.items())]
 

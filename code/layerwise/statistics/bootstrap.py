@@ -8,7 +8,6 @@ equal has no r: it is NaN, and no interval rests on it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -142,12 +141,6 @@ def resamples(stream: np.random.RandomState, n: int, n_resamples: int) -> Iterat
     step = max(1, CHUNK // n)
     for start in range(0, n_resamples, step):
         yield stream.randint(0, n, size=(min(step, n_resamples - start), n))
-
-
-def share_of_two_points(n: int) -> float:
-    """Share of the resamples of n points that hold at most two different ones."""
-    with_one_point, with_two_points = n, comb(n, 2) * (2**n - 2)
-    return (with_one_point + with_two_points) / n**n
 
 
 def ends(

@@ -16,20 +16,28 @@ Sizes = Callable[[np.ndarray], np.ndarray]  # a series -> how sharply it turns a
 SIGNIFICANT = 0.5  # of the largest step: the third rule of `turning_layer`
 
 
-def _long_enough(values: np.ndarray) -> np.ndarray:
-    if len(values) < 2:
-        raise LayerwiseError(f"where a series turns needs at least 2 layers, found {len(values)}")
+def _long_enough(values: np.ndarray, least: int) -> np.ndarray:
+    if len(values) < least:
+        raise LayerwiseError(
+            f"where a series turns needs at least {least} layers, found {len(values)}"
+        )
     return values
 
 
 def gradient_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
     """Absolute gradient: central differences, one-sided at both ends (trace scripts)."""
-    return np.abs(np.gradient(_long_enough(values)))
+    return np.abs(np.gradient(_long_enough(values, 2)))
 
 
 def step_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
     """|Difference| from the layer before (cross-heritage run); -inf at layer 0: it has none."""
-    return np.concatenate([[-np.inf], np.abs(np.diff(_long_enough(values)))])
+    return np.concatenate([[-np.inf], np.abs(np.diff(_long_enough(values, 2)))])
+
+
+def bend_sizes(values: Float[np.ndarray, " layer"]) -> Float[np.ndarray, " layer"]:
+    """Absolute second difference around each layer; -inf at both ends, which have none."""
+    bends = np.abs(np.diff(_long_enough(values, 3), n=2))
+    return np.concatenate([[-np.inf], bends, [-np.inf]])
 
 
 def sharpest(sizes: Sizes, values: Float[np.ndarray, " layer"]) -> int:

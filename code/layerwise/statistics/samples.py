@@ -41,6 +41,16 @@ def sample_d(values: Float[np.ndarray, " n"]) -> float:
     return float(np.mean(values) / np.std(values, ddof=1))
 
 
+def pooled_d(first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]) -> float:
+    """Difference of means over the root of the mean of the two sample variances.
+
+    Means and standard deviations have the precision of the samples (benchmark).
+    """
+    pooled_t(first, second)
+    spread = np.sqrt((float(first.std(ddof=1)) ** 2 + float(second.std(ddof=1)) ** 2) / 2)
+    return float(float(first.mean() - second.mean()) / spread)
+
+
 def pooled_t(
     first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"]
 ) -> tuple[float, float]:

@@ -1,6 +1,6 @@
-"""What figures read: the statistics of one source, and its judged claims."""
+"""What figures read: the statistics of one source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ class Numbers:
         source: `published`, `measured` or `OWN`.
         statistics: {analysis: {document: result}}, with the keys of the published files.
         names: {document: name as labels show it}, for documents about one model.
-        claims: the records of the judged claims.
         random_weights: measured on stand-ins with random weights: the numbers mean nothing.
         beside: the papers' curves, for the figures of readers' own models.
         displays: what the papers' models are called, `words.display_names`.
@@ -42,7 +41,6 @@ class Numbers:
     source: str
     statistics: Mapping[str, Mapping[str, Document]]
     names: Mapping[str, str]
-    claims: Sequence[Mapping[str, Any]] = ()
     random_weights: bool = False
     beside: Curves = field(default_factory=dict)
     displays: Names = field(default_factory=dict)
@@ -125,14 +123,17 @@ def _has_leaf(node: Any) -> bool:
 
 
 def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbers:
-    """Return the statistics and judged claims of a source.
+    """Return the statistics of a source.
+
+    Arguments:
+        claims: judged by these statistics, and by no others.
 
     Raises:
-        LayerwiseError: if there are none.
+        LayerwiseError: if there are none, or the claims were judged by others.
     """
     if not (files := sorted(folder.glob("*.json"))):
         raise LayerwiseError(f"{folder}: there are no statistics (*.json) here; analyse first")
-    judged = read_judged(claims, source, folder)
+    read_judged(claims, source, folder)
     results = {path.stem: read_json(path) for path in files}
     documents = {analysis: result["documents"] for analysis, result in results.items()}
     registry = read_models(models)
@@ -143,7 +144,6 @@ def read_numbers(source: str, folder: Path, claims: Path, models: Path) -> Numbe
         source,
         documents,
         {name: label for name in of_models if (label := label_model(name, displays)) != name},
-        judged["claims"],
         any(result.get("random_weights", False) for result in results.values()),
         displays=displays,
     )

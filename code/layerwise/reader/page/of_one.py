@@ -45,7 +45,7 @@ def page_of(
     """
     warned = [f"{RANDOM.capitalize()}."] if random_weights else []
     n_prompt_tokens = sum(measured.index["prompt_lengths"])
-    warned += [*of_texts, *cautions(measured.values, pairs, n_prompt_tokens, draws)]
+    warned += [*of_texts, *cautions(measured.values, pairs, n_prompt_tokens)]
     warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,

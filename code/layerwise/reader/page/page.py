@@ -1,5 +1,6 @@
-"""A reader's own models as one HTML page, figures and CSV files."""
+"""A reader's own models as one HTML page, LaTeX tables, figures and CSV files."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,11 @@ from markupsafe import Markup
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.question import MEANINGS
 from layerwise.files import write_text
+from layerwise.present import latex
 from layerwise.present.figures.picture import Picture
 from layerwise.present.html import fill, inlined, policy
 from layerwise.present.tables import Table
-from layerwise.reader.page import HTML, ROOT, STYLES
+from layerwise.reader.page import HTML, LATEX, ROOT, STYLES
 from layerwise.reader.page.answers import (
     LISTED,
     answers_by_question,
@@ -24,6 +26,8 @@ from layerwise.reader.page.answers import (
     summarize_random_weights,
 )
 from layerwise.reader.page.sections import Section
+
+LONGEST_FLOAT = 40  # rows: more do not fit on one page
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index:
             pictures.append(figure)
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
+    write_text(folder / part / "tables.tex", tex(own))
     write_text(folder / index, html(own, pictures, part.as_posix()))
 
 
@@ -108,3 +113,18 @@ def html(own: Own, pictures: Sequence[Picture], part: str = ".", root: Path = RO
         "policy": policy(css),
     }
     return fill([root / "report/own_model", root / "report/templates"], HTML, context)
+
+
+def tex(own: Own, root: Path = ROOT) -> str:
+    """Return the tables as LaTeX, to be read into a document with `\\input`.
+
+    Raises:
+        LayerwiseError: for a broken template.
+    """
+    context = {
+        "own": own,
+        "label": re.sub(r"[^a-z0-9]+", "-", own.display.lower()).strip("-") or "model",
+        "longest": LONGEST_FLOAT,
+        "claims": [],  # of the papers: none is quoted
+    }
+    return latex.render(root / "paper/own_model", LATEX, context)

@@ -20,11 +20,21 @@ SILENT = "NO REASON GIVEN"
 
 
 def outcome(records: Sequence[Record]) -> str:
-    """Count the claims that got a number, and those that got none by the reason."""
+    """Count the claims that got a number by the verdict, and those that got none by the reason.
+
+    What random weights "reproduce" is how often chance does.
+    """
+    numbered = [record for record in records if record["recomputed"] is not None]
+    verdicts = Counter(str(record["verdict"]) for record in numbered)
     reasons = Counter(why_without(record) for record in records if record["recomputed"] is None)
-    numbered = len(records) - reasons.total()
-    lines = [f"{numbered} of {len(records)} claims got a number; of the others"]
-    return "\n".join([*lines, *(f"{n:6} {reason}" for reason, n in reasons.most_common())])
+    return "\n".join(
+        [
+            f"{len(numbered)} of {len(records)} claims got a number",
+            *(f"{n:6} {verdict}" for verdict, n in verdicts.most_common()),
+            "of the others",
+            *(f"{n:6} {reason}" for reason, n in reasons.most_common()),
+        ]
+    )
 
 
 def why_without(record: Record) -> str:

@@ -16,7 +16,7 @@ from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY, pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.present.page import ENVIRONMENT, page
 from layerwise.present.pictures import read_figures
-from layerwise.present.small_models import FOLDER, describe_small_models, read_small_models
+from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.trace import methods_of
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import read_choices
@@ -48,7 +48,7 @@ def run(
         PAPERS, document, drawn, numbers, pins, hashes, templates, methods=methods, names=names,
         environment=ENVIRONMENT | {"the papers' repository": f"{REPOSITORY}/tree/{COMMIT}"},
         asymmetry=read_text(asymmetry),
-        small=describe_small_models(read_small_models(small)) if source == "published" else "",
+        small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )  # fmt: skip
     with together(out.parent) as part:
         write_text(part / out.name / "index.html", text)

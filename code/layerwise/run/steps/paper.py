@@ -5,10 +5,11 @@ from pathlib import Path
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
+from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import read_figures
-from layerwise.present.small_models import FOLDER, describe_small_models, read_small_models
+from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.run.steps import Place, Source, program
 from layerwise.shapes import SECTIONS, read_choices
 
@@ -36,7 +37,7 @@ def run(
         display_names(read_models(models)),
         {"address": REPOSITORY, "commit": COMMIT},
         out,
-        describe_small_models(read_small_models(small)) if source == "published" else "",
+        read_small_models(small, PAPERS.questions) if source == "published" else None,
     )
     return f"report, supplement, table and {n} figures in {out}"
 

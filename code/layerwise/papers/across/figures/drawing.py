@@ -15,7 +15,6 @@ from layerwise.present.figures.picture import Picture
 from layerwise.present.figures.style import as_files, as_narrow_svg, figure_note, house_style
 from layerwise.present.figures.svg import as_svg
 
-CLAIMS = "claims"  # read by figures that are about no analysis
 # What draws a figure, and the analyses it reads: beside the claims of the first it is shown. The
 # function's name is the figure's and its label's, its docstring the caption.
 READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
@@ -24,7 +23,7 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     pairs.layer_curves: ("cross_model", "pairs", "phases", "questions"),
     pairs.template_comparison: ("cross_model",),
     gains.depth_gain: ("depth_gain", "lab_heritage", "questions"),
-    gains.lab_heritage: ("lab_heritage", "questions", CLAIMS),
+    gains.lab_heritage: ("lab_heritage", "questions"),
     weights.spectral_norms: ("spectral_norms", "questions"),
     weights.critical_layer: ("critical_layer", "questions"),
     anisotropy.anisotropy: ("anisotropy",),
@@ -109,5 +108,4 @@ def _read_by(name: str, numbers: Numbers) -> Numbers:
         for analysis in reads
         if analysis in numbers.statistics
     }
-    claims = numbers.claims if CLAIMS in reads else ()
-    return replace(numbers, statistics=known, claims=claims, missing=[])
+    return replace(numbers, statistics=known, missing=[])

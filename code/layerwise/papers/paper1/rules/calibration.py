@@ -27,6 +27,7 @@ from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.curves import Ends, includes_zero
 from layerwise.statistics.samples import cohens_d, sample_d
 
+GROUPS = {"all_categories": "", "neutral_only": NUMERIC}  # and the category that it leaves out
 MODELS = {model: PAPER1[model] for model in ("gemma", "llama", "mistral", "apertus")}
 PASS_BELOW = 0.3  # Cohen's d, the paper's text
 BOUND = 0.14  # |UA| on the numeric truths, abstract
@@ -46,16 +47,17 @@ RUN = re.compile(r"_(\d{4})(\d{2})(\d{2})_")  # when a model's result file was m
 # --- one model ------------------------------------------------------------------------------------
 
 
-def asymmetries(results: Entry) -> Float[np.ndarray, " category"]:
-    """Return UA of the neutral categories, in the order of the streams."""
-    names = [name for name in categories(results) if name != NUMERIC]
-    return np.array([asymmetry(results[name]) for name in names])
+def asymmetries(results: Entry, group: str = "neutral_only") -> Float[np.ndarray, " category"]:
+    """Return UA of a group's categories, in the order of the streams."""
+    return np.array(
+        [asymmetry(results[name]) for name in categories(results) if name != GROUPS[group]]
+    )
 
 
-def interval(results: Entry) -> Ends:
-    """Return the bootstrap interval of the neutral mean UA; it starts the stream anew."""
+def interval(results: Entry, group: str = "neutral_only") -> Ends:
+    """Return the bootstrap interval of a group's mean UA; each interval starts the stream anew."""
     draws = results.draws
-    return mean_interval(asymmetries(results), draws.n_resamples, draws.level, draws.seed)
+    return mean_interval(asymmetries(results, group), draws.n_resamples, draws.level, draws.seed)
 
 
 def neutral_d(results: Entry) -> float:
@@ -83,17 +85,31 @@ def zero_in_words(results: Entry) -> str:
     return f"CI {'includes' if includes_zero(interval(results)) else 'excludes'} zero"
 
 
+def group_rules(group: str) -> Rules:
+    """Return the rules of what Paper 1's script saves over a group of categories."""
+    rules: Rules = {
+        "mean_asymmetry": Rule(
+            lambda results: np.mean(asymmetries(results, group)), "mean UA over the categories"
+        ),
+        "std_asymmetry": Rule(
+            lambda results: np.std(asymmetries(results, group)),
+            "population SD of UA over the categories",
+        ),
+        "bootstrap_95ci": Rule(
+            lambda results: list(interval(results, group)), "bootstrap interval of the mean UA"
+        ),
+        "cohens_d": Rule(
+            lambda results: cohens_d(asymmetries(results, group)),
+            "Cohen's d of UA over the categories, population SD",
+        ),
+    }
+    return {f"_global_stats/{group}/{name}": rule for name, rule in rules.items()}
+
+
 MODEL_RULES: Rules = {
     "_global_stats/total_pairs": total_pairs,
-    "_global_stats/neutral_only/mean_asymmetry": Rule(
-        lambda results: np.mean(asymmetries(results)), "mean UA over the neutral categories"
-    ),
-    "_global_stats/neutral_only/bootstrap_95ci": Rule(
-        lambda results: list(interval(results)), "bootstrap interval of the mean UA"
-    ),
-    "_global_stats/neutral_only/cohens_d": Rule(
-        neutral_d, "Cohen's d of UA over the neutral categories, population SD"
-    ),
+    **group_rules("all_categories"),
+    **group_rules("neutral_only"),
     "_global_stats/neutral_only/sample_d": Rule(
         lambda results: sample_d(asymmetries(results)),
         "Cohen's d of UA over the categories, sample SD",

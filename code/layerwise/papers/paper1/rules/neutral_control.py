@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.engine.derivation import Document, Rule, Rules, count
+from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Broken, Entry
 from layerwise.papers.shared.names.result_files import CONTROL
 from layerwise.statistics.samples import pooled_t
@@ -49,6 +49,12 @@ def pair_asymmetry(pair: Entry) -> float:
     return float(abs(a - b))
 
 
+def notebook_verdict(control: Entry) -> str:
+    """Return the notebook's word: p < 0.05 and a ratio of the means above 1.5."""
+    confirmed = all_of([t_test(control)[1] < 0.05, effect_ratio(control) > 1.5])
+    return "CONFIRMED" if confirmed else "INCONCLUSIVE"
+
+
 def unrelated_near_zero(control: Entry) -> str:
     """Say how many neutral pairs lie near zero, without the one that is called parallel."""
     others = np.delete(asymmetries(control.neutral_results), CAPITALS)
@@ -74,9 +80,13 @@ RULES: Rules = {
         "population SD of UA over the political pairs",
     ),
     "summary_stats/effect_ratio": effect_ratio,
+    "summary_stats/t_statistic": Rule(
+        lambda control: t_test(control)[0], "Student's t between the two groups"
+    ),
     "summary_stats/p_value": Rule(
         lambda control: t_test(control)[1], "two-sided p of Student's t between the two groups"
     ),
+    "summary_stats/verdict": notebook_verdict,
     "n/neutral": Rule(
         lambda control: count(control.neutral_results, pair_asymmetry), "the neutral pairs"
     ),

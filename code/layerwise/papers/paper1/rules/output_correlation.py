@@ -25,6 +25,7 @@ from layerwise.statistics.correlation import pearson_p, pearson_r
 REGIMES = ("LIE_REGIME", "BULLSHIT_REGIME", "MIXED")
 WIDER = {0.01: "***", 0.05: "**", 0.1: "*"}
 YMYL = (FACTS, "lifestyle")  # the supplement's "your money or your life"
+SCALE = 10  # of UA against the preference, in the gap
 
 
 def rerun_asymmetry(source: Entry, model: str, category: str) -> float:
@@ -109,6 +110,12 @@ def divergence_over_next(rows: Entry) -> float:
     return divergences[-1] / divergences[-2]
 
 
+def masking_gap(entry: Entry) -> float:
+    """Return 10 |UA| less |preference| on scientific facts."""
+    model = entry.called
+    return SCALE * abs(rerun_asymmetry(entry, model, FACTS)) - abs(preference(entry, model, FACTS))
+
+
 def change_without_numeric(entry: Entry) -> float:
     """Return r without numeric facts less r of all categories."""
     return correlation(entry, NUMERIC)[0] - correlation(entry)[0]
@@ -146,6 +153,10 @@ CORRELATION_RULES: Rules = {
         lambda entry: correlation(entry, NUMERIC)[0],
         "r of UA and preference over the categories, without numeric facts",
     ),
+    "p_without_numeric": Rule(
+        lambda entry: p_value(entry, NUMERIC),
+        "two-sided p of r of UA and preference, without numeric facts",
+    ),
     "delta_r": change_without_numeric,
 }
 CATEGORY_RULES: Rules = {
@@ -153,9 +164,16 @@ CATEGORY_RULES: Rules = {
         lambda row: spread_over_models(row, rerun_asymmetry, np.std),
         "population SD of UA over the models",
     ),
+    "ua_range": Rule(
+        lambda row: spread_over_models(row, rerun_asymmetry, np.ptp), "range of UA over the models"
+    ),
     "pref_std": Rule(
         lambda row: spread_over_models(row, preference, np.std),
         "population SD of the preference over the models",
+    ),
+    "pref_range": Rule(
+        lambda row: spread_over_models(row, preference, np.ptp),
+        "range of the preference over the models",
     ),
     "total_divergence": total_divergence,
 }
@@ -196,7 +214,10 @@ CONTRIBUTION_RULES: Rules = {
     },
 }
 DOCUMENTS = {
-    "correlation": Document(OUTPUT_CORRELATION, {"numeric_split/*": CORRELATION_RULES}),
+    "correlation": Document(
+        OUTPUT_CORRELATION,
+        {"numeric_split/*": CORRELATION_RULES, "rlhf_masking/*": {"gap": masking_gap}},
+    ),
     "divergence": Document(DIVERGENCE, {"*": CATEGORY_RULES}),
     "divergence_ratio": Document(DIVERGENCE, {"": {"over_the_next": divergence_over_next}}, {}),
     "classification": Document(CLASSES, {"": {**REGIME_COUNTS, **SAID_OF_REGIMES}}, {}),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, any_of
+from layerwise.engine.derivation import Document, Rule, Rules, any_of, for_each_group
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS, own_file
@@ -19,6 +19,8 @@ from layerwise.papers.shared.rules.categories import (
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.random_bins import stable_labels
+
+CHANGES = {(True, False): "NOW SIGNIFICANT!", (False, True): "Lost significance"}  # held 0, holds
 
 
 def n_bins(results: Entry) -> int:
@@ -74,6 +76,12 @@ def has_significant_mid_layer(results: Entry) -> bool:
     return any_of(not includes_zero(results.bootstrap_results[layer]) for layer in sampled)
 
 
+def change_of_significance(tests: tuple[Entry, Entry]) -> str:
+    """Say how significance changes from a layer's interval over categories to that over bins."""
+    over_categories, over_bins = map(includes_zero, tests)
+    return CHANGES.get((over_categories, over_bins), "No change")
+
+
 def p_over_bins(test: Entry) -> float:
     """Return p of r over the bins; 1 where they are too few for an r, as published."""
     n = n_bins(test)
@@ -112,6 +120,20 @@ MODEL_RULES: Rules = {
             intervals_over_categories(results), intervals_over_bins(results)
         ),
         "how much narrower intervals over bins are on average, percent",
+    ),
+    "change": for_each_group(
+        lambda results: {
+            n: (original_results(results)[n], test) for n, test in results.bootstrap_results.items()
+        },
+        change_of_significance,
+    ),
+    "widths/mean_width_n6": Rule(
+        lambda results: mean_width(intervals_over_categories(results)),
+        "mean width of the intervals over the categories",
+    ),
+    "widths/mean_width_n20": Rule(
+        lambda results: mean_width(intervals_over_bins(results)),
+        "mean width of the intervals over the bins",
     ),
 }
 DOCUMENTS = {

@@ -101,5 +101,7 @@ LAST: Rules = {
     ),
 }
 DRAWN: Rules = {"drawn/n_excluding_zero": n_excluding_zero}
-DOCUMENTS = {SLUG: Document(BOOTSTRAP, {**RULES, "layer_results/32": LAST})}
+DOCUMENTS = {
+    SLUG: Document(BOOTSTRAP, {**RULES, "": {**RULES[""], **DRAWN}, "layer_results/32": LAST})
+}
 READER = Document(own_file("category_bootstrap"), RULES)

@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules
-from layerwise.engine.evidence import Entry
+from layerwise.engine.derivation import Document, Rule, Rules, count
+from layerwise.engine.evidence import Entry, by_layer
 from layerwise.papers.paper2.rules.pair_curves import (
     APERTUS_CURVE,
     GEMMA_CURVE,
@@ -20,6 +20,7 @@ from layerwise.papers.shared.names.result_files import (
     LLAMA,
     PAPER1,
     TEMPLATE,
+    TYPED_CURVE,
 )
 from layerwise.papers.shared.rules.categories import (
     PAIR_TESTS,
@@ -31,23 +32,23 @@ from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_r
 
 
-def label_rule(curve: PairCurve, label: Callable[[float, float, float], str]) -> Rule:
-    """Return the rule of a notebook's label of the three phase means."""
-    return Rule(
-        lambda results: label(*curve.of(results).means()),
-        "the notebook's label of the three phase means",
-    )
-
-
-def template_rules(curve: PairCurve, start: str) -> Rules:
-    """Return the rules of the template notebook's phase means, and of the label on them."""
+def phase_rules(
+    curve: PairCurve, label: Callable[[float, float, float], str], start: str, suffix: str = ""
+) -> Rules:
+    """Return the rules of a notebook's phase means, and of the label that it puts on them."""
 
     def mean(results: Entry, phase: str) -> float:
         """Return the mean r of a phase."""
         return curve.of(results).mean(phase)
 
-    means: Rules = {f"{start}/{phase}": partial(mean, phase=phase) for phase in phases.PHASES}
-    return {**means, f"{start}/pattern": label_rule(curve, phases.template_label)}
+    means: Rules = {f"{start}/{n}{suffix}": partial(mean, phase=n) for n in phases.PHASES}
+    return {
+        **means,
+        f"{start}/pattern": Rule(
+            lambda results: label(*curve.of(results).means()),
+            "the notebook's label of the three phase means",
+        ),
+    }
 
 
 def r_of_last_layer(of_layer: Entry) -> float:
@@ -72,6 +73,13 @@ def n_below_zero(curve: PairCurve, results: Entry) -> int:
     return sum(high < 0 for _, high in curve.of(results).ends().values())
 
 
+def layers_like_pythia(results: Entry) -> int:
+    """Return the number of layers at which Llama's r has the sign of the typed curve of Pythia."""
+    return phases.equal_signs(
+        LLAMA_CURVE.of(results).r(), by_layer(results.of(TYPED_CURVE).pythia_reference)
+    )
+
+
 INTERVAL_RULES: Rules = {
     "sig": Rule(
         lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi)),
@@ -79,8 +87,8 @@ INTERVAL_RULES: Rules = {
     )
 }
 TEMPLATE_RULES: Rules = {
-    **template_rules(WITH, "phase_with"),
-    **template_rules(WITHOUT, "phase_without"),
+    **phase_rules(WITH, phases.template_label, "phase_with"),
+    **phase_rules(WITHOUT, phases.template_label, "phase_without"),
     "verdict": template_verdict,
     "drawn/n_below_zero/with": partial(n_below_zero, WITH),
     "drawn/n_below_zero/without": partial(n_below_zero, WITHOUT),
@@ -89,7 +97,7 @@ DOCUMENTS = {
     slug: Document(
         curve.file,
         {
-            "": {"phase_structure/pattern": label_rule(curve, phases.thirds_label)},
+            "": phase_rules(curve, phases.thirds_label, "phase_structure", "_mean"),
             f"{curve.group}/*": INTERVAL_RULES,
         },
     )
@@ -98,7 +106,14 @@ DOCUMENTS = {
     "llama-3p1-8b": Document(
         LLAMA,
         {
-            "": {"phase_structure/pattern": label_rule(LLAMA_CURVE, phases.llama_label)},
+            "": {
+                **phase_rules(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
+                "pythia_comparison/same_sign_layers": layers_like_pythia,
+                "pythia_comparison/total_compared": Rule(
+                    lambda results: count(LLAMA_CURVE.of(results).r()),
+                    "the layers of Llama's curve",
+                ),
+            },
             "category_level_results/*": {
                 "p_value": Rule(
                     lambda test: p_over_categories(test, test.r),

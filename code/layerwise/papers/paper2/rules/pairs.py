@@ -94,5 +94,5 @@ RULES: dict[str, Rules] = {
     "results/*/*": PAIR_TESTS,
     "best_per_layer/*": BEST_RULES,
 }
-DOCUMENTS = {SLUG: Document(PAIRS, RULES)}
+DOCUMENTS = {SLUG: Document(PAIRS, {**RULES, "": {**SUMMARY, **DRAWN}})}
 READER = Document(own_file("pairs"), RULES)

@@ -11,6 +11,7 @@ from jaxtyping import Float32, Float64
 
 from layerwise.engine.experiment import Subject
 from layerwise.measures import sheaf
+from layerwise.measures.entropy import head_mean
 from layerwise.papers.shared.names.matrices import LEGACY
 from layerwise.statistics import critical_layer
 
@@ -43,38 +44,67 @@ def squared_norms(subject: Subject) -> Norms:
 
 
 def first_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """Return the gaps of the dense Laplacian: head 0, up to 6 tokens, a 16 x 16 corner (H4)."""
+    """Return numbers of the dense Laplacian: head 0, up to 6 tokens, a 16 x 16 corner (H4)."""
     weights = subject.weights
     corners = [
         weights.matrix(block, "W_V", LEGACY)[:FIRST_CORNER, :FIRST_CORNER].copy()
         for block in range(weights.n_layers)
     ]
-    gaps = [laplacian_gaps(maps, corners) for maps in attention(subject, texts)]
-    return {"spectral_gaps": np.mean(gaps, axis=0).tolist(), "n_layers": weights.n_layers}
+    spectra = [laplacian_spectra(maps, corners) for maps in attention(subject, texts)]
+    means = {
+        name: np.mean([[getattr(block, key) for block in text] for text in spectra], axis=0)
+        for name, key in (("spectral_gaps", "gap"), ("lambda_2", "lambda_2"))
+    }
+    return {name: mean.tolist() for name, mean in means.items()} | {"n_layers": weights.n_layers}
 
 
-def laplacian_gaps(
+def laplacian_spectra(
     maps: Maps, corners: Sequence[Float32[np.ndarray, "corner corner"]]
-) -> list[float]:
-    """Return the spectral gap of each block's Laplacian, of head 0 and few tokens."""
+) -> list[sheaf.Smallest]:
+    """Return the smallest eigenvalues of each block's Laplacian, of head 0 and few tokens."""
     kept = sheaf.evenly_chosen(maps[0].shape[-1], FIRST_TOKENS)
     few = [block[0][np.ix_(kept, kept)] for block in maps]
-    return list(map(sheaf.laplacian_gap, few, corners))
+    return list(map(sheaf.laplacian_spectrum, few, corners))
 
 
 def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """Return the traces of whole layers (H4, v2), means over the texts.
+    """Return the traces of whole layers, and a gap from the Laplacian's two factors (H4, v2).
 
-    A trace is linear in the attention, so the masses are averaged.
+    Means over the texts. A trace is linear in the attention, so the masses are averaged.
     """
-    masses = mass_by_head(attention(subject, texts), sheaf.off_diagonal_mass)
+    maps = attention(subject, texts)
+    masses = mass_by_head(maps, sheaf.off_diagonal_mass)
     series = sheaf.traces(masses.mean(axis=0), squared_norms(subject))
     return {
         "n_layers": subject.weights.n_layers,
         "n_heads": subject.weights.n_heads,
         "traces_full": series["full"].tolist(),
         "traces_multihead": series["multihead"].tolist(),
+        "spectral_gaps": second_gaps(subject, maps),
     }
+
+
+def second_gaps(subject: Subject, maps: Sequence[Maps]) -> list[float]:
+    """Return the gaps that the second script takes from the first head's slice, block by block."""
+    weights = subject.weights
+    values = [
+        weights.matrix(block, "W_V", LEGACY)[: weights.head_size]
+        for block in range(weights.n_layers)
+    ]
+    spectra = [sheaf.ascending(sheaf.corner_gram(v, sheaf.GRAPH_CORNER)) for v in values]
+    by_text = [
+        [
+            sheaf.smallest_products(graph_spectrum(block), spectrum).gap
+            for block, spectrum in zip(text, spectra, strict=True)
+        ]
+        for text in maps
+    ]
+    return np.mean(by_text, axis=0).tolist()
+
+
+def graph_spectrum(maps: Any) -> Float64[np.ndarray, " token"]:
+    """Return the eigenvalues of the graph Laplacian of a block's head-mean map, ascending."""
+    return sheaf.ascending(sheaf.graph_laplacian(head_mean(maps)))
 
 
 # --- L* of equation 4's trace in float16: t = |sum(A) - n| |W_V|_F^2 by text and block, A the mean

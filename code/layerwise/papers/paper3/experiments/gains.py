@@ -24,6 +24,7 @@ MODULES = (
     *("embed_in", "embed_out", "input_layernorm", "post_attention_layernorm", "final_layer_norm"),
     *("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"),
 )
+COMPLEXITY = {"Factual": 1, "Cliche": 2, "Nonsense": 3, "Novel": 4, "Syntactic": 5}
 
 
 # --- of every layer: the sweep, the hunt and the clean pair ---
@@ -147,6 +148,8 @@ def prompt_rows(
         document: dict[Any, Any] = {"beyond": {"gains": readings(list(traces.values()))}}
         for row, trace in traces.items():
             document[row] = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
+            if "Complexity" in table[row]:
+                document[row]["Complexity"] = COMPLEXITY[table[row]["Category"]]
         return document
 
     return Experiment(file, None, measure, prompts)

@@ -8,17 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.questions.question import NO
-from layerwise.papers.shared.terms import ELEUTHER, OTHERS, depth_bound
+from layerwise.papers.shared.terms import ELEUTHER, depth_bound
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 
 FAMILY = "pythia-"  # begins the names of the sizes
 SURVEY = "depth_gain_of_survey"  # the question
-# By group: on which side of one the paper has its models, and its claim on their share.
-CLAIMED = {
-    ELEUTHER: ("below 1", "p3.heritage.eleuther_dampen"),
-    OTHERS: ("above 1", "p3.heritage.others_expand"),
-}
 
 
 def depth_gain(numbers: Numbers) -> Figure:
@@ -154,30 +149,26 @@ def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
 def lab_heritage(numbers: Numbers) -> Figure:
     """Which models damp, by lab (Paper 3, section 4.2 and figure 2).
 
-    Left: the mean gain of every model of the paper's survey with its 95% interval over the prompts
-    (Student's); red: below one, blue: above, grey and hollow: the interval includes one. Right: the
-    share of models that lie where the paper says, with its exact 95% interval (Clopper and
-    Pearson); the diamond is the share that the paper prints.
+    The mean gain of every model of the paper's survey with its 95% interval over the prompts
+    (Student's); red: below one, blue: above, grey and hollow: the interval includes one.
     """
-    keys = ("tested_results", "drawn/models", "drawn/shares")
+    keys = ("tested_results", "drawn/models", "drawn/counts")
     document = numbers.document("lab_heritage", "hunt", *keys)
     tested = {row["model"].split("/")[-1]: row for row in document["tested_results"]}
     drawn = document["drawn"]
     labs = {name: row["lab"] for name, row in tested.items() if name in drawn["models"]}
-    shares, fisher = drawn["shares"], document.get("fisher", {}).get("p")
+    fisher = document.get("fisher", {}).get("p")
     counted = [
-        f"{share['below']} of {share['n']} models of {name}" for name, share in shares.items()
+        f"{counts['below']} of {counts['n']} models of {name}"
+        for name, counts in drawn["counts"].items()
     ]
     title = f"Mean gain is below 1 in {' and '.join(counted)}"
     if fisher is not None:
         title += f"; Fisher's p = {fisher:.3f}{_of_fisher(numbers)}"
     n = drawn.get("n_prompts")
     remark = f"Gain of the second-last block; n = {n} prompts each." if n else ""
-    shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 2)}
-    figure, (left, right) = style.panels(numbers, title, 1.0 + 0.15 * len(labs), remark, **shape)
-    _by_lab(left, numbers, drawn["models"], labs)
-    printed = {claim["id"]: claim["published"] for claim in numbers.claims}
-    _shares(right, shares, printed)
+    figure, (axes,) = style.panels(numbers, title, 1.0 + 0.15 * len(labs), remark)
+    _by_lab(axes, numbers, drawn["models"], labs)
     return figure
 
 
@@ -209,20 +200,3 @@ def _by_lab(
     axes.axvline(1, **style.REFERENCE)
     axes.set(xlabel="mean gain", title=f"n = {len(order)} models")
     axes.grid(visible=False, axis="y")
-
-
-def _shares(
-    axes: Axes, shares: Mapping[str, Mapping[str, float]], printed: Mapping[str, float | None]
-) -> None:
-    for row, (group, share) in enumerate(shares.items()):
-        axes.hlines(row, share["low"], share["high"], color=style.BLUE, linewidth=2)
-        label = "recomputed" if not row else None
-        axes.plot(share["value"], row, "o", color=style.BLUE, label=label)
-        claimed = printed.get(CLAIMED[group][1])
-        if claimed is not None:
-            axes.plot(claimed, row - 0.22, "D", color=style.RED, mfc="none",
-                      label="as printed" if not row else None)  # fmt: skip
-    names = [f"{group}:\n{CLAIMED[group][0]}\nn = {share['n']}" for group, share in shares.items()]
-    style.category_axis(axes, names)
-    axes.set(xlim=(-5, 105), xlabel="models (%)", title="share as claimed")
-    axes.legend(loc="lower left")

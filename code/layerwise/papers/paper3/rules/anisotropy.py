@@ -102,6 +102,17 @@ def category_inversion(profile: Entry) -> int | None:
     return None
 
 
+def change_rules(profile: Entry) -> Rules:
+    """Return a rule per layer: its share less that of the layer before it."""
+
+    def change(layer: int) -> float:
+        """Return the share of a layer less that of the layer before it."""
+        return profile.intrinsic_dim_ratio[layer] - profile.intrinsic_dim_ratio[layer - 1]
+
+    layers = range(1, len(profile.intrinsic_dim_ratio))
+    return {str(layer): partial(change, layer) for layer in layers}
+
+
 def half_layer(profile: Entry) -> int | None:
     """Return the first layer behind the peak whose share is under half of the largest, or None."""
     shares, highest = profile.intrinsic_dim_ratio[:], peak_layer(profile)
@@ -143,6 +154,7 @@ PROFILE_RULES: Rules = {
         lambda profile: curves.spectrum_layers(peak_layer(profile), n_layers(profile)),
         "the layers whose spectra the notebook kept",
     ),
+    "share_change": change_rules,
 }
 PAPER_2_RULES: Rules = {
     "L_star_paper2": inversion_layer,
@@ -157,6 +169,16 @@ PAPER_2_RULES: Rules = {
 }
 GEMMA_RULES: Rules = {
     **SHAPE_RULES,
+    "profile_variance": Rule(
+        lambda profile: np.var(profile.intrinsic_dim_ratio[:].astype(np.float32)),
+        "variance of the profile, in single precision",
+    ),
+    "profile_range": share_range,
+    "max_anisotropy": Rule(
+        lambda profile: np.max(profile.intrinsic_dim_ratio),
+        "the largest share of the first component",
+    ),
+    "gauge_theory_test/gemma_profile_range": share_range,
     "gauge_theory_test/is_flatter": Rule(
         lambda profile: share_range(profile) < profile.gauge_theory_test.pythia_profile_range,
         "whether the profile spans less than Pythia's",
@@ -165,6 +187,6 @@ GEMMA_RULES: Rules = {
 DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/steepest_rise": steepest_rise}
 DOCUMENTS = {
     SLUG: Document(ANISOTROPY, {"": {**PROFILE_RULES, **PAPER_2_RULES, **DRAWN}}),
-    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": GEMMA_RULES}),
+    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**GEMMA_RULES, **DRAWN}}),
 }
 READER = Document(own_file("anisotropy"), {"": {**PROFILE_RULES, "L_star_paper2": typed_layer}})

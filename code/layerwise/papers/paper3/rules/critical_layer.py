@@ -18,6 +18,7 @@ from layerwise.statistics.curves import word_below
 PAPER = "Paper 3"  # the coefficients stand in its text
 LEFT_OUT = "mistralai/Mistral-7B-v0.1"  # of the calibration: its L* is 0
 LAYERS = "individual_L_stars"
+WITHIN = 2  # layers that a calibration layer may be missed by
 
 Predict = Callable[[Entry], float]
 
@@ -159,6 +160,13 @@ def mean_over(number: Callable[[Entry], float], models: Iterable[Entry]) -> floa
     return float(np.mean([number(model) for model in models]))
 
 
+def count_met_layers(validation: Entry) -> str:
+    """Say how many of the known calibration layers are met."""
+    known = [model for model in validation.results if model.L_star_calibration is not None]
+    misses = [abs(empirical_layer(model) - model.L_star_calibration) for model in known]
+    return f"{sum(miss < WITHIN for miss in misses)}/{len(known)}"
+
+
 def relative_formula_error(model: Entry) -> float:
     """Return the error of the formula in percent of the model's L*."""
     return relative_error(predicted_layer(model), empirical_layer(model))
@@ -210,6 +218,10 @@ MODEL_RULES: Rules = {
     "L_star_predicted": predicted_layer,
     "error_pct": formula_error,
 }
+PROMPT_RULES: Rules = {
+    "L_star_empirical": empirical_layer,
+    "L_star_std": Rule(lambda model: np.std(model[LAYERS]), "population SD of L* over the prompts"),
+}
 VALIDATION_RULES: Rules = {
     "overall_mape": Rule(
         lambda validation: mean_over(formula_error, validation.results),
@@ -249,6 +261,15 @@ ARGMAX_RULES: Rules = {
     "labs_with_alibi": alibi_word,
     "n_labs": count_labs,
 }
+SIGN_CHANGE_RULES: Rules = {
+    "improvement_pp": Rule(
+        lambda validation: (
+            validation.comparison_v2_argmax - mean_over(formula_error, validation.results)
+        ),
+        "by how much the mean error fell, percentage points",
+    ),
+    "calibration_consistency": count_met_layers,
+}
 DRAWN: Rules = {
     "drawn/predicted": percent_of_depth(predicted_layer),
     "drawn/empirical": percent_of_depth(empirical_layer),
@@ -264,6 +285,9 @@ DOCUMENTS = {
     ),
     "sign_change": Document(
         SIGNS,
-        {"results/*": MODEL_RULES, "": VALIDATION_RULES},
+        {
+            "results/*": {**MODEL_RULES, **PROMPT_RULES},
+            "": {**VALIDATION_RULES, **SIGN_CHANGE_RULES},
+        },
     ),
 }

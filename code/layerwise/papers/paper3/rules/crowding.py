@@ -83,6 +83,12 @@ def constant_guess_accuracy(models: list[Entry]) -> float:
     return max(damping, 1 - damping)
 
 
+def share_as_predicted(results: Entry, high: bool) -> float:
+    """Return the share of the models on one side of the limit that are as it predicts."""
+    models = [model for model in all_models(results) if (density(model) >= LIMIT) == high]
+    return share([damps(model) == high for model in models])
+
+
 def density_ratio(results: Entry) -> float:
     """Return the head density of the pair's first model over that of the second."""
     first, second = (density(models_by_name(results)[name]) for name in PAIR)
@@ -110,6 +116,7 @@ def density_rules(select: Callable[[Any], list[Entry]]) -> Rules:
     return {f"density_rule/{name}": rule for name, rule in rules.items()}
 
 
+MODEL_RULES: Rules = {"rho": density}
 FAMILY_RULES: Rules = {
     **density_rules(all_models),
     "analysis/rho_gain_correlation": Rule(
@@ -117,6 +124,14 @@ FAMILY_RULES: Rules = {
     ),
     "analysis/correlation_p_value": Rule(
         lambda results: density_gain_correlation(results).p, "p of r of density of heads and gain"
+    ),
+    "analysis/high_rho_dampen_rate": Rule(
+        lambda results: share_as_predicted(results, high=True),
+        "share of the dense models that damp",
+    ),
+    "analysis/low_rho_expand_rate": Rule(
+        lambda results: share_as_predicted(results, high=False),
+        "share of the other models that expand",
     ),
     "separating_interval": separating_interval,
 }
@@ -126,21 +141,34 @@ HUNT_RULES: Rules = {
         lambda results: percent(predictions_met(all_models(results), final_gain)),
         "percent of the models that the density rule predicts, gains behind the final norm",
     ),
+    "h25_accuracy": accuracy,
     "h25_verdict": notebook_verdict,
     "density_ratio": density_ratio,
 }
 HUNTED_RULES: Rules = {
-    "rho": density,
+    **MODEL_RULES,
     "class": Rule(
         lambda model: "DAMPEN" if damps(model) else "EXPAND",
         "whether the mean gain damps or expands",
     ),
+    "h25_prediction_correct": Rule(
+        lambda model: predictions_met([model])[0], "whether the density rule predicts the model"
+    ),
 }
 PAIR_RULES: Rules = {
     **density_rules(all_models),
+    "h25_accuracy": Rule(
+        lambda results: 100 * accuracy(results),
+        "percent of the models that the density rule predicts",
+    ),
     "h25_verdict": notebook_verdict,
 }
-CLEAN_RULES: Rules = {"gain_with_ln_mean": final_gain}
+CLEAN_RULES: Rules = {
+    **MODEL_RULES,
+    "gain_no_ln_mean": gain,
+    "gain_with_ln_mean": final_gain,
+    "is_dampening_no_ln": damps,
+}
 POOLED_RULES: Rules = {
     **density_rules(pooled_models),
     "n_models": Rule(
@@ -148,7 +176,7 @@ POOLED_RULES: Rules = {
     ),
 }
 DOCUMENTS = {
-    "family": Document(SWEEP, {"": FAMILY_RULES}),
+    "family": Document(SWEEP, {"": FAMILY_RULES, "models/*": MODEL_RULES}),
     "hunt": Document(HUNT, {"": HUNT_RULES, "tested_results/*": HUNTED_RULES}),
     "clean": Document(CLEAN, {"": PAIR_RULES, "results/*": CLEAN_RULES}),
     "pooled": Document(None, {"": POOLED_RULES}),

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from layerwise.engine.derivation import Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.result_files import HUNT, SWEEP
+from layerwise.statistics.correlation import Correlation
 
 GROUPS = ("models", "tested_results", "results")  # where the models of a file stand
 
@@ -35,6 +37,11 @@ def percent(flags: Sequence[bool]) -> int | float:
     """Return the share of true flags in percent, as an integer where it is whole."""
     value = 100 * share(flags)
     return int(value) if value == int(value) else value
+
+
+def contracting_percent(gains: Float64[np.ndarray, " gain"]) -> float:
+    """Return the percent of the gains that are under 1."""
+    return float(np.sum(gains < 1) / len(gains) * 100)
 
 
 def short_name(model: Entry) -> str:
@@ -118,6 +125,14 @@ class Rows:
 
     def _chosen(self) -> list[Entry]:
         return [row for row in self.table if {n: row[n] for n in self.labels} == self.labels]
+
+
+def r_and_p_rules(correlation: Callable[[Any], Correlation], key: str, says: str) -> Rules:
+    """Return the rules of r and of its p, whose keys begin alike."""
+    return {
+        f"{key}r": Rule(lambda source: correlation(source).r, says),
+        f"{key}p": Rule(lambda source: correlation(source).p, f"p of {says}"),
+    }
 
 
 def rows_reader(file: str, **labels: str) -> Callable[[Evidence], Rows]:

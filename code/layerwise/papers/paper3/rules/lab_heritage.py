@@ -34,7 +34,6 @@ from layerwise.statistics.estimates import (
     Estimate,
     mean_estimate,
     mean_estimate_from_moments,
-    share_estimate,
 )
 
 # What figure 2 shows as EleutherAI: the sweep's gain for the Pythia sizes, the hunt's for others.
@@ -232,17 +231,9 @@ def measured_groups(hunt: Entry) -> dict[str, Models]:
     return {name: models for name, models in measured.items() if models}
 
 
-def share_as_claimed(models: Models) -> dict[str, float]:
-    """Return the number that damp, and the share on the side that the paper claims, percent.
-
-    The paper claims that EleutherAI's models lie below 1 and all others above. The interval is that
-    of Clopper and Pearson.
-    """
-    damping = [damps(model) for model in models]
-    claimed_below = models[0].lab == ELEUTHER
-    share_there = share_estimate([is_below == claimed_below for is_below in damping], "models")
-    parts = {name: 100 * getattr(share_there, name) for name in ("value", "low", "high")}
-    return {"n": share_there.n, "below": sum(damping)} | parts
+def damping_counts(models: Models) -> dict[str, int]:
+    """Return the number of models, and of those that damp."""
+    return {"n": len(models), "below": sum(map(damps, models))}
 
 
 def standard_error(models: Models) -> float | None:
@@ -374,7 +365,7 @@ HUNT_RULES: Rules = {
     ),
     "drawn/models": for_each_group(measured_by_name, combined(DRAWN_RULES)),
     "drawn/n_prompts": n_prompts,
-    "drawn/shares": for_each_group(measured_groups, share_as_claimed),
+    "drawn/counts": for_each_group(measured_groups, damping_counts),
     "figure3": for_each_group(
         lambda hunt: figure_models(hunt, FIGURE3),
         Rule(

@@ -3,36 +3,54 @@
 The norm is that of all tokens together, so the first token rules it (Paper 3, appendices).
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
+from layerwise.papers.paper3.rules.gain_files import contracting_percent, r_and_p_rules
 from layerwise.papers.shared.names.result_files import FOUR, INPUTS, LLAMAS, MISTRAL
+from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.samples import spearman
 
 MODELS = ("pythia-6.9b", "gemma-7b", "apertus-8b", "llama3.1-8b")
 LLAMA = "llama3.1-8b"
 BENCHMARKED = {"Pythia-6.9B": "pythia-6.9b", "Gemma-7B": "gemma-7b", "LLaMA-3.1-8B": LLAMA}
+OFFSET = 1e-10  # added to a gain before its logarithm, as published
 
 
-def last_gain(stream: Entry) -> float:
-    """Return the gain of the last block: its norm over the one before.
+def ratios(stream: Entry, part: slice = slice(None)) -> np.ndarray:
+    """Return each norm over the one before it: one gain fewer than norms.
 
     Raises:
         LayerwiseError: for fewer than two norms, or one that is not positive and finite.
     """
-    norms = stream.norms[-2:]
+    norms = stream.norms[part]
     if len(norms) < 2 or not np.all(np.isfinite(norms)) or not np.all(norms > 0):
         raise LayerwiseError(
             f"gains need at least two norms, all positive and finite, found {norms}; "
             "check the hidden states they came from"
         )
-    return float(norms[1] / norms[0])
+    return norms[1:] / norms[:-1]
+
+
+def last_gain(stream: Entry) -> float:
+    """Return the gain of the last block."""
+    return float(ratios(stream, slice(-2, None))[0])
 
 
 def mistral_stream(evidence: Evidence) -> Entry:
     """Return Mistral-7B's stream, from block 0 on."""
     return evidence[MISTRAL].residual_stream_analysis["mistral-7b"]
+
+
+def entropy_correlation(evidence: Evidence, correlation: Callable[..., Correlation]) -> Correlation:
+    """Return r of entropy and last gain over the texts of the input dependency."""
+    texts = evidence[INPUTS].results.values()
+    return correlation(*np.array([(text.entropy, text.gains[-1]) for text in texts]).T)
 
 
 def llama_gain_by_token(evidence: Evidence) -> float:
@@ -52,13 +70,46 @@ def models_in_order(evidence: Evidence) -> str:
     return " < ".join(sorted(gains, key=gains.__getitem__))
 
 
+def product_of_gains(stream: Entry) -> float:
+    """Return the product of all gains, as the notebook took it."""
+    return float(np.exp(np.cumsum(np.log(ratios(stream) + OFFSET))[-1]))
+
+
 def ratio_of_rounded(evidence: Evidence) -> float:
     """Return LLaMA's last gain by token over that of the sequence, both rounded first."""
     return round(llama_gain_by_token(evidence), 2) / round(llama_gain_of_sequence(evidence), 2)
 
 
-STREAM_RULES: Rules = {"last_gain": last_gain}
+STREAM_RULES: Rules = {
+    "last_gain": last_gain,
+    "max_gain": Rule(lambda stream: np.max(ratios(stream)), "the largest gain of a block"),
+    "max_gain_layer": Rule(
+        lambda stream: np.argmax(ratios(stream)), "the block of the largest gain"
+    ),
+    "contracting_pct": Rule(
+        lambda stream: contracting_percent(ratios(stream)), "percent of the blocks that contract"
+    ),
+}
+FULL_RULES: Rules = {
+    **STREAM_RULES,
+    "initial_gain": Rule(lambda stream: ratios(stream, slice(2))[0], "gain of the first block"),
+    "expanding_pct": Rule(
+        lambda stream: 100 - contracting_percent(ratios(stream)),
+        "percent of the blocks that expand",
+    ),
+    "final_cumulative": product_of_gains,
+}
 STUDY_RULES: Rules = {
+    **r_and_p_rules(
+        partial(entropy_correlation, correlation=pearson),
+        "correlation/pearson_",
+        "Pearson's r of entropy and last gain over the texts",
+    ),
+    **r_and_p_rules(
+        partial(entropy_correlation, correlation=spearman),
+        "correlation/spearman_",
+        "Spearman's r of entropy and last gain over the texts",
+    ),
     "expansion_ratio/of_rounded": ratio_of_rounded,
     "expansion_ratio/unrounded": Rule(
         lambda evidence: llama_gain_by_token(evidence) / llama_gain_of_sequence(evidence),
@@ -69,10 +120,15 @@ STUDY_RULES: Rules = {
 }
 DOCUMENTS = {
     **{
-        model: Document(f"{FOUR}#/results/{model}", {"": STREAM_RULES}, shows=False)
+        model: Document(f"{FOUR}#/results/{model}", {"": FULL_RULES}, shows=False)
         for model in MODELS
     },
     "mistral-7b": Document(mistral_stream, {"": STREAM_RULES}, shows=False),
-    "study": Document(None, {"": STUDY_RULES}),
+    "study": Document(
+        None,
+        {"": STUDY_RULES},
+        places={"/correlation": (INPUTS, "/correlation")},
+        shows=False,
+    ),
     "texts": Document(INPUTS, {}),  # as it stands: a claim names one of its cells
 }

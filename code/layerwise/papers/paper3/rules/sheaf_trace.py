@@ -1,15 +1,18 @@
 """Traces of the sheaf Laplacian (Paper 3, section 5.2)."""
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Rule, Rules
+from layerwise.engine.derivation import Document, Function, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import entry_reader
 from layerwise.papers.shared.names.result_files import EXTENDED, V1, V2
-from layerwise.statistics.critical_layer import gradient_sizes, sharpest
+from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
 # Of the extended run, and what is said of the mean trace: a NaN among the layers leaves a word.
@@ -101,6 +104,9 @@ def first_mean_depth(evidence: Evidence) -> float:
 
 
 SECOND_RUN_RULES: Rules = {
+    "mean_trace_full": Rule(
+        lambda model: mean_trace(model, "full"), "mean single-slice trace over the layers"
+    ),
     "mean_trace_multihead": Rule(
         lambda model: mean_trace(model, "multihead"), "mean trace by heads over the layers"
     ),
@@ -109,6 +115,35 @@ SECOND_RUN_RULES: Rules = {
             "monotonic" if np.all(np.diff(model.traces_multihead[:]) > 0) else "up and down"
         ),
         "whether the trace by heads only rises",
+    ),
+    "L_star_trace": trace_layer,
+    "L_star_spectral": gap_layer,
+    "L_star_apriori": apriori_layer,
+    "L_star_ratio_apriori": Rule(
+        lambda model: apriori_layer(model) / model.n_layers,
+        "the a-priori L* in shares of the depth",
+    ),
+    "L_star_ratio_trace": Rule(
+        lambda model: trace_layer(model) / model.n_layers, "the trace's L* in shares of the depth"
+    ),
+}
+FIRST_RUN_RULES: Rules = {
+    "L_star_gap_max": gap_layer,
+    "L_star_lambda2_max": Rule(
+        lambda model: int(np.argmax(model.lambda_2[:])),
+        "the layer of the largest second eigenvalue",
+    ),
+    "L_star_inflection": Rule(
+        lambda model: sharpest(bend_sizes, model.spectral_gaps[:]),
+        "the layer where the curve bends most",
+    ),
+    "max_spectral_gap": Rule(
+        lambda model: np.max(model.spectral_gaps[:]), "the largest spectral gap"
+    ),
+    "mean_spectral_gap": Rule(lambda model: np.mean(model.spectral_gaps[:]), "mean spectral gap"),
+    "spectral_gap_at_half": Rule(
+        lambda model: model.spectral_gaps[len(model.spectral_gaps) // 2],
+        "the spectral gap at half the depth",
     ),
 }
 STUDY_RULES: Rules = {
@@ -140,24 +175,40 @@ STUDY_RULES: Rules = {
 }
 
 
+def apply_to_row(model: Entry, row: Callable[[Entry], Entry], rule: Function) -> Any:
+    """Return what a rule gives for a row that stands in another file."""
+    return rule(row(model))
+
+
+def trace_document(model: str) -> Document:
+    """Return the document of a model of the two trace scripts."""
+    first, second = entry_reader(V1, model), entry_reader(V2, model)
+    of_first = {
+        f"first/{name}": Rule(partial(apply_to_row, row=first, rule=rule), words_of(rule))
+        for name, rule in FIRST_RUN_RULES.items()
+    }
+    return Document(
+        second,
+        {"": {**SECOND_RUN_RULES, **of_first}},
+        places=lambda evidence: {"": second(evidence).cell, "/first": first(evidence).cell},
+        shows=False,
+    )
+
+
 def mean_or_nan(model: Entry) -> float | str:
     """Return the mean trace by heads, or the file's word for a missing one."""
     mean = mean_trace(model, "mh")
     return "NaN" if np.isnan(mean) else mean
 
 
+def extended_document(model: str, name: str) -> Document:
+    """Return the document of a model of the extended run."""
+    rules: Rules = {"L_star": extended_layer, name: mean_or_nan}
+    return Document(entry_reader(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
+
+
 DOCUMENTS = {
-    **{
-        model: Document(entry_reader(V2, model), {"": SECOND_RUN_RULES}, shows=False)
-        for model in TRACED
-    },
-    **{
-        model: Document(
-            entry_reader(EXTENDED, model, "extended_results"),
-            {"": {name: mean_or_nan}},
-            shows=False,
-        )
-        for model, name in PACKED.items()
-    },
+    **{model: trace_document(model) for model in TRACED},
+    **{model: extended_document(model, name) for model, name in PACKED.items()},
     "study": Document(None, {"": STUDY_RULES}),
 }

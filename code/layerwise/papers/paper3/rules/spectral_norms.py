@@ -14,6 +14,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     entry_reader,
     gain,
     pooled_by_name,
+    r_and_p_rules,
     short_name,
 )
 from layerwise.papers.shared.names.matrices import MATRICES
@@ -154,6 +155,7 @@ MODEL_RULES: Rules = {
     "W_O_mean_spectral": Rule(
         partial(layer_moment, matrix="W_O"), "mean spectral norm of W_O over the layers"
     ),
+    "W_V_over_W_O": value_over_output,
 }
 STUDY_RULES: Rules = {
     "clusters": clusters_word,
@@ -166,10 +168,7 @@ STUDY_RULES: Rules = {
         lambda evidence: lab_test(evidence)[1],
         "p of the rank test of the W_V norms, EleutherAI against the other labs",
     ),
-    "prediction/r": Rule(
-        lambda evidence: ratio_gain_correlation(evidence).r, "r of the ratio of norms and the gain"
-    ),
-    "prediction/p": Rule(lambda evidence: ratio_gain_correlation(evidence).p, "p of that r"),
+    **r_and_p_rules(ratio_gain_correlation, "prediction/", "r of the ratio of norms and the gain"),
     "prediction/predicts": ratio_predicts,
     "prediction/predicts_rounded": Rule(
         lambda evidence: ratio_predicts(evidence, 2),

@@ -4,22 +4,36 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from jaxtyping import Float32
 
 from layerwise.engine.derivation import Document, Rule, Rules, combined, count, for_each_group
 from layerwise.engine.published import pointer
-from layerwise.papers.paper3.rules.gain_files import Rows, rows_reader
+from layerwise.papers.paper3.rules.gain_files import Rows, r_and_p_rules, rows_reader
 from layerwise.papers.shared.names.result_files import BENCHMARK, BENCHMARK_ROWS
 from layerwise.papers.shared.terms import models_in_words
 from layerwise.statistics.correlation import pearson
+from layerwise.statistics.samples import pooled_d, pooled_t, spearman
 
 MODELS = ("Pythia-6.9B", "Gemma-7B", "Mistral-7B", "LLaMA-3.1-8B")
 PYTHIA = "Pythia-6.9B"
 CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
 
+Prompts = Float32[np.ndarray, " prompt"]
+
 
 def distance_from_one(model: Rows) -> np.ndarray:
     """Return the distance of each prompt's last gain from 1."""
     return np.abs(model["Last_Gain"] - 1)
+
+
+def entropies(model: Rows, category: str) -> Prompts:
+    """Return the entropies of a category's prompts, nats, in single precision as stored."""
+    return model.where(Category=category)["Entropy"].astype(np.float32)
+
+
+def cliche_and_novel(model: Rows) -> tuple[Prompts, Prompts]:
+    """Return the entropies of the two categories that the notebook tests."""
+    return entropies(model, "Cliche"), entropies(model, "Novel")
 
 
 def all_entropies(model: Rows) -> np.ndarray:
@@ -95,13 +109,23 @@ MODEL_RULES: Rules = {
     "base_level": Rule(
         lambda model: np.mean(model["Last_Gain"]), "mean last gain over all prompts"
     ),
-    "entropy/Pearson_r": Rule(
-        lambda model: pearson(all_entropies(model), model["Last_Gain"]).r,
+    "range/min": Rule(lambda model: np.min(model["Last_Gain"]), "the smallest last gain"),
+    "range/max": Rule(lambda model: np.max(model["Last_Gain"]), "the largest last gain"),
+    "range/range": Rule(lambda model: np.ptp(model["Last_Gain"]), "range of the last gain"),
+    **r_and_p_rules(
+        lambda model: pearson(all_entropies(model), model["Last_Gain"]),
+        "entropy/Pearson_",
         "Pearson's r of entropy and last gain",
     ),
-    "entropy/Pearson_p": Rule(
-        lambda model: pearson(all_entropies(model), model["Last_Gain"]).p,
-        "p of Pearson's r of entropy and last gain",
+    **r_and_p_rules(
+        lambda model: spearman(all_entropies(model), model["Last_Gain"]),
+        "entropy/Spearman_",
+        "Spearman's r of entropy and last gain",
+    ),
+    **r_and_p_rules(
+        lambda model: spearman(model["Complexity"], model["Last_Gain"]),
+        "complexity/Complexity_Spearman_",
+        "Spearman's r of complexity and last gain",
     ),
     "mean_distance": Rule(
         lambda model: np.mean(distance_from_one(model)), "mean distance of the last gain from 1"
@@ -112,6 +136,18 @@ MODEL_RULES: Rules = {
     "distance_r": Rule(
         lambda model: pearson(all_entropies(model), distance_from_one(model)).r,
         "r of entropy and the distance of the gain from 1",
+    ),
+    "p3/t_stat": Rule(
+        lambda model: pooled_t(*cliche_and_novel(model))[0],
+        "Student's t between clichés and novel prompts",
+    ),
+    "p3/p_val": Rule(
+        lambda model: pooled_t(*cliche_and_novel(model))[1],
+        "two-sided p of Student's t between clichés and novel prompts",
+    ),
+    "p3/cohens_d": Rule(
+        lambda model: pooled_d(*cliche_and_novel(model)),
+        "Cohen's d between clichés and novel prompts",
     ),
     "category": for_each_group(
         lambda model: {name: model.where(Category=name) for name in CATEGORIES},
@@ -132,9 +168,13 @@ STUDY_RULES: Rules = {
 
 def summary_places(number: int, model: str) -> dict[str, tuple[str, str]]:
     """Return the places in the summary that hold the statistics of a model."""
+    platitude = pointer("p3_platitude_tunnel", number)
     return {
         "/base_level": (BENCHMARK, pointer("base_levels", model)),
+        "/range": (BENCHMARK, pointer("modulation_ranges", model)),
         "/entropy": (BENCHMARK, pointer("entropy_correlations", number)),
+        "/complexity": (BENCHMARK, pointer("complexity_correlations", number)),
+        **{f"/p3/{q}": (BENCHMARK, f"{platitude}/{q}") for q in ("t_stat", "p_val", "cohens_d")},
     }
 
 

@@ -9,6 +9,14 @@ from layerwise.statistics.correlation import pearson_r
 
 FAMILIES = ("Mistral-7B", "Gemma-7B", "LLaMA-3.1-8B")
 VARIANTS = ("base", "instruct")
+EFFECT = 0.05  # a change of the mean gain that counts
+
+
+def effect_word(delta: float) -> str:
+    """Return the twin notebook's word for a change of the mean gain."""
+    if abs(delta) <= EFFECT:
+        return "NEUTRAL"
+    return "AMPLIFIES" if delta > 0 else "DAMPENS"
 
 
 def last_gains(family: Rows, variant: str) -> np.ndarray:
@@ -49,7 +57,31 @@ def largest_change(rows: Rows) -> float:
     return max(100 * abs(1 - tuned_gain(twins) / base_gain(twins)) for twins in families)
 
 
-FAMILY_RULES: Rules = {"Base_Gain": base_gain, "Instruct_Gain": tuned_gain}
+FAMILY_RULES: Rules = {
+    "base/std_gain": Rule(
+        lambda family: np.std(last_gains(family, "base")),
+        "population SD of the base model's last gain",
+    ),
+    "instruct/std_gain": Rule(
+        lambda family: np.std(last_gains(family, "instruct")),
+        "population SD of the tuned model's last gain",
+    ),
+    "Base_Gain": base_gain,
+    "Instruct_Gain": tuned_gain,
+    "Delta": Rule(
+        lambda family: tuned_gain(family) - base_gain(family),
+        "by how much tuning moves the mean last gain",
+    ),
+    "Ratio": Rule(
+        lambda family: tuned_gain(family) / base_gain(family),
+        "the tuned mean last gain over that of the base",
+    ),
+    "RLHF_Effect": Rule(
+        lambda family: effect_word(tuned_gain(family) - base_gain(family)),
+        "the notebook's word for that difference",
+    ),
+    "Same_Sign": keeps_side,
+}
 STUDY_RULES: Rules = {
     "n_total_measurements": Rule(
         lambda rows: count(rows["Last_Gain"]), "the prompts of all models"
@@ -81,7 +113,8 @@ DOCUMENTS = {
     family: Document(
         rows_reader(TWIN_ROWS, Family=family),
         {"": FAMILY_RULES},
-        places={"": (TWINS, f"/hypothesis_results/{number}")},
+        places={"": (TWINS, f"/hypothesis_results/{number}")}
+        | {f"/{v}": (TWINS, f"/twin_summary/{family}/{v}") for v in VARIANTS},
         shows=False,
     )
     for number, family in enumerate(FAMILIES)

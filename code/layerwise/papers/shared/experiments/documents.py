@@ -16,6 +16,7 @@ from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import POOLED, Values
 from layerwise.papers.shared.names.categories import SERIES
 from layerwise.progress import track
+from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
 from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.random_bins import sweep
@@ -149,15 +150,20 @@ def binnings(values: Values) -> dict[str, dict[str, Any]]:
 
 
 def anisotropy(values: Values) -> dict[str, Any]:
-    """Return the published series, and those that the notebook computed and did not save."""
+    """Return the published series, what the notebook computed and did not save, and spectra."""
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
     by_measure = dict(zip(MEASURES, series, strict=True))
+    peak = int(np.argmax(by_measure["first_pc_share"]))
+    drawn = sorted(set(curves.spectrum_layers(peak, values.n_layers)))
     return {
         "hidden_dim": values.hidden_size,
         "intrinsic_dim_ratio": by_measure["first_pc_share"],
         "effective_rank": by_measure["effective_rank"],
         "avg_cos_sim": by_measure["mean_cosine_to_mean"],
         "eigenvalue_variance": by_measure["eigenvalue_variance"],
+        "var_top10": by_measure["var_top10"],
+        "var_top50": by_measure["var_top50"],
+        "spectra": {str(layer): values.eigenvalues[layer].tolist() for layer in drawn},
     }
 
 

@@ -44,7 +44,7 @@ OF_FIRST_MODEL = {
 COLUMNS = {files.CONTRIBUTIONS: ("ua", "preference"), files.CLASSES: ("nll_a", "nll_b")}
 LLAMA_METRICS = tuple(METRICS)[:3]  # the Llama notebook stops after the cosines
 DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
-UNSAVED = "eigenvalue_variance"  # of the anisotropy profile
+UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the anisotropy profile
 
 
 def fragments(
@@ -96,7 +96,7 @@ def _prompt_parts(slug: str, extraction: Extraction, values: Values) -> list[Doc
     if slug != SLUG or "p2_layers" not in extraction.experiments or not values.n_prompts:
         return []
     profile = documents.anisotropy(values)
-    return [{files.ANISOTROPY: {UNSAVED: profile[UNSAVED]}}]
+    return [{files.ANISOTROPY: {name: profile[name] for name in UNSAVED}}]
 
 
 def _parts_over_categories(

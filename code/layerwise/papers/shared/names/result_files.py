@@ -70,6 +70,7 @@ TWINS = R + "twin_test_results_20260105_160237.json"
 TYPED_INTERVALS = "notebook 000"  # its n = 6 table, with two decimals
 TYPED_MODELS = "notebook 003"  # Paper 1's models on scientific facts, with three decimals
 TYPED_LAYER = "notebook 004"  # the layer of Paper 2 that a profile is compared with
+TYPED_CURVE = "notebook Llama"  # Pythia's r, with two decimals
 NUMBERS = "numbers of dataset.json"  # in statements that the paper quotes
 FIGURE_1 = "figure 1 of Paper 1"  # rows of pixels in the picture that its archive holds
 WORDS = "words of dataset.json"  # white-space words per statement of the neutral categories
