@@ -47,15 +47,6 @@ def test_registry_of_the_repository(registry: dict[str, Model]) -> None:
     assert {name for m in registry.values() for name in m.experiments} == set(EXPERIMENTS)
 
 
-def test_extractions_name_one_model_each(registry: dict[str, Model]) -> None:
-    pairs = [(key, one, m.slug) for m in registry.values() for key, one in m.extractions.items()]
-    extractions = {key: one for key, one, _ in pairs}
-    assert len(pairs) == len(extractions) == 13
-    assert all(key.startswith(slug) for key, _, slug in pairs)
-    assert extractions["gemma-2b"].layer_step == 2  # 18 blocks, every max(1, 18 div 8)-th layer
-    assert extractions["llama-3p1-8b-instruct-templated-once"].template == "once"
-
-
 @pytest.mark.parametrize(
     ("file", "group", "experiment"),
     [
