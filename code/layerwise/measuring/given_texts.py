@@ -58,4 +58,4 @@ class Lacking:
         categories = [name for name in pairs.categories if name in hit]
         prompts = bool(unsound.numbers["prompts"])
         names = ", ".join([*categories, *["all prompts"] * prompts])
-        return cls(categories, prompts, f"{unsound}; without {names}")
+        return cls(categories, prompts, f"without {names}: {unsound}")
