@@ -53,9 +53,14 @@ def random_weights(
     """A GPT-NeoX of one of `SHAPES` with random weights, made where they are used."""
     hidden, n_blocks, n_heads, vocabulary = SHAPES[shape]
     config = transformers.GPTNeoXConfig(
-        hidden_size=hidden, num_hidden_layers=n_blocks, num_attention_heads=n_heads,
-        intermediate_size=4 * hidden, vocab_size=vocabulary, bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
+        hidden_size=hidden,
+        num_hidden_layers=n_blocks,
+        num_attention_heads=n_heads,
+        intermediate_size=4 * hidden,
+        vocab_size=vocabulary,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
     torch.manual_seed(0)
     with torch.device(device):
         network = transformers.AutoModelForCausalLM.from_config(

@@ -38,12 +38,16 @@ BEYOND: dict[str, tuple[str, dict[str, Any]]] = {
     "llama-3.1-70b": (
         "float16",
         {
-            "model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 80,
-            "num_attention_heads": 64, "num_key_value_heads": 8,
-            "intermediate_size": 28672, "vocab_size": 128256,
+            "model_type": "llama",
+            "hidden_size": 8192,
+            "num_hidden_layers": 80,
+            "num_attention_heads": 64,
+            "num_key_value_heads": 8,
+            "intermediate_size": 28672,
+            "vocab_size": 128256,
         },
     ),
-}  # fmt: skip
+}
 
 
 def config_of(model: Model, own: dict[str, Any]) -> Any:

@@ -27,9 +27,15 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = display_names(read_models(ROOT / "models.yaml"))
 MARKED = "The [glossary](glossary.md#what-this-repository-says) defines marks and grades."
 SHOWN = (
-    "agrees", "differs", "same number", "follows", "needs weights", "contradicted", "not checkable",
+    "agrees",
+    "differs",
+    "same number",
+    "follows",
+    "needs weights",
+    "contradicted",
+    "not checkable",
     "declared",
-)  # fmt: skip
+)
 ANSWERS = """# The central claims, and what their numbers say
 
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->

@@ -38,10 +38,19 @@ def report_of(kind: str, seed: int, cases: int, seconds: int) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, HERE / "fuzz.py", kind, folder, str(seed), str(cases), str(seconds)],
             # a date that stays: results of two runs are compared
-            env={"SOURCE_DATE_EPOCH": EPOCH, **os.environ, "TOKENIZERS_PARALLELISM": "false",
-                 "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", fuzz.SEED: str(seed)},
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
-        )  # fmt: skip
+            env={
+                "SOURCE_DATE_EPOCH": EPOCH,
+                **os.environ,
+                "TOKENIZERS_PARALLELISM": "false",
+                "HF_HUB_OFFLINE": "1",
+                "OMP_NUM_THREADS": "1",
+                fuzz.SEED: str(seed),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=True,
+        )
     report: dict[str, Any] = json.loads(done.stdout)[kind]
     return report
 

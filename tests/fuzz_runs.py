@@ -19,10 +19,19 @@ from claim_records import SVG
 from fuzz import Attempt, Kind
 
 TEXTS = (
-    "The river rises in the north", "The river rises in the far south", "An owl", "Two cats sat",
-    "Water boils", "Water boils at 100 degrees", "Prices fell in the spring", "An owl sat",
-    "Light travels fast", "Light travels slow in glass", "A quiet street", "Prices rose",
-)  # fmt: skip
+    "The river rises in the north",
+    "The river rises in the far south",
+    "An owl",
+    "Two cats sat",
+    "Water boils",
+    "Water boils at 100 degrees",
+    "Prices fell in the spring",
+    "An owl sat",
+    "Light travels fast",
+    "Light travels slow in glass",
+    "A quiet street",
+    "Prices rose",
+)
 PAIRS = {
     name: {"pairs": [[TEXTS[n], TEXTS[n + 1]], [TEXTS[n + 2], TEXTS[n + 3]]]}
     for name, n in (("a", 0), ("b", 4), ("c", 8))
@@ -66,9 +75,19 @@ def planned(folder: Path, out: Path, **asked: Any) -> str:
     """What the dry run says of the same."""
     from layerwise.reader.plan import plan
 
-    defaults = {"revision": None, "dtype": None, "device": None, "layers": None, "seed": 42,
-                "without": [], "replicates": 5, "control": 0,
-                "limit": None, "chat_template": False, "keep_states": False}  # fmt: skip
+    defaults = {
+        "revision": None,
+        "dtype": None,
+        "device": None,
+        "layers": None,
+        "seed": 42,
+        "without": [],
+        "replicates": 5,
+        "control": 0,
+        "limit": None,
+        "chat_template": False,
+        "keep_states": False,
+    }
     given = {"pairs": PAIRS, "prompts": PROMPTS, **asked}
     texts = given.pop("pairs"), given.pop("prompts")
     return plan(str(folder / "model"), *texts, defaults | given | {"out": out})
@@ -230,8 +249,13 @@ def stopped(
     """One of them."""
     from layerwise.run import cli
 
-    line = ["analyze", f"--model={folder / 'model'}", f"--pairs={folder / 'pairs.json'}",
-            f"--prompts={folder / 'prompts.json'}", f"--out={work / 'out'}"]  # fmt: skip
+    line = [
+        "analyze",
+        f"--model={folder / 'model'}",
+        f"--pairs={folder / 'pairs.json'}",
+        f"--prompts={folder / 'prompts.json'}",
+        f"--out={work / 'out'}",
+    ]
     reading, writing = os.pipe()
 
     def run() -> None:

@@ -110,9 +110,14 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.send(*STATUS[fault])
 
     def send(
-        self, status: int, headers: Mapping[str, str] = {}, body: bytes = b"", *,
-        cut: bool = False, slow: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        status: int,
+        headers: Mapping[str, str] = {},
+        body: bytes = b"",
+        *,
+        cut: bool = False,
+        slow: bool = False,
+    ) -> None:
         self.send_response(status)
         for key, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(key, value)

@@ -34,8 +34,15 @@ PROMPTS = read_json(REPOSITORY / "code/layerwise/models/rehearsal/prompts.json")
 EXAMPLE = {name: REPOSITORY / f"examples/{name}.json" for name in ("pairs", "prompts")}
 PUBLISHED = read_published(REPOSITORY / "published")
 # `--cpu` would start one process and say nothing; the name of this launcher is all it asks
-TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2",
-                 "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no"]  # fmt: skip
+TWO_PROCESSES = [
+    "-m",
+    "accelerate.commands.launch",
+    "--multi_gpu",
+    "--num_processes=2",
+    "--num_machines=1",
+    "--mixed_precision=no",
+    "--dynamo_backend=no",
+]
 _TWINS = TemporaryDirectory(prefix="layerwise-twins-")  # removed when the session ends
 TEXTS = (
     "The river rises in the north",

@@ -7,9 +7,16 @@ AGAIN = "hidden_states_again"  # of replicates with rounding noise, and of rando
 FOLDERS = (STATES, AGAIN, "figures", "tables")
 # The result documents; those of what was measured again.
 RESULTS = (
-    "validation", "layers", "category_bootstrap", "bins", "pairs", "anisotropy", "sensitivity",
-    "gains", "spectral",
-)  # fmt: skip
+    "validation",
+    "layers",
+    "category_bootstrap",
+    "bins",
+    "pairs",
+    "anisotropy",
+    "sensitivity",
+    "gains",
+    "spectral",
+)
 REPLICATES, CONTROL = "replicates", "control"
 FILES = (
     "index.html",

@@ -15,9 +15,14 @@ REPOSITORY = ("dvc.yaml", "code/layerwise/__init__.py")  # what no other reposit
 # One file of each folder that a verb reads; a copy that lacks one is refused at the start, not when
 # its turn comes, after hours of measuring.
 MARKS = (
-    "models.yaml", "params.yaml", "claims/headlines.yaml", "published/registry.csv",
-    "report/templates/page.css", "report/own_model/index.html.j2", "paper/own_model/tables.tex.j2",
-)  # fmt: skip
+    "models.yaml",
+    "params.yaml",
+    "claims/headlines.yaml",
+    "published/registry.csv",
+    "report/templates/page.css",
+    "report/own_model/index.html.j2",
+    "paper/own_model/tables.tex.j2",
+)
 
 
 def find_home(package: Path = PACKAGE) -> Path:

@@ -62,10 +62,15 @@ def meter(
     drawn = sys.stderr.isatty()
     # smoothing=0: the time left is by the mean rate of all that was done
     with _Bar(
-        total=total, desc=what, unit=unit, smoothing=0, leave=False, dynamic_ncols=True,
+        total=total,
+        desc=what,
+        unit=unit,
+        smoothing=0,
+        leave=False,
+        dynamic_ncols=True,
         bar_format=TIME if total is None else BAR if drawn else LINE,
         file=sys.stderr if drawn else io.StringIO(),
-    ) as bar:  # fmt: skip
+    ) as bar:
         bar.expected = seconds
 
         def advance(n: int = 1, note: str = "") -> None:

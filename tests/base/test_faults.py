@@ -35,17 +35,30 @@ def checkpoint():
 def test_killed_before_every_change_of_the_file_system(tmp_path):
     """Creating, writing, merging, replacing an older extraction, tidying up."""
     done = subprocess.run(
-        [sys.executable, Path(__file__).parents[1] / "faults_worker.py", twin_folder("gpt_neox", 1),
-         tmp_path],
+        [
+            sys.executable,
+            Path(__file__).parents[1] / "faults_worker.py",
+            twin_folder("gpt_neox", 1),
+            tmp_path,
+        ],
         env={**os.environ, "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"},
-        capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["wrong"] == []
     assert result["points"] > 30
-    assert {"fsync", "open to write", "os.mkdir", "os.remove", "os.rename", "os.rmdir",
-            "array of a batch"} <= set(result["kinds"])  # fmt: skip
+    assert {
+        "fsync",
+        "open to write",
+        "os.mkdir",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "array of a batch",
+    } <= set(result["kinds"])
 
 
 def test_a_disk_that_is_full_in_the_middle(checkpoint, tmp_path, monkeypatch):
@@ -162,9 +175,10 @@ def test_sizes_are_halved_and_later_batches_keep_to_what_fitted(checkpoint, monk
 def test_one_statement_that_does_not_fit(checkpoint, tmp_path, monkeypatch):
     only_fits(monkeypatch, 0, torch.OutOfMemoryError("CUDA out of memory"))
     with pytest.raises(
-        LayerwiseError, match=r"one of the statements of 2 tokens does not fit beside "
-        r"the weights, [\d.]+ GiB are free on cpu; use a 16-bit dtype, device 'auto'"
-    ):  # fmt: skip
+        LayerwiseError,
+        match=r"one of the statements of 2 tokens does not fit beside "
+        r"the weights, [\d.]+ GiB are free on cpu; use a 16-bit dtype, device 'auto'",
+    ):
         extract(checkpoint, TEXTS, (), tmp_path / "out")
 
 

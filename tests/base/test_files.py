@@ -69,9 +69,12 @@ def test_json_round_trip_keeps_order_and_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(math.nan, "results must be finite numbers"), (-math.inf, "results must be finite numbers"),
-     ("a\ud800", r"character \d+ is half of a surrogate pair")],
-)  # fmt: skip
+    [
+        (math.nan, "results must be finite numbers"),
+        (-math.inf, "results must be finite numbers"),
+        ("a\ud800", r"character \d+ is half of a surrogate pair"),
+    ],
+)
 def test_write_json_refused(tmp_path: Path, value: object, message: str) -> None:
     with pytest.raises(LayerwiseError, match=rf"a\.json: {message}"):
         write_json(tmp_path / "a.json", {"r": [value]})
@@ -126,12 +129,17 @@ def test_together_replaces_folders_whole_and_files_by_name(tmp_path: Path) -> No
 
 def test_together_sweeps_what_a_kill_left_and_nothing_of_a_run_under_way(tmp_path: Path) -> None:
     killed = subprocess.run(
-        [sys.executable, "-c", "import os, pathlib, signal\n"
-         "from layerwise.files import atomic_path\n"
-         "with atomic_path(pathlib.Path('a')) as part:\n"
-         "    part.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"],
-        cwd=tmp_path, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "import os, pathlib, signal\n"
+            "from layerwise.files import atomic_path\n"
+            "with atomic_path(pathlib.Path('a')) as part:\n"
+            "    part.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)",
+        ],
+        cwd=tmp_path,
+        check=False,
+    )
     assert killed.returncode == -signal.SIGKILL
     (left,) = names(tmp_path)
     (tmp_path / "mine.part").write_text("no part of ours")

@@ -30,9 +30,16 @@ RUNS = {
 )
 def test_noise_is_asked_for_if_and_only_if_some_run_rounded_to_16_bits(cells, needs_noise):
     claim = Claim(
-        id="p2.x", paper=2, document="paper", where="t", quantity="r", printed=0.1,
-        decimals=3, statistic="layers:m:/r", tolerance="measured",
-    )  # fmt: skip
+        id="p2.x",
+        paper=2,
+        document="paper",
+        where="t",
+        quantity="r",
+        printed=0.1,
+        decimals=3,
+        statistic="layers:m:/r",
+        tolerance="measured",
+    )
     statistics = Statistics(
         "measured",
         {"layers": {"m": {"r": 0.1}}},

@@ -101,15 +101,20 @@ def test_what_is_read_is_recorded_and_nothing_else():
 @pytest.mark.parametrize(
     ("read", "said"),
     [
-        (lambda e: e["gains"].models[0].median, "gains: nothing stands at /models/0/median; there "
-         "are model, n, gains, mean"),
+        (
+            lambda e: e["gains"].models[0].median,
+            "gains: nothing stands at /models/0/median; there are model, n, gains, mean",
+        ),
         (lambda e: e["gains"].models[2], "gains: nothing stands at /models/2; there are 2 entries"),
         (lambda e: e["labels"]["a"], "labels: nothing stands at /a; there are a/b, n"),
         (lambda e: e["losses"], "no numbers of 'losses'"),
-        (lambda e: e["gains"].models.row(model="tiny"), "gains: one entry of /models must have "
-         "model 'tiny', 0 have; there are org/Small; large"),
+        (
+            lambda e: e["gains"].models.row(model="tiny"),
+            "gains: one entry of /models must have "
+            "model 'tiny', 0 have; there are org/Small; large",
+        ),
     ],
-)  # fmt: skip
+)
 def test_missing_refused(read, said):
     with pytest.raises(LayerwiseError) as error:
         read(in_print())

@@ -281,8 +281,10 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
     assert power("no", answer="no") == "" != power("yes", answer="no")
     assert power("undecided", of=["other"]) == ""
     cells = {name: {"published": answer("undecided")} for name in "ab"}
-    sizes = {name: {"published": {"told": "5 categories can detect a shift of ", "smallest": size}}
-             for name, size in (("a", 0.019), ("b", 0.077))}  # fmt: skip
+    sizes = {
+        name: {"published": {"told": "5 categories can detect a shift of ", "smallest": size}}
+        for name, size in (("a", 0.019), ("b", 0.077))
+    }
     several = {"questions": {"q": {"models": cells}}, "power": {"q": {"models": sizes}}}
     assert power_sentence([{"question": "q"}], several).endswith(
         "a shift of 0.019 to 0.077 or more, depending on the model."

@@ -369,8 +369,9 @@ def test_without_a_control_nothing_is_reproduced():
     origins = of_runs(draws=0)
     record = judge(CLAIM, measured(0.1232, origins))
     assert (record["verdict"], record["cause"]) == (
-        NO_CONTROL, "gpt2/sweep: there is none; measure.control of params.yaml says how many",
-    )  # fmt: skip
+        NO_CONTROL,
+        "gpt2/sweep: there is none; measure.control of params.yaml says how many",
+    )
     failed = of_runs()
     failed.measurements["gpt2"]["control"][3:] = [{"runs": {}, "absent": {"sweep": "a gate"}}]
     record = judge(CLAIM, measured(0.1232, failed), draws=draws_of(0.5, 0.5, 0.5, 0.5))

@@ -183,8 +183,10 @@ def test_measured_curves_fill_what_print_leaves_open(tmp_path: Path, published: 
     evidence = evidence_of(measured(published, fragments), FEW, TABLES)
     found = answered(derive(documents, evidence), "late_inversion")
     assert {choice for model, choice in found if model == "gemma-2b"} >= {
-        "before_norm", "all_tokens", "clusters",
-    }  # fmt: skip
+        "before_norm",
+        "all_tokens",
+        "clusters",
+    }
     metric = values.pair_metrics_all_tokens[-2:, 0]
     r = [stats.pearsonr(x, values.preferences).statistic for x in metric]
     assert found["gemma-2b", "all_tokens"]["value"] == pytest.approx(min(r))

@@ -215,14 +215,20 @@ def test_rounding_of_every_bit_pattern_against_torch(dtype: str, bits: np.ndarra
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: sheaf.graph_laplacian(np.ones((1, 1), np.float32)),
-         "at least two tokens, found 1; use more text"),
-        (lambda: g.round_to(np.zeros(1, dtype=np.float32), "int8"),
-         "must be float32, float16 or bfloat16, found 'int8'"),
-        *((lambda of=of: of(synthetic([1, 2])), "compares two blocks, the model has 1")
-          for of in (g.layer_gains, g.last_block_gain, g.gain_definitions)),
+        (
+            lambda: sheaf.graph_laplacian(np.ones((1, 1), np.float32)),
+            "at least two tokens, found 1; use more text",
+        ),
+        (
+            lambda: g.round_to(np.zeros(1, dtype=np.float32), "int8"),
+            "must be float32, float16 or bfloat16, found 'int8'",
+        ),
+        *(
+            (lambda of=of: of(synthetic([1, 2])), "compares two blocks, the model has 1")
+            for of in (g.layer_gains, g.last_block_gain, g.gain_definitions)
+        ),
     ],
-)  # fmt: skip
+)
 def test_traces_refused(call, said) -> None:
     with pytest.raises(LayerwiseError, match=said):
         call()

@@ -45,8 +45,11 @@ MODELS = read_models(ROOT / "models.yaml")
 SLUG = "gemma-2b"  # with an extraction of its name
 BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
 CHOICES = read_choices(ROOT / "params.yaml", "measure") | {
-    "device": "cpu", "replicates": 0, "control": 0, "bins": BINS,
-}  # fmt: skip
+    "device": "cpu",
+    "replicates": 0,
+    "control": 0,
+    "bins": BINS,
+}
 DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
 

@@ -84,8 +84,14 @@ def test_every_model_of_the_registry_is_among_them() -> None:
 # --- tokenizer.json -----------------------------------------------------------------------------
 
 
-PADDING = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0, "pad_type_id": 0,
-           "pad_token": "x", "pad_to_multiple_of": None}  # fmt: skip
+PADDING = {
+    "strategy": {"Fixed": 10**9},
+    "direction": "Right",
+    "pad_id": 0,
+    "pad_type_id": 0,
+    "pad_token": "x",
+    "pad_to_multiple_of": None,
+}
 TRUNCATION = {"max_length": 2, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}
 
 

@@ -164,8 +164,9 @@ def test_two_processes_as_one(tmp_path: Path) -> None:
     They share the batches; the first alone writes and speaks. Both refuse what one of them cannot.
     """
     checkpoint = built()
-    one = extract(checkpoint, TEXTS * 2, ("The river rises", "An owl"), tmp_path / "one",
-                  tokens_per_batch=8)  # fmt: skip
+    one = extract(
+        checkpoint, TEXTS * 2, ("The river rises", "An owl"), tmp_path / "one", tokens_per_batch=8
+    )
     (tmp_path / "run.py").write_text(SCRIPT)
     path = os.pathsep.join((str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
     given = {"model": twin_folder("gpt_neox", 5), **EXAMPLE}

@@ -30,8 +30,14 @@ def test_plan_batches(limit: int) -> None:
     assert plan_batches("prompts", [], limit) == []
 
 
-INDEX = {"model": "m", "display": "M", "n_layers": 1, "hidden_size": 1, "n_prompts": 2,
-         "statements_sha256": ""}  # fmt: skip
+INDEX = {
+    "model": "m",
+    "display": "M",
+    "n_layers": 1,
+    "hidden_size": 1,
+    "n_prompts": 2,
+    "statements_sha256": "",
+}
 
 
 def small(folder, fingerprint="mark") -> Partial:

@@ -33,8 +33,11 @@ def test_describe_names_model_device_kernels_and_versions(tmp_path: Path) -> Non
     assert (index["tokens_per_batch"], index["smaller_batches"]) == (2048, {})
     assert re.fullmatch("[0-9a-f]{64}", found["tokenizer_sha256"])
     assert found["arithmetic"] == {
-        "float32": "ieee", "tf32": False, "reduced_sums": False, "sdpa": ["flash", "math"],
-    }  # fmt: skip
+        "float32": "ieee",
+        "tf32": False,
+        "reduced_sums": False,
+        "sdpa": ["flash", "math"],
+    }
     trained = built("gpt2")
     trained.model.lm_head.to("meta")
     del trained.model.config.random_weights

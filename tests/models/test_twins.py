@@ -85,9 +85,13 @@ def test_twins_keep_all_but_the_width_of_heads(root: Path) -> None:
         "opt-350m": {"word_embed_proj_dim": 32, "do_layer_norm_before": False},
         "mistral-7b": {"sliding_window": 4096},
         "mistral-7b-instruct": {"sliding_window": None},
-        "gemma-2-9b": {"attn_logit_softcapping": 50, "final_logit_softcapping": 30,
-                       "query_pre_attn_scalar": 6, "head_dim": 6},
-    }  # fmt: skip
+        "gemma-2-9b": {
+            "attn_logit_softcapping": 50,
+            "final_logit_softcapping": 30,
+            "query_pre_attn_scalar": 6,
+            "head_dim": 6,
+        },
+    }
     for slug, flags in wanted.items():
         assert {name: getattr(configs[slug], name) for name in flags} == flags, slug
     assert configs["pythia-6p9b"].rope_parameters["partial_rotary_factor"] == 0.5

@@ -15,8 +15,12 @@ from layerwise.papers.paper2.rules.pair_curves import CURVES
 from layerwise.papers.shared.names import result_files as files
 
 NEUTRAL = (
-    "ground_truth_nonnumeric", "tech_philosophy", "lifestyle", "business", "scientific_facts",
-)  # fmt: skip
+    "ground_truth_nonnumeric",
+    "tech_philosophy",
+    "lifestyle",
+    "business",
+    "scientific_facts",
+)
 
 
 def evidence(numbers):

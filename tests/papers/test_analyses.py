@@ -357,17 +357,23 @@ def flat(states):
     [
         (lambda _: sampled_layers(6, layers=[7, 2, -1]), "from 0 to n_layers = 6, found 7, -1"),
         (lambda _: sampled_layers(6, layers=[]), "at least one layer, found none"),
-        (lambda states: measure(states, some_pairs((10, 8, 7), "xyz")),
-         "found 140 statements for 25 pairs"),
-        (lambda states: measure(states, some_pairs(), k_values=(2,)),
-         r"k of at least 3, each once.*k_values \[2\]"),
+        (
+            lambda states: measure(states, some_pairs((10, 8, 7), "xyz")),
+            "found 140 statements for 25 pairs",
+        ),
+        (
+            lambda states: measure(states, some_pairs(), k_values=(2,)),
+            r"k of at least 3, each once.*k_values \[2\]",
+        ),
         (changed, "extracted from other statements than these pairs"),
         (flat, "the preference of the categories is constant"),
         (lambda _: compare({}), "compares models, found none"),
-        (lambda _: compare({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}}),
-         "Empty: the layer document names no layer"),
+        (
+            lambda _: compare({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}}),
+            "Empty: the layer document names no layer",
+        ),
     ],
-)  # fmt: skip
+)
 def test_analyses_refused(states, call, said):
     with pytest.raises(LayerwiseError, match=said):
         call(states)

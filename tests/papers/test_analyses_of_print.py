@@ -173,14 +173,29 @@ FACTS = {f"/scientific_facts/uniformity_{side}": 0.5 for side in "ab"}
 @pytest.mark.parametrize(
     ("analysis", "file", "cells", "statistic", "why"),
     [
-        ("calibration", PAPER1["gemma"], FACTS, "models:/apertus/facts_ratios",
-         "a ratio to gemma does not exist"),
-        ("crowding", SWEEP, {"/models/2/n_heads": 1}, "family:/separating_interval",
-         "no limit separates damping densities"),
-        ("pairs", PAIRS, {"/best_per_layer/3/layer": 13}, "pythia-6p9b:/best_per_layer/3/r",
-         "a row must be of a sampled layer"),
+        (
+            "calibration",
+            PAPER1["gemma"],
+            FACTS,
+            "models:/apertus/facts_ratios",
+            "a ratio to gemma does not exist",
+        ),
+        (
+            "crowding",
+            SWEEP,
+            {"/models/2/n_heads": 1},
+            "family:/separating_interval",
+            "no limit separates damping densities",
+        ),
+        (
+            "pairs",
+            PAIRS,
+            {"/best_per_layer/3/layer": 13},
+            "pythia-6p9b:/best_per_layer/3/r",
+            "a row must be of a sampled layer",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_number_leaves_without_value_is_undefined(
     published, analysis, file, cells, statistic, why
 ):

@@ -26,19 +26,28 @@ def of_benchmark(read, pick):
 
 # By claim: what stands in its reasons, and where its numbers are from.
 NUMBERS = [
-    ("p1.readme.effect_rule", "Mistral's {:.2f} lies",
-     "calibration:mistral:/_global_stats/neutral_only/cohens_d"),
+    (
+        "p1.readme.effect_rule",
+        "Mistral's {:.2f} lies",
+        "calibration:mistral:/_global_stats/neutral_only/cohens_d",
+    ),
     ("p3.map.figA2", "file has {:.1f} %", f"{SIGNS}/overall_mape"),
     ("p3.map.figA2", "figure's {:.1f} are", f"{ARGMAX}/overall_mape"),
-    ("p3.notebook.inputdep.pangram", "metric that gave {:.2f},",
-     "sequence_gains:llama3.1-8b:/last_gain"),
-    ("p3.bentov.pythia_direction", "p of r is {:.2f}",
-     "thermodynamic_benchmark:Pythia-6.9B:/entropy/Pearson_p"),
+    (
+        "p3.notebook.inputdep.pangram",
+        "metric that gave {:.2f},",
+        "sequence_gains:llama3.1-8b:/last_gain",
+    ),
+    (
+        "p3.bentov.pythia_direction",
+        "p of r is {:.2f}",
+        "thermodynamic_benchmark:Pythia-6.9B:/entropy/Pearson_p",
+    ),
     ("p3.bentov.layernorm", "gains of {:.2f} to", lambda read: gpt2_gains(read, min)),
     ("p3.bentov.layernorm", "to {:.2f}", lambda read: gpt2_gains(read, max)),
     ("p3.bentov.law", "from {:.2f} to", lambda read: of_benchmark(read, min)),
     ("p3.bentov.law", "to {:.2f}", lambda read: of_benchmark(read, max)),
-]  # fmt: skip
+]
 # Decimals that are no number of a table: bounds that a reading sets, and coefficients as printed.
 SET = {
     "p1.*": ["0.015"],  # the paper's calibration zone

@@ -131,16 +131,17 @@ def norms(value):
                 last = depth(p, file, place) - 2
                 prompts = [*matching(p, file, rf"{place}/residual_gain_all/\d+").values()]
                 gained[name] = (
-                    float(np.mean(prompts)) if prompts
+                    float(np.mean(prompts))
+                    if prompts
                     else p.cells[file, f"{place}/all_layer_gains/{last}"]
-                )  # fmt: skip
+                )
         cells = {}
         for place, name in entries(p, files.SPECTRAL, "/results").items():
             for key in matching(p, files.SPECTRAL, rf"{place}/W_[VO]_spectral_norm/\d+"):
                 wobble = 1 + 1e-3 * (int(key.rpartition("/")[2]) % 3)
-                cells[files.SPECTRAL, key] = (
-                    wobble * (value(gained.get(name, 1.0)) if "W_V" in key else 1.0)
-                )  # fmt: skip
+                cells[files.SPECTRAL, key] = wobble * (
+                    value(gained.get(name, 1.0)) if "W_V" in key else 1.0
+                )
         return cells
 
     return make

@@ -75,8 +75,10 @@ def moves_over_categories(published):
         for end in (estimate.low, estimate.high):
             yield f"{key} to {end:+.2f}", {(files.SCALING, key): end}
     for layer in (8, 12, 32):
-        cells = [(files.BINS, f"/bootstrap_results/{layer}/{name}")
-                 for name in ("r", "ci_lower", "ci_upper")]  # fmt: skip
+        cells = [
+            (files.BINS, f"/bootstrap_results/{layer}/{name}")
+            for name in ("r", "ci_lower", "ci_upper")
+        ]
         values = [published.cells[cell] for cell in cells]
         for end in values[1:]:
             yield f"bins layer {layer} to {end:+.2f}", moved_r(cells, values, end)

@@ -29,16 +29,25 @@ from layerwise.run.steps import draw as stage
 
 MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
 REPORTED = [  # verdicts on two papers, one of them of a list
-    record(f"p{paper}.{number}", paper=paper, where=where, verdict=verdict, published=printed,
-           recomputed=again, file=None)
-    for number, (paper, where, verdict, printed, again) in enumerate((
-        (1, "abstract", "agrees", 1.0, 1.0),
-        (1, "abstract", "differs", 2.0, 3.0),
-        (1, "section 2", "agrees", [1.0, 4.0], [1.001, 4.0]),
-        (2, "section 4", "needs weights", 5.0, None),
-        (2, "section 4", "differs", "Yes", "No"),
-    ))
-]  # fmt: skip
+    record(
+        f"p{paper}.{number}",
+        paper=paper,
+        where=where,
+        verdict=verdict,
+        published=printed,
+        recomputed=again,
+        file=None,
+    )
+    for number, (paper, where, verdict, printed, again) in enumerate(
+        (
+            (1, "abstract", "agrees", 1.0, 1.0),
+            (1, "abstract", "differs", 2.0, 3.0),
+            (1, "section 2", "agrees", [1.0, 4.0], [1.001, 4.0]),
+            (2, "section 4", "needs weights", 5.0, None),
+            (2, "section 4", "differs", "Yes", "No"),
+        )
+    )
+]
 Points = set[tuple[float, float]]
 
 
@@ -267,17 +276,27 @@ def test_the_points_are_those_of_the_tables(
         ("layer_curves", 1, curve(centroid[1], *ends)),
         ("layer_curves", 2, curve(document(files.APERTUS)["results"])),
         ("layer_curves", 3, curve(document(files.GEMMA)["results"])),
-        *(("template_comparison", 0, curve(document(files.TEMPLATE)[f"results_{how}_template"]))
-          for how in ("with", "without")),
+        *(
+            ("template_comparison", 0, curve(document(files.TEMPLATE)[f"results_{how}_template"]))
+            for how in ("with", "without")
+        ),
         ("depth_gain", 0, gains.values()),
-        ("depth_gain", 0, [(gains[name][0], end) for name, ends in intervals.items()
-                           for end in ends]),
-        *(("critical_layer", 0,
-           [(100 * row[key] / row["L"], place) for place, row in enumerate(validated)])
-          for key in ("L_star_empirical", "L_star_predicted")),
+        (
+            "depth_gain",
+            0,
+            [(gains[name][0], end) for name, ends in intervals.items() for end in ends],
+        ),
+        *(
+            (
+                "critical_layer",
+                0,
+                [(100 * row[key] / row["L"], place) for place, row in enumerate(validated)],
+            )
+            for key in ("L_star_empirical", "L_star_predicted")
+        ),
         ("spectral_norms", 0, [(ratio[name], gain[name]) for name in ratio if name in gain]),
         ("anisotropy", 0, enumerate(document(files.ANISOTROPY)["intrinsic_dim_ratio"])),
-    ]  # fmt: skip
+    ]
     for name, panel, expected in shown:
         assert rounded(expected) <= points(drawn[name].figure.axes[panel]), (name, panel)
     red: list[tuple[str, Any]] = [

@@ -74,8 +74,11 @@ def test_counts_of_models_are_those_of_the_tables(stated: Any, published: Publis
         "n_within": sum(abs(value) < 0.015 for value in lifestyle),
         "n_negative": sum(value < 0 for value in numeric),
     }
-    late = [curve["means"]["late"] for slug, curve in stated["phases"].items()
-            if slug != "paper" and "instruct" not in slug]  # fmt: skip
+    late = [
+        curve["means"]["late"]
+        for slug, curve in stated["phases"].items()
+        if slug != "paper" and "instruct" not in slug
+    ]
     assert stated["phases"]["paper"]["drawn"] == {
         "n_models": len(late),
         "n_negative_late": sum(mean < 0 for mean in late),
@@ -92,8 +95,11 @@ def test_labs_have_the_counts_of_their_models(stated: Any, published: Published)
         wanted = row["gain_no_ln_mean"] - half, row["gain_no_ln_mean"] + half
         np.testing.assert_allclose(drawn["models"][name]["interval"], wanted, rtol=1e-6)
     for name, counts in drawn["counts"].items():
-        gains = [row["gain_no_ln_mean"] for row in hunt.values()
-                 if (row["lab"] == "EleutherAI") == (name == "EleutherAI")]  # fmt: skip
+        gains = [
+            row["gain_no_ln_mean"]
+            for row in hunt.values()
+            if (row["lab"] == "EleutherAI") == (name == "EleutherAI")
+        ]
         below = sum(gain < 1 for gain in gains)
         assert counts == {"n": len(gains), "below": below}
 

@@ -49,8 +49,12 @@ PAPER1 = {
     "apertus": "Results/results_apertus_20251231_150219.json",
 }
 NEUTRAL = (
-    "ground_truth_nonnumeric", "tech_philosophy", "lifestyle", "business", "scientific_facts",
-)  # fmt: skip
+    "ground_truth_nonnumeric",
+    "tech_philosophy",
+    "lifestyle",
+    "business",
+    "scientific_facts",
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +92,12 @@ def numbers_of(text):
 
 def series(cells, start):
     """The list that stands below a key."""
-    return np.array([
-        cells[f"{start}/{n}"] for n in itertools.takewhile(
-            lambda n: f"{start}/{n}" in cells, itertools.count()
-        )
-    ])  # fmt: skip
+    return np.array(
+        [
+            cells[f"{start}/{n}"]
+            for n in itertools.takewhile(lambda n: f"{start}/{n}" in cells, itertools.count())
+        ]
+    )
 
 
 def rows(cells, start=""):
@@ -159,10 +164,16 @@ def models(tables):
             sd = gains.std() if swept else entry["/gain_no_ln_std"]
             half = stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n - 1)
             side[short(entry)] = {
-                "lab": lab, "gain": mean, "low": mean - half, "high": mean + half,
-                "final": blocks[-1], "blocks": blocks, "depth": len(blocks),
-                "density": entry["/n_heads"] / entry["/d_head"], "width": entry["/d_model"],
-            }  # fmt: skip
+                "lab": lab,
+                "gain": mean,
+                "low": mean - half,
+                "high": mean + half,
+                "final": blocks[-1],
+                "blocks": blocks,
+                "depth": len(blocks),
+                "density": entry["/n_heads"] / entry["/d_head"],
+                "width": entry["/d_model"],
+            }
         sides.append(side)
     return sides
 
@@ -277,11 +288,19 @@ def p1_neutral(tables):
         half = (t_interval(v).high - t_interval(v).low) / 2
         shifts.append(half * BOTH / Z)
     return [
-        f"{zone}", "4", f"{by_mean}", "4",
+        f"{zone}",
+        "4",
+        f"{by_mean}",
+        "4",
         *signed((llama.low, llama.high, gemma.low, gemma.high), 3),
-        f"{d_without('llama', 'business'):.2f}", f"{d_without('mistral', 'tech_philosophy'):.2f}",
-        "80", "5", "5", f"{min(shifts):.2g}", f"{max(shifts):.2g}",
-    ]  # fmt: skip
+        f"{d_without('llama', 'business'):.2f}",
+        f"{d_without('mistral', 'tech_philosophy'):.2f}",
+        "80",
+        "5",
+        "5",
+        f"{min(shifts):.2g}",
+        f"{max(shifts):.2g}",
+    ]
 
 
 def p1_numeric(tables):
@@ -335,10 +354,18 @@ def p2_late(tables):
     assert by_model["apertus"][28][0] == strongest
     printed = "-0.17"
     return [
-        *signed((*third(by_model["llama"], "late"), *third(by_model["apertus"], "late"))), printed,
-        *r, "24", "28", "32", f"{late[0]:+.3f}", "0.05",
-        f"{strongest:+.2f}", "28", *power_of_pairs(late),
-    ]  # fmt: skip
+        *signed((*third(by_model["llama"], "late"), *third(by_model["apertus"], "late"))),
+        printed,
+        *r,
+        "24",
+        "28",
+        "32",
+        f"{late[0]:+.3f}",
+        "0.05",
+        f"{strongest:+.2f}",
+        "28",
+        *power_of_pairs(late),
+    ]
 
 
 def inverted(curve):
@@ -368,10 +395,17 @@ def p2_transition(tables):
     assert signs == [0]
     highest = max(r for n, (r, *_) in apertus.items() if n >= 12)
     return [
-        "4", *signed(llama[4]), "8", *signed(llama[8][1:]), "28", *signed(pythia[28][1:]),
-        "12", *signed(apertus[12][1:]), f"{highest:+.3f}",
+        "4",
+        *signed(llama[4]),
+        "8",
+        *signed(llama[8][1:]),
+        "28",
+        *signed(pythia[28][1:]),
+        "12",
+        *signed(apertus[12][1:]),
+        f"{highest:+.3f}",
         *power_of_pairs(llama[4], llama[8], pythia[28], apertus[12]),
-    ]  # fmt: skip
+    ]
 
 
 def p2_extremum(tables):
@@ -380,8 +414,12 @@ def p2_extremum(tables):
     there, last = apertus[28], apertus[32]
     worst = there[1] - last[2], there[2] - last[1]
     return [
-        "28", *signed(there), "32", *signed(last), *signed((there[0] - last[0], *worst)),
-    ]  # fmt: skip
+        "28",
+        *signed(there),
+        "32",
+        *signed(last),
+        *signed((there[0] - last[0], *worst)),
+    ]
 
 
 def p2_gemma(tables):
@@ -396,8 +434,9 @@ def p2_gemma(tables):
     assert narrowed(*gemma[lowest])[0] < -bound
     return [
         *signed((gemma[18][0], third(gemma, "late")[0], *narrowed(*gemma[lowest]))),
-        f"{third(by_model['pythia'], 'late')[0]:+.3f}", *power_of_pairs(gemma[lowest], factor=BOTH),
-    ]  # fmt: skip
+        f"{third(by_model['pythia'], 'late')[0]:+.3f}",
+        *power_of_pairs(gemma[lowest], factor=BOTH),
+    ]
 
 
 def p2_template(tables):
@@ -428,18 +467,31 @@ def p2_category(tables):
     drawn = [abs(corr(ranks[0], order)) for order in itertools.permutations(ranks[1])]
     p_of_ranks = np.mean(np.array(drawn) >= abs(corr(*ranks)) - 1e-12)
     return [
-        f"{test.statistic:+.3f}", "6", f"{test.pvalue:.3f}", title, f"{weakest.statistic:+.2f}",
-        f"{weakest.pvalue:.2f}", f"{stats.spearmanr(x, y).statistic:+.2f}", f"{p_of_ranks:.2f}",
-        f"{small:+.3f}", "6", *signed((low, high)),
-    ]  # fmt: skip
+        f"{test.statistic:+.3f}",
+        "6",
+        f"{test.pvalue:.3f}",
+        title,
+        f"{weakest.statistic:+.2f}",
+        f"{weakest.pvalue:.2f}",
+        f"{stats.spearmanr(x, y).statistic:+.2f}",
+        f"{p_of_ranks:.2f}",
+        f"{small:+.3f}",
+        "6",
+        *signed((low, high)),
+    ]
 
 
 def p2_bins(tables):
     by_layer = curve(tables[BINS], "/bootstrap_results")
     lower = min(by_layer[8], by_layer[12])
     return [
-        "20", f"{by_layer[8][0]:+.2f}", "8", f"{by_layer[12][0]:+.2f}", "12", *signed(lower[1:]),
-    ]  # fmt: skip
+        "20",
+        f"{by_layer[8][0]:+.2f}",
+        "8",
+        f"{by_layer[12][0]:+.2f}",
+        "12",
+        *signed(lower[1:]),
+    ]
 
 
 def p2_layers(tables):
@@ -478,11 +530,17 @@ def p3_depth(tables):
     return [
         f"{test.statistic:+.2f}",
         *signed(exact_interval(test.statistic, len(depth))),
-        f"{test.statistic:+.3f}", f"{test.pvalue:.3f}", *printed,
-        f"{corr(density, gain):+.3f}", f"{of_hunt:+.2f}",
-        *signed(fisher_interval(of_hunt, len(hunt))), f"{of_both:+.2f}",
-        *signed(fisher_interval(of_both, len(both))), f"{rank:+.2f}", f"{p:.3f}",
-    ]  # fmt: skip
+        f"{test.statistic:+.3f}",
+        f"{test.pvalue:.3f}",
+        *printed,
+        f"{corr(density, gain):+.3f}",
+        f"{of_hunt:+.2f}",
+        *signed(fisher_interval(of_hunt, len(hunt))),
+        f"{of_both:+.2f}",
+        *signed(fisher_interval(of_both, len(both))),
+        f"{rank:+.2f}",
+        f"{p:.3f}",
+    ]
 
 
 def p3_bound(tables):
@@ -492,9 +550,13 @@ def p3_bound(tables):
     expanding = sum(product > 1 for product in products)
     bound = 10 ** (1 / model["depth"])
     return [
-        f"{model['gain']:.3f}", f"{bound:.3f}", "1", f"{expanding}", f"{len(sweep)}",
+        f"{model['gain']:.3f}",
+        f"{bound:.3f}",
+        "1",
+        f"{expanding}",
+        f"{len(sweep)}",
         f"{max(products):.1f}",
-    ]  # fmt: skip
+    ]
 
 
 def fisher(eleuther, others):
@@ -532,24 +594,38 @@ def p3_heritage(tables):
             stats.binom.pmf(range(n_second + 1), n_second, second),
         )
         return sum(
-            a[i] * b[j] for i in range(n_first + 1) for j in range(n_second + 1)
+            a[i] * b[j]
+            for i in range(n_first + 1)
+            for j in range(n_second + 1)
             if stats.fisher_exact([[i, n_first - i], [j, n_second - j]]).pvalue < 0.05
-        )  # fmt: skip
+        )
 
     needed = next(n for n in range(2, 40) if power(n, n) >= 0.8)
     shares = first, np.mean(gain[is_meta] >= 1), 1 - second
     final = column(hunt, "final")
     printed = "100"
     return [
-        *(f"{100 * share:.0f}" for share in shares), printed,
-        f"{100 * (1 - np.mean(sizes)):.0f}", f"{fisher(eleuther, others):.3f}", "0.001",
-        f"{fisher(*pooled):.3f}", f"{fisher(pooled[0], [*pooled[1], *sizes]):.3f}", "1",
-        f"{min(p_values):.3f}", f"{max(p_values):.2f}", f"{sum(undecided)}",
-        f"{fisher(*split(final < 1)):.3f}", f"{100 * np.mean(final[is_meta] > 1):.0f}",
+        *(f"{100 * share:.0f}" for share in shares),
+        printed,
+        f"{100 * (1 - np.mean(sizes)):.0f}",
+        f"{fisher(eleuther, others):.3f}",
+        "0.001",
+        f"{fisher(*pooled):.3f}",
+        f"{fisher(pooled[0], [*pooled[1], *sizes]):.3f}",
+        "1",
+        f"{min(p_values):.3f}",
+        f"{max(p_values):.2f}",
+        f"{sum(undecided)}",
+        f"{fisher(*split(final < 1)):.3f}",
+        f"{100 * np.mean(final[is_meta] > 1):.0f}",
         *signed((np.mean(gains[0]) - np.mean(gains[1]), low, high)),
-        f"{len(eleuther)}", f"{len(others)}", f"{100 * power(len(eleuther), len(others)):.0f}",
-        f"{needed}", "5", "6",
-    ]  # fmt: skip
+        f"{len(eleuther)}",
+        f"{len(others)}",
+        f"{100 * power(len(eleuther), len(others)):.0f}",
+        f"{needed}",
+        "5",
+        "6",
+    ]
 
 
 def p3_spectral(tables):
@@ -581,12 +657,20 @@ def p3_spectral(tables):
     meta = mean(2, lambda _, lab: lab == "Meta")
     values = mean(1, lambda _, lab: lab == "EleutherAI") / mean(1, lambda _, lab: lab == "Meta")
     return [
-        f"{right}", f"{len(names)}", f"{constant}", "1", f"{r:+.2f}",
-        *signed(exact_interval(r, len(names))), f"{values:.1f}", f"{p:.3f}",
+        f"{right}",
+        f"{len(names)}",
+        f"{constant}",
+        "1",
+        f"{r:+.2f}",
+        *signed(exact_interval(r, len(names))),
+        f"{values:.1f}",
+        f"{p:.3f}",
         f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
         f"{mean(2, lambda _, lab: lab == 'EleutherAI') / meta:.1f}",
-        *power_of_r(*exact_interval(r, len(names)), len(names)), "7", "8",
-    ]  # fmt: skip
+        *power_of_r(*exact_interval(r, len(names)), len(names)),
+        "7",
+        "8",
+    ]
 
 
 def p3_crowding(tables):
@@ -613,11 +697,17 @@ def p3_crowding(tables):
         p_values.append(fishers(damping))
     printed = "100"
     return [
-        f"{right(sweep):.0f}", f"{fishers(column(sweep, 'gain') < 1):.3f}",
-        f"{min(p_values):.3f}", f"{max(p_values):.2f}", f"{right(hunt):.0f}", printed,
-        f"{right(hunt, 'final'):.0f}", f"{guess(hunt):.0f}",
-        f"{right(hunt | sweep):.0f}", f"{guess(hunt | sweep):.0f}",
-    ]  # fmt: skip
+        f"{right(sweep):.0f}",
+        f"{fishers(column(sweep, 'gain') < 1):.3f}",
+        f"{min(p_values):.3f}",
+        f"{max(p_values):.2f}",
+        f"{right(hunt):.0f}",
+        printed,
+        f"{right(hunt, 'final'):.0f}",
+        f"{guess(hunt):.0f}",
+        f"{right(hunt | sweep):.0f}",
+        f"{guess(hunt | sweep):.0f}",
+    ]
 
 
 def p3_trace(tables):
@@ -636,16 +726,24 @@ def p3_trace(tables):
 
     traces = traces_of("multihead")
     larger = [
-        traces[a] > traces[b] for a, b in itertools.permutations(traces, 2)
+        traces[a] > traces[b]
+        for a, b in itertools.permutations(traces, 2)
         if (sides[a], sides[b]) == ("EXPAND", "DAMPEN")
-    ]  # fmt: skip
+    ]
     _, sweep = models(tables)
     printed = "1.2"
     return [
-        "4", f"{factor(traces_of('full')):.1f}", printed, f"{factor(traces):.1f}",
-        f"{sum(larger)}", f"{len(larger)}", f"{sweep['pythia-160m']['gain']:.2f}",
-        f"{traces['gpt2'] / traces['opt-125m']:.0f}", f"{len(traces)}", "8",
-    ]  # fmt: skip
+        "4",
+        f"{factor(traces_of('full')):.1f}",
+        printed,
+        f"{factor(traces):.1f}",
+        f"{sum(larger)}",
+        f"{len(larger)}",
+        f"{sweep['pythia-160m']['gain']:.2f}",
+        f"{traces['gpt2'] / traces['opt-125m']:.0f}",
+        f"{len(traces)}",
+        "8",
+    ]
 
 
 def formula(n_layers, n_heads):
@@ -680,20 +778,34 @@ def p3_lstar(tables):
     for entry in fitted:
         trace = series(entry, "/traces_mh" if "/traces_mh/0" in entry else "/traces_full")
         layer = steepest(trace)
-        within.append([
-            100 * abs(guess - layer) / entry["/n_layers"]
-            for guess in (formula(entry["/n_layers"], entry["/n_heads"]), entry["/n_layers"] / 2)
-        ])  # fmt: skip
+        within.append(
+            [
+                100 * abs(guess - layer) / entry["/n_layers"]
+                for guess in (
+                    formula(entry["/n_layers"], entry["/n_heads"]),
+                    entry["/n_layers"] / 2,
+                )
+            ]
+        )
     ours, half = np.mean(within, axis=0)
     shift = (ends.high - ends.low) / 2 * SHIFT / Z
     printed = "4.8"
     return [
-        f"{mean[0]:.1f}", f"{mean[1]:.1f}", f"{len(miss) - len(unseen)}",
-        f"{np.mean(unseen, axis=0)[0]:.1f}", f"{np.mean(unseen, axis=0)[1]:.1f}",
-        f"{ends.low:+.0f}", f"{ends.high:+.0f}",
-        f"{ours:.1f}", printed, f"{half:.1f}",
-        "80", "5", f"{len(miss)}", f"{shift:.2g}",
-    ]  # fmt: skip
+        f"{mean[0]:.1f}",
+        f"{mean[1]:.1f}",
+        f"{len(miss) - len(unseen)}",
+        f"{np.mean(unseen, axis=0)[0]:.1f}",
+        f"{np.mean(unseen, axis=0)[1]:.1f}",
+        f"{ends.low:+.0f}",
+        f"{ends.high:+.0f}",
+        f"{ours:.1f}",
+        printed,
+        f"{half:.1f}",
+        "80",
+        "5",
+        f"{len(miss)}",
+        f"{shift:.2g}",
+    ]
 
 
 def last_gains(tables, file, *keys):
@@ -716,10 +828,12 @@ def p3_gains(tables):
     steps = [t_interval(by_model[b] - by_model[a]).low for a, b in itertools.pairwise(order)]
     norms = series(tables[FOUR], "/results/llama3.1-8b/norms")
     return [
-        f"{by_model[order[0]].mean():.2f}", f"{by_model[order[-1]].mean():.2f}",
-        *(f"{step:.2f}" for step in steps), f"{norms[-1] / norms[-2]:.2f}",
+        f"{by_model[order[0]].mean():.2f}",
+        f"{by_model[order[-1]].mean():.2f}",
+        *(f"{step:.2f}" for step in steps),
+        f"{norms[-1] / norms[-2]:.2f}",
         f"{by_model['LLaMA-3.1-8B'].mean():.2f}",
-    ]  # fmt: skip
+    ]
 
 
 def p3_tuning(tables):
@@ -734,10 +848,17 @@ def p3_tuning(tables):
     n_pairs = sum(len(base) for base, _ in pairs.values())
     low = stats.beta.ppf(0.025, len(families), 1)
     return [
-        "1", *(f"{mean:.2f}" for mean in means["Gemma-7B"]), f"{max(change.values()):.0f}",
-        f"{turned}", f"{n_pairs}", "1", f"{len(families)}", f"{100 * low:.0f}",
-        f"{len(families)}", "6",
-    ]  # fmt: skip
+        "1",
+        *(f"{mean:.2f}" for mean in means["Gemma-7B"]),
+        f"{max(change.values()):.0f}",
+        f"{turned}",
+        f"{n_pairs}",
+        "1",
+        f"{len(families)}",
+        f"{100 * low:.0f}",
+        f"{len(families)}",
+        "6",
+    ]
 
 
 def zou(y, a, b):
@@ -768,9 +889,13 @@ def p3_hierarchy(tables):
     pooled = zou(*columns(hunt | sweep)[:3])
     assert pooled[1] < 0
     return [
-        f"{len(hunt)}", f"{first[0]:.2f}", *signed(first[1:]),
-        f"{pooled[0]:+.2f}", *signed(second), "12",
-    ]  # fmt: skip
+        f"{len(hunt)}",
+        f"{first[0]:.2f}",
+        *signed(first[1:]),
+        f"{pooled[0]:+.2f}",
+        *signed(second),
+        "12",
+    ]
 
 
 def p3_anisotropy(tables):
@@ -798,9 +923,15 @@ def p3_anisotropy(tables):
         beyond = sum(weaker(walk) >= weaker(profile) for walk in walks)
         chances.append(f"{100 * (beyond + 1) / 4001:.1f}")
     return [
-        f"{peak}", *signed(slopes, 4), *chances,
-        f"{typed - peak}", f"{typed}", "2", f"{negative}", f"{negative - peak}",
-    ]  # fmt: skip
+        f"{peak}",
+        *signed(slopes, 4),
+        *chances,
+        f"{typed - peak}",
+        f"{typed}",
+        "2",
+        f"{negative}",
+        f"{negative - peak}",
+    ]
 
 
 RECOMPUTED = {

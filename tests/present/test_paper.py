@@ -73,7 +73,7 @@ def test_texts_and_numbers(text: str, wanted: str) -> None:
         (escape, UNSEEN["terminal"], "printable ASCII or a known sign"),
         (number, float("nan"), "a number in the paper must be finite"),
     ],
-)  # fmt: skip
+)
 def test_texts_and_numbers_refused(call: Any, value: Any, message: str) -> None:
     with pytest.raises(LayerwiseError, match=message) as raised:
         call(value)
@@ -200,9 +200,16 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     drawn = Figures([], {}, random_weights=False)
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
         write_source(
-            reported(), tmp_path, drawn, tmp_path / "paper", PARAMS,
-            ROOT / "CITATION.cff", {}, UPSTREAM, tmp_path / "t",
-        )  # fmt: skip
+            reported(),
+            tmp_path,
+            drawn,
+            tmp_path / "paper",
+            PARAMS,
+            ROOT / "CITATION.cff",
+            {},
+            UPSTREAM,
+            tmp_path / "t",
+        )
     assert not (tmp_path / "t").exists()
 
 

@@ -38,10 +38,15 @@ def written(folder: Path, name: str, document: Any) -> Path:
 ROWS = [
     {"category": category, "a": a, "b": b, "source": "other columns are allowed"}
     for category, a, b in (
-        ("z", "one, two", 'three "four"'), ("a", "5\n6", "7\u20288"), ("z", "語", "padded "),
-        ("m", "9", "10"), ("a", "11", "12"), ("m", "13", "14"), ("a", "15", "16"),
+        ("z", "one, two", 'three "four"'),
+        ("a", "5\n6", "7\u20288"),
+        ("z", "語", "padded "),
+        ("m", "9", "10"),
+        ("a", "11", "12"),
+        ("m", "13", "14"),
+        ("a", "15", "16"),
     )
-]  # fmt: skip
+]
 
 
 class Frame(SimpleNamespace):
@@ -92,8 +97,15 @@ def test_every_form_of_the_same_pairs_is_the_same(tmp_path: Path) -> None:
         assert pairs.category_of_pair.tolist() == [0, 0, 1, 1, 1, 2, 2]
         assert pairs.side_a == ("one, two", "語", "5\n6", "11", "15", "9", "13")
         assert pairs.statements == (
-            *pairs.side_a, 'three "four"', "padded ", "7\u20288", "12", "16", "10", "14"
-        )  # fmt: skip
+            *pairs.side_a,
+            'three "four"',
+            "padded ",
+            "7\u20288",
+            "12",
+            "16",
+            "10",
+            "14",
+        )
         assert len(pairs) == 7
     places = {name: place_of(pairs, 7 + 2).partition("own")[2] for name, pairs in found.items()}
     assert places["json"] == places["text"] == ".json: category 'a', pair 0, side B"
@@ -277,8 +289,10 @@ def test_what_is_no_text_is_refused(text: str, message: str) -> None:
 def test_ours_are_complete_and_hold_nothing_published(
     root: Path, mirror: Path, folder: str, sizes: list[int], n_prompts: int
 ) -> None:
-    pairs, prompts = (read_pairs(root / folder / "pairs.json"),
-                      read_prompts(root / folder / "prompts.json"))  # fmt: skip
+    pairs, prompts = (
+        read_pairs(root / folder / "pairs.json"),
+        read_prompts(root / folder / "prompts.json"),
+    )
     assert np.bincount(pairs.category_of_pair).tolist() == sizes
     assert len({*pairs.statements, *prompts}) == 2 * sum(sizes) + n_prompts
     of_the_papers = read_pairs(mirror / "dataset.json")

@@ -107,10 +107,15 @@ def test_the_terminal_the_environment_a_full_disk_and_endless_files(
     (tmp_path / "models.yaml").symlink_to(root / "models.yaml")
     texts = {name: root / "examples" / f"{name}.json" for name in ("pairs", "prompts")}
     done = subprocess.run(
-        line.format(*curves, model=twin_folder("gpt_neox"), **texts), shell=True, cwd=tmp_path,
+        line.format(*curves, model=twin_folder("gpt_neox"), **texts),
+        shell=True,
+        cwd=tmp_path,
         env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == (2 if message else 0), done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == bool(message), done.stderr

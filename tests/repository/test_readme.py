@@ -171,9 +171,24 @@ def test_the_studies_of_small_models_run(
 # --- every block that is marked `sh` runs, in a copy of the repository without git ---------------
 
 NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "results", "data", "dist", "out",
-    "site", "work", "cache", "tmp", ".dvc-site", "config.local", "published.pdf", "*.part",
-)  # fmt: skip
+    ".git",
+    ".venv*",
+    "__pycache__",
+    ".*_cache",
+    ".hypothesis",
+    "results",
+    "data",
+    "dist",
+    "out",
+    "site",
+    "work",
+    "cache",
+    "tmp",
+    ".dvc-site",
+    "config.local",
+    "published.pdf",
+    "*.part",
+)
 
 
 @pytest.fixture(scope="module")

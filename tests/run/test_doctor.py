@@ -111,43 +111,111 @@ def at(name: str) -> dict[str, Any]:
 # check, what is there, what is said, the fix, what it stops
 OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
     (here.packages, pins(), "all 4 packages as locked, torch 2.13.0+cpu", "", ()),
-    (here.packages, pins(numpy="2.3.0"), "numpy is 2.3.0, locked 2.4.6; numbers may differ",
-        "remove .venv", ()),
-    (here.packages, pins(torch=None), "all 3 packages as locked, no torch (`make setup-models`",
-        "", ()),
-    (here.packages, {ONLY: ("json", "no_such")},
-        "no no_such (ModuleNotFoundError: No module named 'no_such')", "make setup", TARGETS),
-    (here.repository, {"layerwise.run.doctor.here.NEEDED": ("dvc.yaml", *"abcdef")},
-        "no a, b, c, d and 2 more", "run it in a clone of the repository", TARGETS),
+    (
+        here.packages,
+        pins(numpy="2.3.0"),
+        "numpy is 2.3.0, locked 2.4.6; numbers may differ",
+        "remove .venv",
+        (),
+    ),
+    (
+        here.packages,
+        pins(torch=None),
+        "all 3 packages as locked, no torch (`make setup-models`",
+        "",
+        (),
+    ),
+    (
+        here.packages,
+        {ONLY: ("json", "no_such")},
+        "no no_such (ModuleNotFoundError: No module named 'no_such')",
+        "make setup",
+        TARGETS,
+    ),
+    (
+        here.repository,
+        {"layerwise.run.doctor.here.NEEDED": ("dvc.yaml", *"abcdef")},
+        "no a, b, c, d and 2 more",
+        "run it in a clone of the repository",
+        TARGETS,
+    ),
     (here.room, rooms(), "999.0 GB free for results, 0.2 GB needed", "", ()),
-    (here.repository, {"os.access": lambda path, mode: path.name != "paper"},
-        "paper cannot be written", "make them writable", TARGETS),
+    (
+        here.repository,
+        {"os.access": lambda path, mode: path.name != "paper"},
+        "paper cannot be written",
+        "make them writable",
+        TARGETS,
+    ),
     (here.room, rooms(disk=0.9), "0.9 GB free for ", "name a --folder", (REHEARSE,)),
-    (here.room, rooms(memory=1), "0.9 GiB of memory, up to 1.2 GiB", "more memory",
-        (TEST, REHEARSE)),
-    (here.packages, pins() | which("latexmk", "chromium", "pdftoppm"),
+    (
+        here.room,
+        rooms(memory=1),
+        "0.9 GiB of memory, up to 1.2 GiB",
+        "more memory",
+        (TEST, REHEARSE),
+    ),
+    (
+        here.packages,
+        pins() | which("latexmk", "chromium", "pdftoppm"),
         "; no latexmk, chromium, pdftoppm",
-        "latexmk, or the papers stay LaTeX source; apt install chromium", ()),
+        "latexmk, or the papers stay LaTeX source; apt install chromium",
+        (),
+    ),
     (measuring.gpu, driver("580.65", sees=True), "as params.yaml asks (NVIDIA H200", "", ()),
     (measuring.gpu, driver(""), "finds none", "a GPU of 40 GB", (FULL,)),
-    (measuring.gpu, driver("470.82"), "driver 470.82, torch built for CUDA 13.0",
-        "have a driver of 580 or newer", (FULL,)),
+    (
+        measuring.gpu,
+        driver("470.82"),
+        "driver 470.82, torch built for CUDA 13.0",
+        "have a driver of 580 or newer",
+        (FULL,),
+    ),
     (measuring.gpu, driver("580.65", None), "CUDA None", "TORCH=cuda`", (FULL,)),
-    (measuring.models, closed("none") | device(80),
+    (
+        measuring.models,
+        closed("none") | device(80),
         " min (singular values and the download apart); 40.0 GB to fetch, 999.0 GB free for ",
-        "", ()),
+        "",
+        (),
+    ),
     (measuring.models, closed() | device(80), "0 of 37 can be measured", "a `skip`", (FULL,)),
-    (measuring.models, closed("none") | device(80, disk=39),
-        "40.0 GB to fetch, 39.0 GB free", "set HF_HOME to a folder on another disk", (FULL,)),
-    (measuring.models, closed(error=TryAgainError) | device(80), "pythia-70m: accept",
-        "ask again later, or fill the cache", (FULL,)),
-    (installed.package, at("params.yaml"),
-        "; `make` needs a clone of the repository, none is ar", "", ()),
-    (installed.package, at("x"), "no judged claims in ",
-        "`make reproduce` in the clone", installed.READING),
-    (installed.models, without("torch"), "for your own model no torch",
-        "run pip install '.[models]' in a clone", ("layerwise analyze",)),
-]  # fmt: skip
+    (
+        measuring.models,
+        closed("none") | device(80, disk=39),
+        "40.0 GB to fetch, 39.0 GB free",
+        "set HF_HOME to a folder on another disk",
+        (FULL,),
+    ),
+    (
+        measuring.models,
+        closed(error=TryAgainError) | device(80),
+        "pythia-70m: accept",
+        "ask again later, or fill the cache",
+        (FULL,),
+    ),
+    (
+        installed.package,
+        at("params.yaml"),
+        "; `make` needs a clone of the repository, none is ar",
+        "",
+        (),
+    ),
+    (
+        installed.package,
+        at("x"),
+        "no judged claims in ",
+        "`make reproduce` in the clone",
+        installed.READING,
+    ),
+    (
+        installed.models,
+        without("torch"),
+        "for your own model no torch",
+        "run pip install '.[models]' in a clone",
+        ("layerwise analyze",),
+    ),
+]
 
 
 @pytest.fixture
@@ -318,10 +386,18 @@ def test_where_torch_and_numpy_do_not_run_it_says_so(tmp_path, root):
         (tmp_path / package / "__init__.py").write_text("raise ImportError('no libgomp')")
     done = subprocess.run(
         [sys.executable, "-m", "layerwise.run.cli", "doctor"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{root / 'code'}", "HF_HUB_OFFLINE": "1",
-                          "LAYERWISE_MIRROR": str(tmp_path), "HF_HUB_CACHE": str(tmp_path)},
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ
+        | {
+            "PYTHONPATH": f"{tmp_path}:{root / 'code'}",
+            "HF_HUB_OFFLINE": "1",
+            "LAYERWISE_MIRROR": str(tmp_path),
+            "HF_HUB_CACHE": str(tmp_path),
+        },
+    )
     assert (done.returncode, done.stderr) == (2, "")
     assert "FAIL  repository           no params.yaml, models.yaml, published, cla" in done.stdout
     assert "\n                           -> run it in a clone of the repository or b" in done.stdout

@@ -26,10 +26,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def some_model(**changes) -> Model:
     model = Model(
-        slug="some", display="Some", lab="Lab", family="gpt2", parameters=2.0, hub="org/some",
-        revision=COMMIT, shape=Shape(n_layers=2, hidden_size=1000, n_heads=10, adds_bos=False),
-        extractions={"some": EXTRACTION}, experiments={"sweep": "float16", "clean": "float32"},
-    )  # fmt: skip
+        slug="some",
+        display="Some",
+        lab="Lab",
+        family="gpt2",
+        parameters=2.0,
+        hub="org/some",
+        revision=COMMIT,
+        shape=Shape(n_layers=2, hidden_size=1000, n_heads=10, adds_bos=False),
+        extractions={"some": EXTRACTION},
+        experiments={"sweep": "float16", "clean": "float32"},
+    )
     return model.model_copy(update=changes)
 
 

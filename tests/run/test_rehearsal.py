@@ -59,8 +59,10 @@ def test_a_copy_is_brought_up_to_date(tmp_path):
     (folder / "results" / "claims.json").write_text("{}")
     scratch.copy_repository(root, folder)
     assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == [
-        ".gitignore", "claims.json", "kept.py",
-    ]  # fmt: skip
+        ".gitignore",
+        "claims.json",
+        "kept.py",
+    ]
     assert (folder / "kept.py").read_text() == "two"
 
 
@@ -134,9 +136,14 @@ def claims_of(copy: Path, numbers: Path, out: Path) -> list[dict[str, Any]]:
     tables = copy / "published"
     analyse.run("measured", out / "statistics", numbers, tables, copy / "params.yaml")
     judge.run(
-        "measured", out / "statistics", out / "claims.json", numbers,
-        claims=copy / "claims", published=tables, models=copy / "models.yaml",
-    )  # fmt: skip
+        "measured",
+        out / "statistics",
+        out / "claims.json",
+        numbers,
+        claims=copy / "claims",
+        published=tables,
+        models=copy / "models.yaml",
+    )
     return json.loads((out / "claims.json").read_text(encoding="utf-8"))["claims"]
 
 
@@ -160,9 +167,14 @@ def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[st
         for slug in FEW:
             scratch.place(models[slug], TEXTS, work / "hub")
             measure.run(
-                slug, work / "measured" / slug, work / "scratch", work / "data",
-                work / "places.json", copy / "models.yaml", params,
-            )  # fmt: skip
+                slug,
+                work / "measured" / slug,
+                work / "scratch",
+                work / "data",
+                work / "places.json",
+                copy / "models.yaml",
+                params,
+            )
     return claims_of(copy, work / "measured", work)
 
 

@@ -90,8 +90,10 @@ def test_two_one_sided_tests_show_a_true_zero_four_times_of_five():
 def test_power_of_two_shares_against_simulation():
     rng = np.random.default_rng(2)
     a, b = rng.binomial(5, 0.8, 3000), rng.binomial(11, 0.2, 3000)
-    found = [stats.fisher_exact([[x, 5 - x], [y, 11 - y]]).pvalue < 0.05
-             for x, y in zip(a, b, strict=True)]  # fmt: skip
+    found = [
+        stats.fisher_exact([[x, 5 - x], [y, 11 - y]]).pvalue < 0.05
+        for x, y in zip(a, b, strict=True)
+    ]
     assert power.power_of_shares(0.8, 0.2, 5, 11) == pytest.approx(np.mean(found), abs=0.03)
     n = power.units_for_shares(0.8, 0.2)
     assert (

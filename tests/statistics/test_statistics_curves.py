@@ -60,44 +60,94 @@ def surveyed(*gains):
 
 # a rule, and by word what it is said of: one value, or the arguments
 WORDS = [
-    (lambda peak: anisotropy.PROFILE_RULES["match_verdict"](profile(peak)),
-     {"EXCELLENT MATCH": [31, 25], "GOOD MATCH": [24, 23], "DISCREPANCY": [22]}),
+    (
+        lambda peak: anisotropy.PROFILE_RULES["match_verdict"](profile(peak)),
+        {"EXCELLENT MATCH": [31, 25], "GOOD MATCH": [24, 23], "DISCREPANCY": [22]},
+    ),
     # phase means: early, mid, late
-    (phases.thirds_label, {PYTHIA: [(0.4, 0.05, -0.2)], INVERSION: [(0.1, -0.2, -0.11)],
-                           "DECOUPLED": [(0.14, 0.14, -0.1)],
-                           "OTHER": [(0.4, 0.3, -0.1), (0.0, 0.15, 0.0)]}),
-    (phases.llama_label, {"MATCHES": [(0.1, 0.1, -0.1)], PARTIAL: [(0.1, 0.0, -0.1)],
-                          "PARTIAL": [(0.0, 0.1, -0.1)], "DIFFERENT PATTERN": [(0.4, 0.3, 0.0)]}),
-    (phases.template_label, {"PYTHIA_PATTERN": [(0.4, 0.3, -0.2)], "DECOUPLED": [(0.09,) * 3],
-                             "OTHER": [(0.4, 0.1, -0.2), (0.4, 0.2, -0.1), (0.1, 0.09, -0.09)]}),
-    (phases.structured, {"Yes": [(0.1, -0.1, True)],
-                         "No": [(0.0, -0.1, True), (0.1, 0.0, True), (0.1, -0.1, False)]}),
-    (phases.transition, {"L4-6": [{0: -0.4, 2: 0.4, 4: 0.1, 6: -0.1, 8: 0.2, 10: -0.3}],
-                         "---": [{0: -0.4, 2: 0.4}, {0: 0.4, 4: 0.0, 8: -0.4}]}),
+    (
+        phases.thirds_label,
+        {
+            PYTHIA: [(0.4, 0.05, -0.2)],
+            INVERSION: [(0.1, -0.2, -0.11)],
+            "DECOUPLED": [(0.14, 0.14, -0.1)],
+            "OTHER": [(0.4, 0.3, -0.1), (0.0, 0.15, 0.0)],
+        },
+    ),
+    (
+        phases.llama_label,
+        {
+            "MATCHES": [(0.1, 0.1, -0.1)],
+            PARTIAL: [(0.1, 0.0, -0.1)],
+            "PARTIAL": [(0.0, 0.1, -0.1)],
+            "DIFFERENT PATTERN": [(0.4, 0.3, 0.0)],
+        },
+    ),
+    (
+        phases.template_label,
+        {
+            "PYTHIA_PATTERN": [(0.4, 0.3, -0.2)],
+            "DECOUPLED": [(0.09,) * 3],
+            "OTHER": [(0.4, 0.1, -0.2), (0.4, 0.2, -0.1), (0.1, 0.09, -0.09)],
+        },
+    ),
+    (
+        phases.structured,
+        {
+            "Yes": [(0.1, -0.1, True)],
+            "No": [(0.0, -0.1, True), (0.1, 0.0, True), (0.1, -0.1, False)],
+        },
+    ),
+    (
+        phases.transition,
+        {
+            "L4-6": [{0: -0.4, 2: 0.4, 4: 0.1, 6: -0.1, 8: 0.2, 10: -0.3}],
+            "---": [{0: -0.4, 2: 0.4}, {0: 0.4, 4: 0.0, 8: -0.4}],
+        },
+    ),
     (phases.first_not_positive, {"L4": [{0: 0.4, 4: 0.0, 8: -0.4}], "---": [{0: 0.4}]}),
     (phases.equal_signs, {1: [({0: 0.1, 4: -0.1, 8: 0.0}, {0: 0.2, 4: 0.2, 8: 0.0})]}),
     (phases.late_inversion, {"TRUE": [-0.11], "FALSE": [-0.1]}),
     # gains
     (dampens, {True: [0.999, (0.996, 3)], False: [1.0, (0.996, 2)]}),
-    (lambda last: lab_heritage.signature([model(last)]),
-     {"DAMPENER": [0.949], "NEUTRAL": [0.95, 1.05], "EXPANDER": [1.051]}),
+    (
+        lambda last: lab_heritage.signature([model(last)]),
+        {"DAMPENER": [0.949], "NEUTRAL": [0.95, 1.05], "EXPANDER": [1.051]},
+    ),
     (lambda last: crowding.predictions_met([model(last)])[0], {True: [0.9], False: [1.0]}),
-    (lambda *gains: crowding.notebook_verdict(surveyed(*gains)),
-     {"FALSIFIED": [(0.9, 1.1, 1.1)], "PARTIAL": [(0.9, 1.1), (0.9, 0.9, 1.1)],
-      "VALIDATED": [(0.9, 0.9, 0.9, 1.1)]}),
-    (lambda *gains: twins.keeps_side(tuning(*gains)),
-     {True: [(1.2, 1.1), (0.8, 0.9)], False: [(1.2, 0.9), (0.8, 1.1)]}),
+    (
+        lambda *gains: crowding.notebook_verdict(surveyed(*gains)),
+        {
+            "FALSIFIED": [(0.9, 1.1, 1.1)],
+            "PARTIAL": [(0.9, 1.1), (0.9, 0.9, 1.1)],
+            "VALIDATED": [(0.9, 0.9, 0.9, 1.1)],
+        },
+    ),
+    (
+        lambda *gains: twins.keeps_side(tuning(*gains)),
+        {True: [(1.2, 1.1), (0.8, 0.9)], False: [(1.2, 0.9), (0.8, 1.1)]},
+    ),
     # Paper 1
-    (calibration.paper_status, {"Pass": [(ACROSS, -0.29), ((0.0, 0.02), 0.1)],
-                                "not Pass": [(ACROSS, 0.3), (ABOVE, 0.1)]}),
-    (calibration.code_status, {"NEUTRAL": [(ACROSS, 0.19)], "MARGINAL": [(ACROSS, -0.2)],
-                               "ASYMMETRY": [(ABOVE, 0.1)]}),
-    (calibration.place_of_apertus,
-     {"lowest": [{"apertus": -0.2, "a": 0.1}],
-      "place 2 of 3 from below": [{"a": -0.3, "apertus": -0.2, "b": 0.1}]}),
-    (calibration.compare_with_bound,
-     {"d < 0.3": [("d", [0.1, 0.29], 0.3)], ">= -0.14": [("", [-0.2, -0.14], -0.14)]}),
-]  # fmt: skip
+    (
+        calibration.paper_status,
+        {"Pass": [(ACROSS, -0.29), ((0.0, 0.02), 0.1)], "not Pass": [(ACROSS, 0.3), (ABOVE, 0.1)]},
+    ),
+    (
+        calibration.code_status,
+        {"NEUTRAL": [(ACROSS, 0.19)], "MARGINAL": [(ACROSS, -0.2)], "ASYMMETRY": [(ABOVE, 0.1)]},
+    ),
+    (
+        calibration.place_of_apertus,
+        {
+            "lowest": [{"apertus": -0.2, "a": 0.1}],
+            "place 2 of 3 from below": [{"a": -0.3, "apertus": -0.2, "b": 0.1}],
+        },
+    ),
+    (
+        calibration.compare_with_bound,
+        {"d < 0.3": [("d", [0.1, 0.29], 0.3)], ">= -0.14": [("", [-0.2, -0.14], -0.14)]},
+    ),
+]
 
 
 @pytest.mark.parametrize(("rule", "found"), WORDS, ids=lambda of: getattr(of, "__name__", ""))
@@ -111,21 +161,29 @@ def test_words(rule, found):
     ("call", "said"),
     [
         (lambda: share([]), "at least one model"),
-        *((lambda norms=norms: last_gain(entry({"norms": norms})), "all positive and finite")
-          for norms in ([1.0], [1.0, 0.0], [1.0, math.nan])),
+        *(
+            (lambda norms=norms: last_gain(entry({"norms": norms})), "all positive and finite")
+            for norms in ([1.0], [1.0, 0.0], [1.0, math.nan])
+        ),
         (lambda: critical_layer.relative_error(3, 0), "other than 0"),
         (lambda: rules.step_sizes(np.ones(1)), "at least 2 layers, found 1"),
         (lambda: rules.gradient_sizes(np.ones(0)), "at least 2 layers, found 0"),
         (lambda: rules.bend_sizes(np.ones(2)), "at least 3 layers, found 2"),
-        (lambda: rules.least_absolute_deviations(np.ones((4, 3)), np.arange(4.0)),
-         r"as many independent rows as coefficients \(3\)"),
-        (lambda: lab_heritage.chi_square_p(np.array([[0, 3], [0, 9]])),
-         r"no empty row or column, found \[\[0, 3\], \[0, 9\]\]"),
+        (
+            lambda: rules.least_absolute_deviations(np.ones((4, 3)), np.arange(4.0)),
+            r"as many independent rows as coefficients \(3\)",
+        ),
+        (
+            lambda: lab_heritage.chi_square_p(np.array([[0, 3], [0, 9]])),
+            r"no empty row or column, found \[\[0, 3\], \[0, 9\]\]",
+        ),
         (lambda: phases.thirds_of_list([0, 4]), "at least three sampled layers, found 2"),
-        *((lambda r=r, n=n: phases.fisher_interval(r, n), f"found n={n}, r={r}")
-          for r, n in ((0.5, 3), (1.0, 10), (-1.0, 10))),
+        *(
+            (lambda r=r, n=n: phases.fisher_interval(r, n), f"found n={n}, r={r}")
+            for r, n in ((0.5, 3), (1.0, 10), (-1.0, 10))
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_word_is_refused(call, said):
     with pytest.raises(LayerwiseError, match=said):
         call()

@@ -201,20 +201,24 @@ def r(*x, y=(1.0, 2.0, 3.0)):
         (lambda: r(1.0, 2.0, 3.0, y=(1.0, np.inf, 3.0)), "right holds a NaN or an infinity"),
         (lambda: pearson_p(0.5, 2), "at least 3 points, found 2"),
         (lambda: pearson_p(1.5, 6), r"must lie in \[-1, 1\], found 1.5"),
-        (lambda: power_law(np.arange(1.0, 4.0), -np.arange(1.0, 4.0)),
-         "above zero, the smallest are 1 and -3"),
+        (
+            lambda: power_law(np.arange(1.0, 4.0), -np.arange(1.0, 4.0)),
+            "above zero, the smallest are 1 and -3",
+        ),
         (lambda: samples.cohens_d(np.array([np.nan])), "at least 1 finite values, found 1"),
         (lambda: samples.sample_d(FLAT), "at least 2 finite values that vary, found 2"),
         (lambda: samples.pooled_t(FLAT, FLAT + 1), "both samples are constant"),
         (lambda: samples.spearman(ONE, np.ones(4)), "y is constant"),
         (lambda: samples.mann_whitney(ONE, ONE[:1]), "numbers that all differ"),
-        (lambda: correlation_interval(X[:3], Y[:3], stream(), 90),
-         r"at least 100 resamples.*of 90; raise n_resamples"),
+        (
+            lambda: correlation_interval(X[:3], Y[:3], stream(), 90),
+            r"at least 100 resamples.*of 90; raise n_resamples",
+        ),
         (lambda: correlation_interval(X, Y, stream(), 0), "n_resamples must be at least 1"),
         (lambda: mean_interval(np.array([1.0, np.nan])), "needs finite values"),
         (lambda: resampled(np.ones(6), VARYING), "series 0 is constant"),
     ],
-)  # fmt: skip
+)
 def test_samples_refused(call, said):
     with pytest.raises(LayerwiseError, match=said):
         call()

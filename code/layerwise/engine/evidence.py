@@ -194,8 +194,9 @@ class Entry:
         """
         places = self.evidence._places(name)
         roles = self.evidence.cells.roles.values()
-        about = {model for filled in roles for model, (file, _) in filled.items()
-                 if file == self._file}  # fmt: skip
+        about = {
+            model for filled in roles for model, (file, _) in filled.items() if file == self._file
+        }
         if len(about) != 1 or not about <= set(places):
             raise Missing(
                 f"{self._file}: it must be about one model that fills the role {name!r}, "

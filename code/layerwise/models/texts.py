@@ -27,8 +27,14 @@ COLUMN = "prompt"  # of the same for prompts
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (".json", *SEPARATORS, ".jsonl")
 # Characters that are not seen: variation selectors, and the fillers of Hangul.
-UNSEEN = {*map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0)),
-          "\u115f", "\u1160", "\u3164", "\uffa0"}  # fmt: skip
+UNSEEN = {
+    *map(chr, range(0xFE00, 0xFE10)),
+    *map(chr, range(0xE0100, 0xE01F0)),
+    "\u115f",
+    "\u1160",
+    "\u3164",
+    "\uffa0",
+}
 Row = tuple[str, Mapping[str, Any]]  # where it stands, and its cells by column
 Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
 

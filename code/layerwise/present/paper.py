@@ -87,13 +87,23 @@ def care_csv(records: Iterable[Mapping[str, Any]]) -> str:
     """Return the claims that differ or need care as CSV, in the ledger's order."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(("id", "paper", "where", "quantity", "model", "printed", "recomputed", "verdict",
-                   "cause"))  # fmt: skip
+    rows.writerow(
+        ("id", "paper", "where", "quantity", "model", "printed", "recomputed", "verdict", "cause")
+    )
     for record in records:
         if record["verdict"] in CARE:
             shown = view(record)
-            names = ("id", "paper", "place", "quantity", "model", "published", "recomputed",
-                     "verdict", "cause")  # fmt: skip
+            names = (
+                "id",
+                "paper",
+                "place",
+                "quantity",
+                "model",
+                "published",
+                "recomputed",
+                "verdict",
+                "cause",
+            )
             rows.writerow([harmless(shown.get(name)) for name in names])
     return written.getvalue()
 

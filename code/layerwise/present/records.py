@@ -14,8 +14,22 @@ from layerwise.present.values import short_text, value_text
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
 # Fields that are prose, of a central claim, a finding, a paragraph or a claim.
-PROSE = ("where", "says", "reason", "power", "caveats", "title", "gives", "follows",
-         "text", "quantity", "cause", "printed", "published", "recomputed")  # fmt: skip
+PROSE = (
+    "where",
+    "says",
+    "reason",
+    "power",
+    "caveats",
+    "title",
+    "gives",
+    "follows",
+    "text",
+    "quantity",
+    "cause",
+    "printed",
+    "published",
+    "recomputed",
+)
 _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
 # How a sentence says that one claim, or several, have a mark.
 _VERBS = {

@@ -230,10 +230,20 @@ def analyze(
 ) -> Any:
     """Run the papers' analyses on your own model and statement pairs."""
     left_out = without.split(",") if without else []
-    asked: dict[str, Any] = {"out": out, "revision": revision, "dtype": dtype, "device": device,
-                             "layers": layers, "seed": seed, "without": left_out, "limit": limit,
-                             "chat_template": chat_template, "replicates": replicates,
-                             "control": control, "keep_states": keep_states}  # fmt: skip
+    asked: dict[str, Any] = {
+        "out": out,
+        "revision": revision,
+        "dtype": dtype,
+        "device": device,
+        "layers": layers,
+        "seed": seed,
+        "without": left_out,
+        "limit": limit,
+        "chat_template": chat_template,
+        "replicates": replicates,
+        "control": control,
+        "keep_states": keep_states,
+    }
     if dry_run:
         return module("reader.plan").plan(model, pairs, prompts, asked)
     return layerwise.analyze(model, pairs, prompts, **asked).said

@@ -138,12 +138,19 @@ def _run_dvc(
 ) -> str:
     """Run DVC, log its words as they come, and return them; `begun` is told of every stage."""
     log, said = folder / LOG, []
-    with log.open("a", encoding="utf-8") as file, subprocess.Popen(
-        [sys.executable, "-m", "dvc", *arguments],
-        cwd=folder, env=environment(folder), text=True, errors="replace",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
-    ) as process:  # fmt: skip
+    with (
+        log.open("a", encoding="utf-8") as file,
+        subprocess.Popen(
+            [sys.executable, "-m", "dvc", *arguments],
+            cwd=folder,
+            env=environment(folder),
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for the parent, which ends this with all its own
+        ) as process,
+    ):
         for line in process.stdout or ():
             said.append(line)
             file.write(line)

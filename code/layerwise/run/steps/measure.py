@@ -59,9 +59,13 @@ def run(
     require_accelerator(choices["device"])
     upstream.verify_data(data)
     document = measure_registered(
-        model, read_texts(data), read_places(places, CONSTANTS), scratch / slug,
-        choices=choices, draws=read_choices(params, "analyse"),
-    )  # fmt: skip
+        model,
+        read_texts(data),
+        read_places(places, CONSTANTS),
+        scratch / slug,
+        choices=choices,
+        draws=read_choices(params, "analyse"),
+    )
     write_fragments(out / NAME, document)
     failed = failures(document)
     if not failed:

@@ -45,11 +45,19 @@ def run(
     methods = {} if source != "published" else methods_behind(document["claims"], numbers, params)
     names = display_names(read_models(models))
     text = page(
-        PAPERS, document, drawn, numbers, pins, hashes, templates, methods=methods, names=names,
+        PAPERS,
+        document,
+        drawn,
+        numbers,
+        pins,
+        hashes,
+        templates,
+        methods=methods,
+        names=names,
         environment=ENVIRONMENT | {"the papers' repository": f"{REPOSITORY}/tree/{COMMIT}"},
         asymmetry=read_text(asymmetry),
         small=read_small_models(small, PAPERS.questions) if source == "published" else None,
-    )  # fmt: skip
+    )
     with together(out.parent) as part:
         write_text(part / out.name / "index.html", text)
     n_claims, n_figures = len(document["claims"]), len(drawn.pictures)

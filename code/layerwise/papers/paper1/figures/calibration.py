@@ -38,8 +38,15 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     title += f"{drawn['n_models']}"
     figure, (axes,) = style.panels(numbers, title, 3.3)
     place = list(counts).index(REFERENCE)
-    axes.fill_betweenx([place - 0.45, place + 0.45], -BAND, BAND, color=style.ORANGE, alpha=0.35,
-                       linewidth=0, zorder=0)  # fmt: skip
+    axes.fill_betweenx(
+        [place - 0.45, place + 0.45],
+        -BAND,
+        BAND,
+        color=style.ORANGE,
+        alpha=0.35,
+        linewidth=0,
+        zorder=0,
+    )
     names = [f"{key_in_words(category)}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
     rows = np.arange(len(counts))

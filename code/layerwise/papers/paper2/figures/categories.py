@@ -97,8 +97,9 @@ def _without(
         if ends := row.get("interval"):
             axes.hlines(place, *ends, color=look["color"], linewidth=1)
         axes.plot(row["r"], place, **look)
-    style.category_axis(axes, [name if not place else f"without {name}"
-                               for place, (name, *_) in enumerate(rows)])  # fmt: skip
+    style.category_axis(
+        axes, [name if not place else f"without {name}" for place, (name, *_) in enumerate(rows)]
+    )
     axes.axvline(0, **style.REFERENCE)
     axes.set_xlabel("r(asymmetry, preference)")
 
@@ -145,8 +146,9 @@ def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) 
             axes.plot(place, r, marker="o", color=style.BLUE)
         word, at = ("no r", 0.0) if r is None else (style.signed(r, 2), r)
         side = 1 if at < 0 else -1
-        axes.annotate(word, (place, at), (0, 9 * side), textcoords="offset points", ha="center",
-                      va="center")  # fmt: skip
+        axes.annotate(
+            word, (place, at), (0, 9 * side), textcoords="offset points", ha="center", va="center"
+        )
     axes.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.axhline(0, **style.REFERENCE)

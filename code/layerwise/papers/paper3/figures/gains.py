@@ -184,8 +184,9 @@ def _by_lab(
     axes: Axes, numbers: Numbers, models: Mapping[str, Any], labs: Mapping[str, str]
 ) -> None:
     """Draw a row per model: EleutherAI's on top, the labs apart, by gain within a lab."""
-    order = sorted(labs, key=lambda name: (labs[name] != ELEUTHER, labs[name],
-                                           models[name]["gain"]))  # fmt: skip
+    order = sorted(
+        labs, key=lambda name: (labs[name] != ELEUTHER, labs[name], models[name]["gain"])
+    )
     for row, name in enumerate(order):
         gain, ends = models[name]["gain"], models[name].get("interval")
         clear = bool(ends) and not ends[0] <= 1 <= ends[1]

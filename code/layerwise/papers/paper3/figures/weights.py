@@ -80,10 +80,23 @@ def critical_layer(numbers: Numbers) -> Figure:
     for place, (name, row) in enumerate(rows.items()):
         first, drawn = place == 0, row["drawn"]
         colour = style.RED if name == worst else style.BLUE
-        axes.plot(drawn["predicted"], place, "|", markersize=14, markeredgewidth=2,
-                  color=style.GREEN, label="formula" if first else None)  # fmt: skip
-        axes.errorbar(drawn["empirical"], place, xerr=drawn["std"], marker="o", color=colour,
-                      label="trace, mean and SD over prompts" if first else None)  # fmt: skip
+        axes.plot(
+            drawn["predicted"],
+            place,
+            "|",
+            markersize=14,
+            markeredgewidth=2,
+            color=style.GREEN,
+            label="formula" if first else None,
+        )
+        axes.errorbar(
+            drawn["empirical"],
+            place,
+            xerr=drawn["std"],
+            marker="o",
+            color=colour,
+            label="trace, mean and SD over prompts" if first else None,
+        )
     axes.set(xlim=(0, 100), xlabel="L* (% of depth)", title=f"n = {len(rows)} models")
     style.legend_below(figure, 3)
     return figure

@@ -23,8 +23,14 @@ from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import mann_whitney
 
 MODELS = (
-    "pythia-160m", "pythia-410m", "gpt-neo-125M", "opt-125m", "opt-350m", "bloom-560m", "gpt2",
-)  # fmt: skip
+    "pythia-160m",
+    "pythia-410m",
+    "gpt-neo-125M",
+    "opt-125m",
+    "opt-350m",
+    "bloom-560m",
+    "gpt2",
+)
 
 
 # --- of a model ---

@@ -108,13 +108,35 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 # What stands in these files and is no result: what an entry is about; constants of the methods,
 # typed into notebooks or fitted before.
 CONSTANTS = Constants(
-    names=frozenset((
-        "model", "model_name", "model_display", "model_hf_name", "hf_name", "path", "family",
-        "lab", "arch", "type", "variant", "category", "layer", "role", "expected", "marker",
-        "hypothesized_alpha",
-    )),
-    settings=(
-        "notebook 004#", "notebook Llama#", "Paper 3#/l_star/", "#behavior", "#known_gain",
-        "#L_star_calibration", "#comparison_v2_argmax", "#pythia_profile_range",
+    names=frozenset(
+        (
+            "model",
+            "model_name",
+            "model_display",
+            "model_hf_name",
+            "hf_name",
+            "path",
+            "family",
+            "lab",
+            "arch",
+            "type",
+            "variant",
+            "category",
+            "layer",
+            "role",
+            "expected",
+            "marker",
+            "hypothesized_alpha",
+        )
     ),
-)  # fmt: skip
+    settings=(
+        "notebook 004#",
+        "notebook Llama#",
+        "Paper 3#/l_star/",
+        "#behavior",
+        "#known_gain",
+        "#L_star_calibration",
+        "#comparison_v2_argmax",
+        "#pythia_profile_range",
+    ),
+)
