@@ -222,7 +222,8 @@ def test_the_outcome_counts_every_claim(claims):
     lines = [line for line in rest if line != "of the others"]
     counts = {reason: int(n) for n, reason in (line.split(maxsplit=1) for line in lines)}
     assert sum(counts.values()) == len(claims)
-    assert counts["reproduced"] == sum(record["verdict"] == "reproduced" for record in claims)
+    verdicts = Counter(record["verdict"] for record in claims if record["recomputed"] is not None)
+    assert verdicts.items() <= counts.items()
     assert {NOT_MEASURED, EXPLAINED, NO_STATISTIC} <= set(counts)
     none = {"id": "p7", "recomputed": None, "verdict": "not measured", "cause": None}
     assert claims_without_reason([*claims, none]) == ["p7"]
