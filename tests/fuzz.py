@@ -86,6 +86,22 @@ PAIRS = {
 }
 
 
+DEFAULTS: dict[str, Any] = {  # the choices of `analyze`, as a dry run takes them
+    "out": None,
+    "revision": None,
+    "dtype": None,
+    "device": None,
+    "layers": None,
+    "seed": 42,
+    "without": [],
+    "limit": None,
+    "chat_template": False,
+    "replicates": 5,
+    "control": 0,
+    "keep_states": False,
+}
+
+
 def use_checkpoint(folder: Path) -> None:
     """What `layerwise analyze` does with a checkpoint before there are results.
 
@@ -96,20 +112,7 @@ def use_checkpoint(folder: Path) -> None:
     from layerwise.papers.fetching.texts import read_pairs
     from layerwise.reader.plan import plan
 
-    asked = {
-        "out": None,
-        "revision": None,
-        "dtype": None,
-        "device": None,
-        "layers": None,
-        "seed": 42,
-        "without": [],
-        "replicates": 0,
-        "limit": None,
-        "chat_template": False,
-        "control": 0,
-        "keep_states": True,
-    }
+    asked = DEFAULTS | {"replicates": 0, "keep_states": True}
     dry = refusal(lambda: plan(str(folder), PAIRS, [LONG], asked))
     texts = {"statements": read_pairs(PAIRS).statements, "prompts": [LONG]}
     wet = refusal(

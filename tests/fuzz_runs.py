@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from claim_records import SVG
-from fuzz import Attempt, Kind
+from fuzz import DEFAULTS, Attempt, Kind
 
 TEXTS = (
     "The river rises in the north",
@@ -75,22 +75,9 @@ def planned(folder: Path, out: Path, **asked: Any) -> str:
     """What the dry run says of the same."""
     from layerwise.reader.plan import plan
 
-    defaults = {
-        "revision": None,
-        "dtype": None,
-        "device": None,
-        "layers": None,
-        "seed": 42,
-        "without": [],
-        "replicates": 5,
-        "control": 0,
-        "limit": None,
-        "chat_template": False,
-        "keep_states": False,
-    }
     given = {"pairs": PAIRS, "prompts": PROMPTS, **asked}
     texts = given.pop("pairs"), given.pop("prompts")
-    return plan(str(folder / "model"), *texts, defaults | given | {"out": out})
+    return plan(str(folder / "model"), *texts, DEFAULTS | given | {"out": out})
 
 
 def contents(folder: Path) -> dict[str, bytes]:

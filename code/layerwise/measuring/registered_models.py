@@ -323,12 +323,12 @@ class _Measuring:
             return
         of_states = {choice: states.index[choice] for choice in HOW}
         about = {**_describe(checkpoint), **of_states}
-        is_whole = texts.pairs.categories == self.texts.pairs.categories
-        if lacking := self.lacking.get(name):
+        lacking = self.lacking.get(name, Lacking())
+        if lacking.why:
             about[LACKING] = asdict(lacking)
         given = (folder, texts.pairs, self.model, name, self.published, self.choices)
         # copies: a thread sends them, while this one reads on and so fills their caches
-        sent = (*map(copy, given), Draws(**self.draws), is_whole)
+        sent = (*map(copy, given), Draws(**self.draws), not lacking.categories)
         numbers = workers.submit(numbers_of_states, lambda: sent)
         into.begun[name] = lambda: {**about, "fragments": numbers.result()}
 

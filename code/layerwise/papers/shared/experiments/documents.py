@@ -202,6 +202,4 @@ def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
             },
         },
     }
-    if values.n_prompts:
-        files["anisotropy"] = anisotropy(values)
     return files

@@ -70,7 +70,10 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
     if "profile" in under_choices:
         share = under_choices["profile"]["last_before_norm"]
         files[PROFILES_FILE] = {READER: {"last_share_before_norm": share}}
-    for result, document in documents.layer_documents(values, draws).items():
+    by_result = documents.layer_documents(values, draws)
+    if values.n_prompts:
+        by_result["anisotropy"] = documents.anisotropy(values)
+    for result, document in by_result.items():
         is_a_result = result != "intervals"
         document = {**name, **document, **_texts(result, values)} if is_a_result else document
         files[own_file(result)] = document
