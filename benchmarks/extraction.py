@@ -83,6 +83,7 @@ def checkpoint_of(network: Any, shape: str) -> Checkpoint:
         display=f"random weights in the shape of {shape}",
         revision="seed 0",
         dtype=str(network.dtype).removeprefix("torch."),
+        kernel=network.config._attn_implementation,
     )
 
 

@@ -27,9 +27,10 @@ import torch
 from extraction import SHAPES, loops, needed_flop, random_weights, read_texts, synthetic, timed
 from layerwise.files import write_json
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
+from layerwise.models.checkpoint import open_folder
 from layerwise.models.devices import require_accelerator
 from layerwise.models.hidden_states import extract
-from layerwise.models.load import Checkpoint, load_folder
+from layerwise.models.load import Checkpoint, load
 from layerwise.models.provenance import describe_environment
 from layerwise.models.store import BEFORE_NORM
 
@@ -103,7 +104,7 @@ def with_load(checkpoint: Checkpoint, texts: list[str], out: Path) -> float:
             os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def whole() -> None:
-        loaded = load_folder(folder, "checkpoint", "", "float16", device)  # as from the hub's cache
+        loaded = load(open_folder(folder), "float16", device)
         extract(loaded, texts, (), out / "loaded")
 
     seconds = timed(whole)

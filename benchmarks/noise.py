@@ -38,6 +38,7 @@ from layerwise.measuring import own_model
 from layerwise.measuring.own_model import Measured, Measurement
 from layerwise.models import hidden_states
 from layerwise.models.load import Checkpoint, load_model
+from layerwise.models.passes import Passes
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PUBLISHED
@@ -108,7 +109,7 @@ def with_other_passes() -> Iterator[None]:
     smaller = functools.partial(own_model.extract, tokens_per_batch=512)
     with (
         mock.patch.object(own_model, "extract", smaller),
-        mock.patch.object(hidden_states, "states_kernel", return_value="eager"),
+        mock.patch.object(hidden_states, "probe", return_value=Passes("eager")),
     ):
         yield
 

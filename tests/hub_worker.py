@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from layerwise.errors import LayerwiseError
 from layerwise.models import hub
+from layerwise.models.checkpoint import CheckpointFiles
 from layerwise.models.registry import Model, read_models
 from layerwise.run.cli import main
 
@@ -30,10 +31,14 @@ transformers.AutoConfig  # noqa: B018, a first import in several threads at once
 
 
 def outcomes(model: Model) -> list[object]:
-    declared = None if model.slug.startswith("reader") else model
+    def look_up() -> CheckpointFiles:
+        if model.slug.startswith("reader"):
+            return hub.look_up(model.hub, str(model.revision))
+        return hub.look_up_registered(model)
+
     return [
-        outcome(lambda: hub.look_up(model)),
-        outcome(lambda: str(hub.fetch(model.hub, str(model.revision), declared))),
+        outcome(lambda: dict(look_up().weights)),
+        outcome(lambda: str(hub.fetch(look_up()).folder)),
     ]
 
 

@@ -68,6 +68,7 @@ def write_states(folder, *, n_pairs=N_PAIRS, n_layers=10, hidden=24, tokens=40, 
         "hidden_size": hidden,
         "n_prompts": 3 if tokens else 0,
         "n_batches": 2,
+        "passes": {"before_norm": True},
         "statements_sha256": digest_of_texts(
             [f"{side} {i}" for side in "ab" for i in range(n_pairs)]
         ),

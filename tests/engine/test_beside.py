@@ -73,7 +73,7 @@ def test_random_weights_stand_beside_a_model_and_leave_it_alone() -> None:
     assert not torch.equal(drawn[0], drawn[2])
     assert drawn[0].dtype == torch.float16
     assert first.has_random_weights
-    assert first.folder is None
+    assert first.files is None
     for name, one in checkpoint.model.state_dict().items():
         assert torch.equal(one, before[name])
 

@@ -30,6 +30,7 @@ from layerwise.measuring import registered_models
 from layerwise.measuring.given_texts import Texts
 from layerwise.measuring.registered_models import pass_through
 from layerwise.models import load
+from layerwise.models.checkpoint import open_folder
 from layerwise.models.load import load_model
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model, read_models
@@ -70,12 +71,13 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The step, with a twin where the hub would give the model."""
     loaded: list[str] = []
 
-    def load(model: Model, dtype: str, *, device: str, draw: int | None) -> Any:
+    def load(model: Model, dtype: str, *, device: str, draw: int | None, files: Any) -> Any:
         loaded.append(dtype)
         return load_model(twin, dtype, device)
 
     monkeypatch.setattr(registered_models, "load_registered", load)
-    monkeypatch.setattr(registered_models, "fetch", lambda *of_model: None)
+    monkeypatch.setattr(registered_models, "fetch", lambda files: files)
+    monkeypatch.setattr(registered_models, "look_up_registered", lambda model: None)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
     data.mkdir()
@@ -399,7 +401,7 @@ def test_there_are_never_two_models_at_once(
 
     monkeypatch.setattr(load, "free_bytes", free_bytes)
     monkeypatch.setattr(Weights, "from_checkpoint", look_up)
-    loading = partial(load.load_folder, twin, SLUG, "", device="cpu", draw=draw)
+    loading = partial(load.load, open_folder(twin), device="cpu", draw=draw)
     found = measured_with({}, loading, fragments)
     assert len(there) > 20
     assert {*found["runs"], *found["absent"]} == {"sweep", "scaling", "bench", "clean", "hunt"}

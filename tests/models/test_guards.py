@@ -5,20 +5,23 @@ What is real: configurations of public models (`real_configs.yaml`).
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
+from safetensors.torch import load_file, save_file
 
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.models import checkpoint_config
+from layerwise.models.checkpoint import open_folder
 from layerwise.models.checkpoint_config import check_config, check_declared
 from layerwise.models.checkpoint_tokenizer import load_tokenizer
 from layerwise.models.families import heads_of
-from layerwise.models.load import load_model
-from layerwise.models.outline import read_outline, read_sizes
+from layerwise.models.load import check_loading, load_model
 from layerwise.models.registry import read_models
 from tiny_checkpoints import REPOSITORY, TWIN_FAMILIES, twin_folder
 
@@ -66,13 +69,7 @@ def test_real_configurations_pass(tmp_path: Path, about: dict[str, Any]) -> None
         with pytest.raises(LayerwiseError, match=about["refused"]):
             heads_in(folder)
         return
-    config, sizes = heads_in(folder), read_sizes(folder)
-    assert (sizes.n_layers, sizes.hidden_size) == (config.num_hidden_layers, config.hidden_size)
-    assert (sizes.key_size, sizes.vocab_size) == (
-        heads_of(config).heights["W_K"],
-        config.vocab_size,
-    )
-    assert sizes.n_positions == getattr(config, "max_position_embeddings", None)
+    config = heads_in(folder)
     if "slug" in about:
         check_declared(MODELS[about["slug"]], config)
 
@@ -103,27 +100,84 @@ def test_padding_truncation_and_a_length_are_not_the_tokenizers_to_choose(copy: 
 
 
 @pytest.mark.parametrize("family", TWIN_FAMILIES)
-def test_an_outline_is_that_of_the_loaded_model(family: str) -> None:
-    folder = twin_folder(family)
-    outline, loaded = read_outline(folder), load_model(folder, device="cpu").outline
-    same = replace(loaded.sizes, dtype=outline.sizes.dtype)
-    assert outline.sizes == same
-    assert outline.n_parameters == pytest.approx(loaded.n_parameters, rel=1e-3)  # buffers
+def test_the_outline_of_a_folder_is_that_of_the_loaded_model(family: str) -> None:
+    files = open_folder(twin_folder(family))
+    outline, loaded = files.outline("float32", "cpu"), load_model(files.folder, device="cpu")
+    assert outline == replace(loaded.outline, declaration=outline.declaration)
+    assert outline.declaration.n_embeddings == loaded.declaration.n_embeddings
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"num_hidden_layers": 4}, r"declares 4 blocks, the safetensors files hold 3; save config"),
-        ({"vocab_size": 40}, r"declares 40 embeddings, the safetensors files hold 512; save"),
-    ],
-)
-def test_a_config_of_another_model_is_refused_by_an_outline(
-    copy: Path, changes: dict[str, Any], message: str
+# --- what is decided before weights are loaded --------------------------------------------------
+
+
+def with_tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        file = folder / "model.safetensors"
+        tensors = load_file(file)
+        change(tensors)
+        save_file(tensors, file, {"format": "pt"})
+
+    return spoil
+
+
+BLOCK = "gpt_neox.layers.1"
+FOREIGN: dict[str, Callable[[dict[str, torch.Tensor]], object]] = {
+    "a block more": lambda tensors: tensors.update(
+        {f"gpt_neox.layers.3.{key}": torch.zeros(2) for key in ("a", "b")}
+    ),
+    "a bias that the config denies": lambda tensors: tensors.update(
+        {"embed_out.bias": torch.zeros(512)}
+    ),
+    "a norm of another architecture": lambda tensors: tensors.update(
+        {f"{BLOCK}.pre_feedforward_layernorm.weight": torch.ones(32)}
+    ),
+    "LoRA": lambda tensors: tensors.update(
+        {f"{BLOCK}.attention.dense.lora_A.weight": torch.ones(4, 32)}
+    ),
+    "DoRA": lambda tensors: tensors.update(
+        {f"{BLOCK}.attention.dense.lora_magnitude_vector": torch.ones(32)}
+    ),
+    "zero points": lambda tensors: tensors.update(
+        {f"{BLOCK}.attention.dense.weight_zero_point": torch.ones(32)}
+    ),
+    "fewer words": lambda tensors: tensors.update({"gpt_neox.embed_in.weight": torch.ones(40, 32)}),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_foreign_tensors_are_refused_by_the_dry_run_in_the_words_of_the_run(
+    copy: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changed(copy, **changes)
-    with pytest.raises(LayerwiseError, match=message):
-        read_outline(copy)
+    with_tensors(FOREIGN[name])(copy)
+    monkeypatch.setattr("layerwise.models.load._load_weights", None)
+    with pytest.raises(LayerwiseError) as dry:
+        check_loading(open_folder(copy), "float32", "cpu")
+    with pytest.raises(LayerwiseError) as run:
+        load_model(copy, device="cpu")
+    assert str(dry.value) == str(run.value)
+
+
+def test_other_weights_than_those_that_are_checked_are_refused(copy: Path) -> None:
+    """transformers would load the file that this key names."""
+    shutil.copy(copy / "model.safetensors", copy / "other.safetensors")
+    changed(copy, transformers_weights="other.safetensors")
+    with pytest.raises(LayerwiseError, match="found 'transformers_weights'"):
+        open_folder(copy)
+
+
+@pytest.mark.parametrize("name", ["my\u00a0model", "a\u202eb", "a\nb"])
+def test_a_folder_whose_name_cannot_be_shown_is_refused(copy: Path, name: str) -> None:
+    with pytest.raises(LayerwiseError, match="a name must be printable"):
+        open_folder(copy.rename(copy.with_name(name)))
+
+
+def test_weights_that_this_user_may_not_read_are_called_so(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may read everything, so the question itself is answered here."""
+    monkeypatch.setattr("os.access", lambda file, mode: not str(file).endswith("model.safetensors"))
+    with pytest.raises(LayerwiseError, match="this user may not read it"):
+        open_folder(copy)
 
 
 # --- texts ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from layerwise.models import forward as passing
 from layerwise.models.forward import forward, mean_token_nll
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, attention_kernel, load_model
+from layerwise.models.passes import Passes
 from layerwise.models.store import BEFORE_NORM, POOLINGS, HiddenStates
 from tiny_checkpoints import (
     EVERY_KIND,
@@ -40,7 +42,8 @@ def one_by_one(checkpoint: Checkpoint, text: str) -> tuple[dict[int | str, torch
     ids = torch.tensor([checkpoint.tokenizer(text).input_ids])
     last = []
     handle = checkpoint.blocks[-1].register_forward_hook(lambda m, i, out: last.append(out))
-    with torch.no_grad():
+    kernel = "eager" if checkpoint.dtype == "float32" else checkpoint.kernel
+    with torch.no_grad(), attention_kernel(checkpoint.model, kernel):
         out = checkpoint.model(input_ids=ids, labels=ids, output_hidden_states=True)
     handle.remove()
     states = {layer: hidden[0] for layer, hidden in enumerate(out.hidden_states)}
@@ -173,7 +176,14 @@ def test_two_processes_as_one(tmp_path: Path) -> None:
     alone = analyze(**given, out=tmp_path / "alone").folder
     said = [f"--{name}={place}" for name, place in given.items()]
     done = subprocess.run(
-        [sys.executable, *TWO_PROCESSES, tmp_path / "run.py", checkpoint.folder, tmp_path, *said],
+        [
+            sys.executable,
+            *TWO_PROCESSES,
+            tmp_path / "run.py",
+            twin_folder("gpt_neox"),
+            tmp_path,
+            *said,
+        ],
         env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
@@ -218,6 +228,7 @@ def test_head_and_tokenizer_that_do_not_fit(tmp_path: Path) -> None:
 def test_no_tensor_of_all_logits(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """The NLL is the same whatever the number of rows whose logits exist at once."""
     rows: list[int] = []
+    checkpoint = replace(checkpoint, passes=Passes("eager"))
     ids = torch.arange(35).reshape(7, 5)
     with torch.inference_mode():
         hidden = forward(checkpoint, ids, lambda layer, states: None)
@@ -247,7 +258,7 @@ def test_hooks_are_taken_off_after_an_error(checkpoint: Checkpoint) -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_gpu_agrees_with_cpu(checkpoint: Checkpoint, tmp_path: Path) -> None:
-    path = checkpoint.folder
+    path = twin_folder("gpt_neox")
     cpu = extract(checkpoint, TEXTS, PROMPTS, tmp_path / "cpu")
     for device in ("cuda:0", "auto"):
         gpu = extract(load_model(path, device=device), TEXTS, PROMPTS, tmp_path / device)

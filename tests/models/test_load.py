@@ -17,11 +17,11 @@ import torch
 from hostile import is_unseen
 from layerwise.errors import LayerwiseError
 from layerwise.models import load as module
+from layerwise.models.checkpoint import open_folder
 from layerwise.models.checkpoint_config import check_declared
-from layerwise.models.checkpoint_folder import check_folder
 from layerwise.models.devices import default_device, require_accelerator
 from layerwise.models.families import twin_of
-from layerwise.models.hub import fetch, look_up
+from layerwise.models.hub import look_up, look_up_registered
 from layerwise.models.load import load_model, load_registered
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model
@@ -149,10 +149,10 @@ def test_a_spoilt_folder_is_refused(
 def test_folder_dtype_and_revision_refused(tiny: Path, tmp_path: Path) -> None:
     for place in (tmp_path / "none", tiny / "config.json"):
         with pytest.raises(LayerwiseError, match="a checkpoint is a folder, this is none; check"):
-            check_folder(place)
+            open_folder(place)
     (tmp_path / "adapter_config.json").touch()  # all that peft saves, but for its weights
     with pytest.raises(LayerwiseError, match=r"found an adapter \(adapter_config.json\); merge it"):
-        check_folder(tmp_path)
+        open_folder(tmp_path)
     with pytest.raises(LayerwiseError, match=r"dtype must be one of .*found 'int4'"):
         load_model(tiny, "int4")
     with pytest.raises(LayerwiseError, match="is a local folder and has no revision, found 'v1'"):
@@ -305,6 +305,6 @@ NAME = "not a model id `organisation/name`"
 def test_what_is_neither_a_folder_nor_in_the_cache_is_refused(
     hub_cache: Path, name: str, revision: str, message: str
 ) -> None:
-    for ask in (fetch, lambda *of: look_up(registered(hub=of[0], revision=of[1]))):
+    for ask in (look_up, lambda *of: look_up_registered(registered(hub=of[0], revision=of[1]))):
         with pytest.raises(LayerwiseError, match=message):
             ask(name, revision)

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from layerwise.errors import LayerwiseError
 from layerwise.models import projections
 from layerwise.models.families import FAMILIES, heads_of
+from layerwise.models.load import attention_kernel
 from layerwise.models.projections import Weights
 from layerwise.papers.shared.names.matrices import MATRICES, SLICINGS
 from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
@@ -73,7 +74,11 @@ def run_single_tokens(family):
         for block in checkpoint.blocks
     ]
     try:
-        with torch.no_grad(), Products(Weights.open(twin_folder(family)).head_size) as products:
+        with (
+            torch.no_grad(),
+            attention_kernel(checkpoint.model, "eager"),
+            Products(Weights.open(twin_folder(family)).head_size) as products,
+        ):
             checkpoint.model(torch.arange(3, 17)[:, None])
     finally:
         for hook in hooks:

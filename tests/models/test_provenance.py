@@ -3,8 +3,10 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -13,6 +15,8 @@ from layerwise.models import provenance
 from layerwise.models.checkpoint_tokenizer import digest_of_tokenizer
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import load_model
+from layerwise.models.passes import Passes
+from layerwise.models.probe import probe
 from layerwise.models.provenance import describe, describe_environment
 from layerwise.models.registry import RANDOM
 from tiny_checkpoints import TEXTS, built, twin_checkpoint, twin_folder
@@ -29,7 +33,9 @@ def test_describe_names_model_device_kernels_and_versions(tmp_path: Path) -> Non
     assert found["torch"] == torch.__version__
     assert found["transformers"] == transformers.__version__
     index = extract(checkpoint, TEXTS, (), tmp_path / "out").index
-    assert found | {"attention": "eager"} == {key: index[key] for key in found}
+    passes = Passes("eager", probed=index["passes"]["probed"]).record
+    known = found | {"attention": "eager", "passes": passes}
+    assert known == {key: index[key] for key in found}
     assert (index["tokens_per_batch"], index["smaller_batches"]) == (2048, {})
     assert re.fullmatch("[0-9a-f]{64}", found["tokenizer_sha256"])
     assert found["arithmetic"] == {
@@ -54,8 +60,10 @@ def test_describe_names_model_device_kernels_and_versions(tmp_path: Path) -> Non
     ],
 )
 def test_kernels_are_those_that_ran(name: str, dtype: str, states: str, traces: str) -> None:
-    kernels = describe(built(name, dtype))["attention"]
-    assert kernels == {"states": states, "traces": traces, "maps": "eager"}
+    checkpoint = built(name, dtype)
+    ids = {"statements": [np.arange(30, 49, dtype=np.int32)]}
+    found = describe(replace(checkpoint, passes=probe(checkpoint, ids)))
+    assert found["attention"] == {"states": states, "traces": traces, "maps": "eager"}
 
 
 def test_a_gpu_is_named_with_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,7 @@ import tokenizers
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.load import from_memory, load_model
-from layerwise.models.outline import read_outline
+from layerwise.models.load import from_memory, load_model, open_checkpoint
 from layerwise.models.token_ids import check_texts
 from tiny_checkpoints import TEXTS, twin_folder
 
@@ -56,4 +55,4 @@ def test_a_setting_that_changes_ids_is_refused_before_weights_are_read(folder: P
     word = TEXTS[0].split()[1]
     rewrite(folder / "tokenizer_config.json", extra_special_tokens=[word])
     with pytest.raises(LayerwiseError, match=r"tokenizer\.json: ids must be those of this file"):
-        read_outline(folder, texts=KINDS)
+        open_checkpoint(folder, texts=KINDS)

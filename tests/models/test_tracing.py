@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.load import Checkpoint
+from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.tracing import trace
 from tiny_checkpoints import EVERY_KIND, TEXTS, built
 
@@ -28,7 +28,7 @@ def test_states_maps_logits_and_embedding_against_transformers(checkpoint: Check
     handle = checkpoint.blocks[-1].register_forward_hook(
         lambda module, args, out: outputs.append(out if torch.is_tensor(out) else out[0])
     )
-    with torch.no_grad():
+    with torch.no_grad(), attention_kernel(checkpoint.model, "eager"):
         reference = checkpoint.model(tokens, output_hidden_states=True, output_attentions=True)
     handle.remove()
     assert found.tokens.tolist() == tokens[0].tolist()
@@ -144,12 +144,12 @@ def test_nan_in_a_map_is_returned() -> None:
 def test_without_maps_attention_is_the_fused_kernel(checkpoint: Checkpoint) -> None:
     eager, fused = trace(checkpoint, TEXT, attention=True), trace(checkpoint, TEXT)
     np.testing.assert_allclose(fused.logits, eager.logits, atol=2e-5)
-    assert checkpoint.model.config._attn_implementation == "eager"
+    assert checkpoint.model.config._attn_implementation == checkpoint.kernel
     if not checkpoint.model._supports_sdpa:
         np.testing.assert_array_equal(fused.logits, eager.logits)
         return
     network = transformers.AutoModelForCausalLM.from_pretrained(
-        checkpoint.folder, attn_implementation="sdpa"
+        checkpoint.files.folder, attn_implementation="sdpa"
     ).eval()
     with torch.no_grad():
         reference = network(torch.from_numpy(fused.tokens)[None], output_hidden_states=True)

@@ -75,7 +75,7 @@ def test_the_room_that_is_asked_for_is_that_of_all_that_is_written(
     out = tmp_path / "out"
     asked = ASKED | {"out": out}
     request = request_of(TWIN, *TEXTS, asked)
-    checked = prepare_from_files(TWIN, request)
+    _, checked = prepare_from_files(TWIN, request)
     assert checked.times == 5
     assert not out.exists()
     one_byte_less = SimpleNamespace(free=checked.written - 1)

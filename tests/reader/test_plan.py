@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from layerwise.models.outline import Outline, Sizes
+from layerwise.models.checkpoint import Outline
 from layerwise.reader.plan import estimate_seconds, seconds_of_passes
 from layerwise.reader.prepared import Prepared
 
@@ -27,9 +27,8 @@ def prepared(
     **choices: Any,
 ) -> Prepared:
     """A request on a model of 1e8 parameters in 12 blocks, measured at two layers."""
-    sizes = Sizes("llama", 12, size, key_size or size, 512, 256, "float32")
     declaration: Any = None  # which no estimate asks
-    outline = Outline(declaration, dtype, "cpu", sizes, 1e8)
+    outline = Outline(declaration, dtype, "cpu", "llama", 12, size, key_size or size, 10**8)
     request: Any = SimpleNamespace(
         pairs=range(n_pairs),
         choices={"without": without, "replicates": 5, "control": 0, **choices},

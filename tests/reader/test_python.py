@@ -22,7 +22,7 @@ from fuzz import refusal
 from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
 from layerwise.folders import FILES, FOLDERS
-from layerwise.models.outline import read_outline
+from layerwise.models.checkpoint import open_folder
 from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import DATE, check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
@@ -297,7 +297,7 @@ def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path) -> None:
     tokens = sum(
         len(ids)
         for ids in check_texts(
-            read_outline(model).declaration,
+            open_folder(model).declaration,
             {"statements": read_pairs(EXAMPLE["pairs"]).first(2).statements},
             read_json(states / "index.json")["template"],
         )["statements"]

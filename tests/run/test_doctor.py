@@ -78,13 +78,14 @@ def device(gigabytes: float, disk: float = 999) -> dict[str, Any]:
 
 
 def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, Any]:
-    def look_up(model: Any, texts: Any) -> dict[str, int]:
+    def look_up(model: Any, texts: Any) -> Any:
         if model.slug in slugs or not slugs:
             raise error(f"{model.slug}: accept its licence")
         pickled = model.family == "opt"
-        return {"pytorch_model.bin" if pickled else "model.safetensors": int(GB)}
+        weights = {"pytorch_model.bin" if pickled else "model.safetensors": int(GB)}
+        return SimpleNamespace(weights=weights)
 
-    return {"layerwise.models.hub.look_up": look_up}
+    return {"layerwise.models.hub.look_up_registered": look_up}
 
 
 def without(*packages: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What is measured stops at once, in one sentence, where it cannot be."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import yaml
@@ -27,7 +29,8 @@ def here(tmp_path, root, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr("layerwise.models.devices.free_bytes", lambda device: 40e9)
     monkeypatch.setattr(preflight.upstream, "verify_data", lambda folder: None)
-    monkeypatch.setattr("layerwise.models.hub.look_up", lambda model, texts: {})
+    nothing = SimpleNamespace(weights={})
+    monkeypatch.setattr("layerwise.models.hub.look_up_registered", lambda model, texts: nothing)
     return tmp_path
 
 
@@ -55,12 +58,12 @@ def refusing(error):
     [
         ("torch.cuda.is_available", lambda: False, "need a CUDA device and none was found"),
         (
-            "layerwise.models.hub.look_up",
+            "layerwise.models.hub.look_up_registered",
             refusing(TryAgainError("the hub cannot be reached; connect to the network")),
             "the hub cannot be reached",
         ),
         (
-            "layerwise.models.hub.look_up",
+            "layerwise.models.hub.look_up_registered",
             refusing(LayerwiseError("it is gated: accept its licence")),
             "0 of 2 can be measured on cuda: .*: it is gated: accept its licence",
         ),

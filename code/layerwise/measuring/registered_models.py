@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -29,17 +29,20 @@ from layerwise.measuring.extractions import numbers_of_states
 from layerwise.measuring.given_texts import Lacking, Texts
 from layerwise.measuring.kept import Kept, fingerprint
 from layerwise.models import tracing
+from layerwise.models.checkpoint import CheckpointFiles
 from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.forward import UnsoundTexts
-from layerwise.models.hidden_states import extract
-from layerwise.models.hub import fetch
+from layerwise.models.hidden_states import extract, probe_in_all
+from layerwise.models.hub import fetch, look_up_registered
 from layerwise.models.load import Checkpoint, load_registered
+from layerwise.models.passes import Passes
 from layerwise.models.projections import Weights
 from layerwise.models.provenance import commit_of_code, describe, describe_environment, smi
 from layerwise.models.registry import Model
 from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
 from layerwise.models.store import HiddenStates
+from layerwise.models.token_ids import check_texts
 from layerwise.papers.paper3.experiments.table import measure_experiment
 from layerwise.progress import Advance, meter, say, track
 from layerwise.statistics.bootstrap import Draws
@@ -68,10 +71,17 @@ def measure_registered(
         choices: `device`, `replicates`, `control`, and those of `pass_through`.
     """
 
+    files, reason = _files_of(model)
+    passes: dict[str, Passes] = {}  # by dtype, as the model itself was found to be run right
+
+    def load(dtype: str, draw: int | None) -> Checkpoint:
+        loaded = load_registered(model, dtype, device=choices["device"], draw=draw, files=files)
+        return replace(loaded, passes=passes.get(dtype))
+
     def passed(folder: Path, replicates: int = 0, draw: int | None = None) -> PassedThrough:
         return pass_through(
             model,
-            lambda dtype: load_registered(model, dtype, device=choices["device"], draw=draw),
+            partial(load, draw=draw),
             texts,
             published,
             folder,
@@ -81,12 +91,13 @@ def measure_registered(
             label="" if draw is None else f"random weights, draw {draw}",
         )
 
-    if reason := model.skipped or _out_of_reach(model):
+    if reason:
         absent = dict.fromkeys((*model.extractions, *model.experiments), reason)
         document: Runs = {"runs": {}, "absent": absent, NOISE: []}
         control: list[Runs] = []
     else:
         as_it_is, random = passed(scratch, choices["replicates"]), []
+        passes |= as_it_is.passes
         if as_it_is.has_runs:
             places = (scratch / f"{CONTROL}-{draw}" for draw in range(choices[CONTROL]))
             random = [passed(place, draw=draw) for draw, place in enumerate(places)]
@@ -95,14 +106,14 @@ def measure_registered(
     return {"model": model.slug, "hub": model.hub, **document, CONTROL: control}
 
 
-def _out_of_reach(model: Model) -> str | None:
-    """Return why the hub does not give a model; it is asked once, not for every dtype."""
+def _files_of(model: Model) -> tuple[CheckpointFiles | None, str]:
+    """Return the files of a model, fetched and read once, or why there are none."""
+    if model.skipped:
+        return None, model.skipped
     try:
-        if model.revision is not None:
-            fetch(model.hub, model.revision, model)
+        return fetch(look_up_registered(model)), ""
     except Exception as error:
-        return reason_of(error)
-    return None
+        return None, reason_of(error)
 
 
 def pass_through(
@@ -150,7 +161,7 @@ def pass_through(
         measuring.take_up(undisturbed)
         advance(0, f"loading in {dtype}")
         try:
-            checkpoint = load(dtype)
+            checkpoint = measuring.probe(load(dtype))
         except Exception as error:
             reason = reason_of(error)
             for a_pass, wanted in zip(passes, todo, strict=True):
@@ -172,7 +183,7 @@ def pass_through(
     with meter(f"{model.slug}{label and f', {label}'}", "runs", total) as advance:
         for dtype in model.dtypes:
             in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
-    return PassedThrough(undisturbed, noisy)
+    return PassedThrough(undisturbed, noisy, measuring.passes)
 
 
 @dataclass
@@ -248,6 +259,7 @@ class PassedThrough:
 
     undisturbed: _Pass
     noisy: Sequence[_Pass]
+    passes: Mapping[str, Passes]  # by dtype
 
     @property
     def has_runs(self) -> bool:
@@ -276,12 +288,27 @@ class _Measuring:
     choices: Mapping[str, Any]
     draws: Mapping[str, Any]
     lacking: dict[str, Lacking] = field(default_factory=dict)  # by extraction; replicates share it
+    passes: dict[str, Passes] = field(default_factory=dict)  # by dtype
 
     def take_up(self, undisturbed: _Pass) -> None:
-        """Note what runs that an earlier call has done do without."""
+        """Note what runs that an earlier call has done do without, and how they were made."""
         for name, run in undisturbed.runs.items():
             if LACKING in run:
                 self.lacking[name] = Lacking(**run[LACKING])
+            self.passes[run["dtype"]] = Passes.of_record(run["passes"])
+
+    def probe(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Return a checkpoint whose passes were held against its own forward, now or before.
+
+        Its kernels are part of the published method.
+        """
+        known = checkpoint.passes or self.passes.get(checkpoint.dtype)
+        if known is None:
+            texts = {"statements": self.texts.pairs.statements, "prompts": self.texts.prompts}
+            ids = check_texts(checkpoint.declaration, texts)
+            known = probe_in_all(checkpoint, ids, fixed_kernel=True)
+        self.passes[checkpoint.dtype] = known
+        return replace(checkpoint, passes=known)
 
     def add_runs(
         self,

@@ -1,10 +1,12 @@
 """A checkpoint -> hidden states, traces and weight matrices. The only package that runs models.
 
 registry, texts                          which checkpoints there are; statements and prompts
-families                                 which parts an architecture has
+families, blocks                         which parts an architecture has; where its blocks are
+checkpoint                               the files of a checkpoint, read once, before its weights
 checkpoint_config, checkpoint_tokenizer  what a model says before its weights; what is refused
-checkpoint_folder, outline               the files of its weights; all that a dry run knows
-load, checkpoint_weights, devices        loading one; its tensors held to config.json; where
+checkpoint_folder, checkpoint_weights    the files of its weights; tensors held to config.json
+load, devices                            loading one; where
+passes, probe                            how a model is run; held against its own forward
 hub, hub_answers, pickles                getting one; what the hub says; pickles made safetensors
 forward, batches, fitting                a pass; what goes through together; out of memory
 hidden_states, partial, store            all statements, streamed to disk, resumable

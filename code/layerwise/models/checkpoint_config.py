@@ -18,10 +18,11 @@ QUANTISED = (
 )
 ONE_MODEL = "save config and weights of one model together"
 _QUANTISED_BY = ("quantization_config", "compression_config")
+_OTHER_WEIGHTS = "transformers_weights"  # the file that transformers loads in place of the usual
 
 
 def check_config(path: Path) -> None:
-    """Refuse an architecture that is not known, or quantised weights.
+    """Refuse an architecture that is not known, quantised weights, or weights elsewhere.
 
     Raises:
         LayerwiseError: also where there is no config.json.
@@ -37,6 +38,12 @@ def check_config(path: Path) -> None:
     for key in _QUANTISED_BY:
         if config.get(key) is not None:
             raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {QUANTISED}")
+    if config.get(_OTHER_WEIGHTS) is not None:
+        raise LayerwiseError(
+            f"{file}: weights are those of model.safetensors or its index, which are checked and "
+            f"recorded, found {_OTHER_WEIGHTS!r} ({config[_OTHER_WEIGHTS]!r:.80}); rename that "
+            "file, and remove the key"
+        )
     family = config.get("model_type")
     if isinstance(family, str) and family in FAMILIES:
         return  # its own code, if it brings some, is not needed and not run

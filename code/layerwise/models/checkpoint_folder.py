@@ -1,5 +1,6 @@
 """What a checkpoint folder must hold; looked at without loading anything, and without torch."""
 
+import os
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
@@ -10,8 +11,7 @@ import safetensors
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.models.checkpoint_config import QUANTISED, check_config, reword_errors
-from layerwise.models.checkpoint_tokenizer import check_tokenizer
+from layerwise.models.checkpoint_config import QUANTISED, reword_errors
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 INDEX = f"{WEIGHTS}.index.json"
@@ -28,21 +28,6 @@ class Stored(NamedTuple):
     file: Path
     key: str
     shape: tuple[int, ...]
-
-
-def check_folder(path: Path) -> list[Stored]:
-    """Return the tensors of a folder, if it has all that a checkpoint needs.
-
-    Raises:
-        LayerwiseError: for a config.json, a tokenizer or a file of weights that is missing, or is
-            not what can be measured.
-    """
-    if not path.is_dir():
-        raise LayerwiseError(f"{path}: a checkpoint is a folder, this is none; check the path")
-    check_adapters(path, [file.name for file in path.iterdir()])
-    check_config(path)
-    check_tokenizer(path)
-    return stored_tensors(path)
 
 
 def refuse_revision(name: object, revision: str | None) -> None:
@@ -73,6 +58,11 @@ def weight_files(path: Path) -> list[Path]:
                 f"{path}: weights are read from *.safetensors only (other formats can run code), "
                 f"{file.name} is missing or no file (beside it: {', '.join(others) or 'none'}); "
                 "fetch the folder again, or save the model with safetensors"
+            )
+        if not os.access(file, os.R_OK):
+            raise LayerwiseError(
+                f"{file}: this user may not read it (safetensors writes files for their owner "
+                "alone); have its owner run chmod a+r on it, or copy it"
             )
     return files
 

@@ -13,30 +13,87 @@ from jaxtyping import Float, Float32, Int64
 
 from layerwise.errors import LayerwiseError
 from layerwise.models.load import Checkpoint
+from layerwise.models.passes import HEAD_ROWS
 from layerwise.models.store import BEFORE_NORM, Layer
 
-HEAD_ROWS = 256  # predicted tokens whose logits exist at once
 _WIDER = {"float16": "bfloat16 or float32", "bfloat16": "float32"}
 See = Callable[[Layer, torch.Tensor], None]
 
 
+@dataclass(frozen=True)
+class Passed:
+    """What a pass gives beside its layers.
+
+    Attributes:
+        hidden: the last hidden states, after the final norm.
+        logits: those of the whole forward, if that was run.
+        reported: transformers' own hidden states, if they were asked for.
+    """
+
+    hidden: Float[torch.Tensor, "batch token hidden"]
+    logits: Float[torch.Tensor, "batch token word"] | None = None
+    reported: tuple[torch.Tensor, ...] | None = None
+
+
 def forward(
-    checkpoint: Checkpoint, tokens: Int64[torch.Tensor, "batch token"], see: See
-) -> Float[torch.Tensor, "batch token hidden"]:
-    """Run the base model once; `see(layer, hidden)` gets every layer as it is computed.
+    checkpoint: Checkpoint,
+    tokens: Int64[torch.Tensor, "batch token"],
+    see: See,
+    *,
+    reports: bool = False,
+) -> Passed:
+    """Run a model once, nothing padded; `see(layer, hidden)` gets every layer as it is computed.
 
     Layer 0 is what enters block 0, layer l the output of block l-1, `before_norm` the output of
-    the last block; the last hidden state, after the final norm, comes as layer n and is returned.
+    the last block; the last hidden state, after the final norm, comes as layer n. The base model is
+    run where the probe found that the output embeddings give the model's logits, else the whole.
+
+    Args:
+        reports: run the whole, and have transformers report hidden states too.
+
+    Raises:
+        LayerwiseError: where something in the whole model exchanges the tokens.
     """
+    model, base = checkpoint.model, checkpoint.model.base_model
+    passes = checkpoint.passes
+    runs_whole = reports or passes is None or passes.logits == "model"
     first, *_ = blocks = checkpoint.blocks
     layers: list[Layer] = [*range(1, len(blocks)), BEFORE_NORM]
     handles = [on_input(first, partial(see, 0))]
     for block, layer in zip(blocks, layers, strict=True):
         handles.append(on_output(block, partial(see, layer)))
+    last: list[Any] = []
+    for tower in checkpoint.towers if runs_whole else ():
+        handles.append(_watch_tokens(tower, tokens))
+        handles.append(tower.register_forward_hook(lambda *seen: last.append(seen[2])))
+    asked = {"output_hidden_states": True} if reports else {}
     with removing(handles):
-        hidden = checkpoint.last_hidden(tokens)
+        out = (model if runs_whole else base)(
+            input_ids=tokens,
+            attention_mask=torch.ones_like(tokens),
+            use_cache=False,
+            **asked,
+        )
+    hidden = (last[-1] if runs_whole else out).last_hidden_state
     see(checkpoint.n_layers, hidden)
-    return hidden
+    return Passed(
+        hidden, out.logits if runs_whole else None, out.hidden_states if reports else None
+    )
+
+
+def _watch_tokens(tower: torch.nn.Module, tokens: torch.Tensor) -> Any:
+    """Refuse other tokens inside a model than the whole was given; the handle ends it."""
+
+    def compare(_: Any, args: Any, kwargs: Any) -> None:
+        given = kwargs.get("input_ids", args[0] if args else None)
+        if given is not None and not torch.equal(given.to(tokens.device), tokens):
+            raise LayerwiseError(
+                "a model must run the tokens that it is given, a hook or another `forward` on the "
+                "model itself exchanges some; take it off, or give the model the texts that it "
+                "makes of them"
+            )
+
+    return tower.register_forward_pre_hook(compare, with_kwargs=True)
 
 
 def on_input(module: torch.nn.Module, see: Callable[[torch.Tensor], None]) -> Any:
@@ -155,15 +212,19 @@ def _refusal(checkpoint: Checkpoint, problem: str, is_zero: bool, dtype: str) ->
 
 def mean_token_nll(
     checkpoint: Checkpoint,
-    hidden: Float[torch.Tensor, "batch token hidden"],
+    passed: Passed,
     tokens: Int64[torch.Tensor, "batch token"],
 ) -> Float32[torch.Tensor, " batch"]:
     """Return the mean NLL of tokens 1..T-1 of every statement, in nats: the model's own loss."""
+    if passed.logits is not None:
+        return _mean_nll(passed.logits[:, :-1], tokens[:, 1:])
     n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
-    portions = zip(hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
-    nlls = []
-    for states, wanted in portions:
-        logits = checkpoint.logits(states)
-        for predicted, ids in zip(logits, wanted.to(logits.device), strict=True):
-            nlls.append(torch.nn.functional.cross_entropy(predicted.float(), ids))
-    return torch.stack(nlls)
+    portions = zip(passed.hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
+    return torch.cat([_mean_nll(checkpoint.head(states), wanted) for states, wanted in portions])
+
+
+def _mean_nll(
+    logits: Float[torch.Tensor, "batch token word"], wanted: Int64[torch.Tensor, "batch token"]
+) -> Float32[torch.Tensor, " batch"]:
+    texts = zip(logits, wanted.to(logits.device), strict=True)
+    return torch.stack([torch.nn.functional.cross_entropy(row.float(), ids) for row, ids in texts])

@@ -6,8 +6,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,12 +26,14 @@ from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.needs import kept_bytes
 from layerwise.models.partial import Partial
-from layerwise.models.provenance import describe, states_kernel
+from layerwise.models.passes import Passes
+from layerwise.models.probe import probe
+from layerwise.models.provenance import describe
 from layerwise.models.store import POOLINGS, HiddenStates, Layer, digest_of_texts, open_states
 from layerwise.models.token_ids import Ids, Wrapping, check_texts, digest_of_ids
 from layerwise.progress import meter
 
-LAYOUT = 4  # raise when the same inputs would give other bytes
+LAYOUT = 5  # raise when the same inputs would give other bytes
 T = TypeVar("T")
 
 
@@ -74,10 +76,12 @@ def extract(
         )
     texts = {"statements": statements, "prompts": prompts}
     ids = check_texts(checkpoint.declaration, texts, template)
+    passes = checkpoint.passes or probe_in_all(checkpoint, ids)
+    checkpoint = replace(checkpoint, passes=passes)
     index = {
         "layout": LAYOUT,
         **describe(checkpoint),
-        "attention": states_kernel(checkpoint),
+        "attention": passes.kernel,
         "display": checkpoint.display,
         "family": checkpoint.family,
         "n_layers": checkpoint.n_layers,
@@ -90,7 +94,7 @@ def extract(
         "token_ids_sha256": list(map(digest_of_ids, ids.values())),
         "adds_bos": checkpoint.declaration.adds_bos,
         "around": checkpoint.declaration.around,
-        "tokens_per_batch": tokens_per_batch,
+        "tokens_per_batch": passes.tokens_per_batch(tokens_per_batch),
         "template": template,
         **({} if checkpoint.rounding is None else {"noise_seed": checkpoint.rounding.seed}),
     }
@@ -145,6 +149,19 @@ class _Processes:
         if refusal is not None:
             raise refusal
         return value
+
+
+def probe_in_all(
+    checkpoint: Checkpoint, ids: Mapping[str, Sequence[Ids]], *, fixed_kernel: bool = False
+) -> Passes:
+    """Return how to run a checkpoint; the first of several processes finds out for all.
+
+    Raises:
+        LayerwiseError: as for `probe`.
+    """
+    return _Processes.join(checkpoint).first_decides(
+        lambda: probe(checkpoint, ids, fixed_kernel=fixed_kernel)
+    )
 
 
 def wait_for_all(checkpoint: Checkpoint) -> None:
@@ -218,12 +235,12 @@ def _run(
 
     tokens = torch.from_numpy(np.stack([ids[number] for number in batch.members])).long()
     with torch.inference_mode():
-        hidden = forward(checkpoint, tokens.to(checkpoint.model.device), see)
+        passed = forward(checkpoint, tokens.to(checkpoint.model.device), see)
         for layer, sizes in norms.items():
             unsound.add(f"hidden states at layer {layer}", batch.kind, batch.members, sizes)
         if batch.kind == "prompts":
             return {f"tokens/{layer}": states for layer, states in kept.items()}
-        nll = mean_token_nll(checkpoint, hidden, tokens)
+        nll = mean_token_nll(checkpoint, passed, tokens)
         unsound.add("token NLLs", batch.kind, batch.members, nll + 1)  # 0 is one
     rows = {"nll": _to_numpy(nll.double())}
     for layer, states in kept.items():

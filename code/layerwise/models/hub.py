@@ -1,21 +1,24 @@
 """Checkpoints on the hub: looked up, fetched into the local cache, and held to what was announced.
 
-Pickled weights are made into safetensors, in the folder that the hub's client keeps of a model:
-`converted/COMMIT`.
+Beside what the hub's client keeps of a model there are two folders: `converted/COMMIT` has the
+safetensors of pickled weights, and `compared/COMMIT` notes size and time of the files whose bytes
+were found to be the hub's. Files that it does not note are compared before they are used, whoever
+fetched them.
 """
 
 import contextlib
+import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import huggingface_hub
 
 from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
-from layerwise.files import sha256_of
-from layerwise.models.checkpoint_config import check_config, check_declared, declared
+from layerwise.files import read_json, sha256_of, write_json
+from layerwise.models.checkpoint import CheckpointFiles
+from layerwise.models.checkpoint_config import check_config, check_declared
 from layerwise.models.checkpoint_folder import (
     PICKLED,
     WEIGHTS,
@@ -23,17 +26,11 @@ from layerwise.models.checkpoint_folder import (
     matches,
     shards,
 )
-from layerwise.models.checkpoint_tokenizer import (
-    TOKENIZER_FILES,
-    TOKENIZERS,
-    Declaration,
-    check_tokenizer,
-    load_tokenizer,
-)
+from layerwise.models.checkpoint_tokenizer import TOKENIZER_FILES, TOKENIZERS, check_tokenizer
 from layerwise.models.hub_answers import require_reach, reword_hub_errors
 from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model
-from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
+from layerwise.models.token_ids import NO_TEXTS, Texts, check_texts
 from layerwise.progress import track
 
 ANSWER = 10  # seconds that the hub may take to answer
@@ -42,104 +39,121 @@ _SAFE, _PICKLES = "*.safetensors", "pytorch_model*.bin"
 _BESIDE = ("*.json", "*.txt", "*.model", "*.jinja")
 
 
-@dataclass(frozen=True)
-class _Commit:
-    """A commit of a model, and what is known of its files.
-
-    Attributes:
-        name: of the commit, 40 digits.
-        folder: with config.json; where all is in the cache, with weights and tokenizer.
-        sizes: bytes of every file.
-        weights: those of files of weights.
-        is_whole: whether weights and tokenizer are in the cache.
-    """
-
-    name: str
-    folder: Path
-    sizes: Mapping[str, int]
-    weights: dict[str, int]
-    is_whole: bool
-
-
-def fetch(
-    hub_id: str,
-    revision: str,
-    model: Model | None = None,
-    texts: Texts = NO_TEXTS,
-    template: Wrapping = "none",
-) -> Path:
-    """Return the folder with config, tokenizer and safetensors weights.
+def look_up(hub_id: str, revision: str) -> CheckpointFiles:
+    """Return the config and tokenizer of a model, and its weights if they are in the cache.
 
     config.json comes first, then the tokenizer: what they show can be refused before gigabytes
-    arrive. A `model` of the registry, which is at a pinned commit, is held to its declaration, and
-    may have pickled weights: they are converted once. Of a commit that is in the cache the hub is
-    asked nothing.
+    arrive. Of a commit that is in the cache the hub is asked nothing.
 
     Raises:
         LayerwiseError: if the model is not to be had, or is not what can be loaded: no network,
-            gated, no such model or revision, pickles that nobody declared, wrong bytes.
-        TextError: for a text that it cannot take.
+            gated, no such model or revision, pickles alone, wrong bytes.
     """
-    commit = _look_up(hub_id, revision, model)
-    if not commit.is_whole:
-        _check_ahead(commit, hub_id, model, texts, template)
-        _download(hub_id, commit)
-    return convert(commit.folder, _BESIDE) if is_pickled(commit.weights) else commit.folder
+    return _look_up(hub_id, revision, takes_pickles=False)
 
 
-def _download(hub_id: str, commit: _Commit) -> None:
-    """Fetch the files of a commit; weights must have the hub's bytes, else they are removed.
+def look_up_registered(model: Model, texts: Texts = NO_TEXTS) -> CheckpointFiles:
+    """Return the same of a model of the registry, whose weights may be pickled.
 
-    The cache calls a file of weights by its sha256, which the client does not look at.
+    What config and tokenizer show is held to the declaration, and the texts are tokenised as they
+    will be: each extraction has its template, experiments have prompts.
+
+    Raises:
+        LayerwiseError: for an unresolved revision; as for `look_up`.
+        TextError: for a text that the model cannot take.
     """
-    patterns = [*_BESIDE, _PICKLES if is_pickled(commit.weights) else _SAFE]
+    if model.revision is None:
+        raise LayerwiseError(
+            f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
+            "look the commit up, write it into the registry, then load it"
+        )
+    files = _look_up(model.hub, model.revision, takes_pickles=True)
+    check_declared(model, files.config, adds_bos=files.declaration.adds_bos)
+    prompts = {kind: given for kind, given in texts.items() if kind == "prompts"}
+    check_texts(files.declaration, prompts)
+    for template in {extraction.template for extraction in model.extractions.values()}:
+        check_texts(files.declaration, texts, template)
+    return files
+
+
+def fetch(files: CheckpointFiles) -> CheckpointFiles:
+    """Return a checkpoint of the hub with its weights: fetched if need be, and compared once.
+
+    Raises:
+        LayerwiseError: if the hub does not give them, or other bytes arrived.
+    """
+    commit = str(files.commit)
+    if not files.absent:
+        return files
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
-    with reword_hub_errors(hub_id, commit.name):
-        huggingface_hub.snapshot_download(hub_id, revision=commit.name, allow_patterns=patterns)
-    for name in track(commit.weights, "comparing bytes", "files", len(commit.weights)):
-        link = commit.folder / name
+    patterns = [*_BESIDE, _PICKLES if is_pickled(files.weights) else _SAFE]
+    with reword_hub_errors(files.name, commit):
+        snapshot = huggingface_hub.snapshot_download(
+            files.name, revision=commit, allow_patterns=patterns
+        )
+    return files.with_weights(_ready(Path(snapshot), files.weights))
+
+
+def _ready(snapshot: Path, weights: Iterable[str]) -> Path:
+    """Return the folder to load a commit from, once its bytes are known to be the hub's."""
+    if not _is_compared(snapshot):
+        _compare_bytes(snapshot)
+        write_json(_mark_of(snapshot), _marks(snapshot))
+    return convert(snapshot, _BESIDE) if is_pickled(weights) else snapshot
+
+
+def _mark_of(snapshot: Path) -> Path:
+    return snapshot.parents[1] / "compared" / snapshot.name
+
+
+def _marks(snapshot: Path) -> dict[str, list[int]]:
+    """Return size and time of every file of a commit, by which a file is known again."""
+    stats = {file.name: file.stat() for file in snapshot.iterdir() if file.is_file()}
+    return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
+
+
+def _is_compared(snapshot: Path) -> bool:
+    """Return whether the files that are there are those that were compared; some may be gone."""
+    mark = _mark_of(snapshot)
+    if not mark.is_file():
+        return False
+    compared = read_json(mark)
+    return all(compared.get(name) == found for name, found in _marks(snapshot).items())
+
+
+def _compare_bytes(snapshot: Path) -> None:
+    """Remove the files of a commit that are not the hub's, and refuse the commit.
+
+    The cache calls a file by its hash, which the client does not look at: sha256 of what git-lfs
+    keeps, git's own of the others.
+    """
+    files = sorted(file for file in snapshot.iterdir() if file.is_file())
+    for link in track(files, "comparing bytes", "files", len(files)):
         blob = link.resolve()
-        if re.fullmatch("[0-9a-f]{64}", blob.name) and sha256_of(blob) != blob.name:
+        kind = _KINDS.get(len(blob.name)) if re.fullmatch("[0-9a-f]+", blob.name) else None
+        if kind and _HASHES[kind](blob) != blob.name:
             link.unlink()
             blob.unlink()
             raise TryAgainError(
-                f"{link}: wrong bytes arrived, their sha256 is not {blob.name}; they are removed, "
+                f"{link}: wrong bytes arrived, their {kind} is not {blob.name}; they are removed, "
                 "run it again to fetch them anew, and check the proxies between here and the hub"
             )
 
 
-def look_up(model: Model, texts: Texts = NO_TEXTS) -> dict[str, int]:
-    """Return the bytes of each file of a model's weights; only config and tokenizer are fetched.
-
-    The hub is asked unless all of it is in the cache: whether it has the commit, gives it to this
-    user, and what is there. What config and tokenizer show is held to the declaration, and the
-    texts are tokenised as they will be: each extraction has its template, experiments have prompts.
-
-    Raises:
-        LayerwiseError, TextError: for what cannot be had or taken, as for `fetch`.
-    """
-    commit = _look_up(model.hub, str(model.revision), model)
-    _check_ahead(commit, model.hub, model, texts)
-    return commit.weights
+def _git_hash(file: Path) -> str:
+    """Return the name that git gives to a small file."""
+    content = file.read_bytes()
+    header = f"blob {len(content)}\0".encode()
+    return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
 
 
-def look_ahead(hub_id: str, revision: str) -> tuple[Path, dict[str, int], bool]:
-    """Fetch config and tokenizer of a model that nobody declared; its weights stay where they are.
-
-    Returns:
-        The folder, the bytes of each file of weights, and whether these are in the cache, and so in
-        the folder.
-
-    Raises:
-        LayerwiseError: as for `fetch`.
-    """
-    commit = _look_up(hub_id, revision, None)
-    _get_tokenizer(commit, hub_id)
-    return commit.folder, commit.weights, commit.is_whole
+# What the cache calls a file by; where it holds no links, a file has its own name.
+_KINDS = {64: "sha256", 40: "sha1"}
+_HASHES = {"sha256": sha256_of, "sha1": _git_hash}
 
 
-def _look_up(hub_id: str, revision: str, model: Model | None) -> _Commit:
+def _look_up(hub_id: str, revision: str, *, takes_pickles: bool) -> CheckpointFiles:
     with reword_hub_errors(hub_id, revision):
         snapshot = _snapshot_with_config(hub_id, revision)
         cached = cached_folder(hub_id, snapshot.name)
@@ -155,14 +169,20 @@ def _look_up(hub_id: str, revision: str, model: Model | None) -> _Commit:
             f"{hub_id} at {revision}: weights are {_SAFE} or {_PICKLES}, this commit has neither; "
             "take another from the history on its model page"
         )
-    if model is None and is_pickled(weights):
+    if not takes_pickles and is_pickled(weights):
         raise LayerwiseError(
             f"{hub_id} at {revision} has pickled weights only ({', '.join(sorted(weights)[:3])}), "
             "which can run code and are not loaded; take a revision that has *.safetensors (often "
             "a pull request of the hub's converter), or save it as safetensors once and give that "
             "folder"
         )
-    return _Commit(snapshot.name, folder, sizes, weights, is_whole)
+    check_adapters(hub_id, sizes)
+    if cached == snapshot and is_whole:
+        folder = _ready(snapshot, weights)
+    elif not is_whole:
+        _get_tokenizer(hub_id, snapshot.name, sizes)
+    check_tokenizer(folder)
+    return CheckpointFiles(hub_id, folder, snapshot.name, weights, absent=not is_whole)
 
 
 def _sizes_of_files(folder: Path) -> dict[str, int]:
@@ -195,34 +215,12 @@ def _snapshot_with_config(hub_id: str, revision: str) -> Path:
     return Path(huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)).parent
 
 
-def _get_tokenizer(commit: _Commit, hub_id: str) -> None:
-    """Fetch the tokenizer, a few megabytes; an adapter beside the weights is refused before."""
-    check_adapters(hub_id, commit.sizes)
-    if not commit.is_whole:
-        with reword_hub_errors(hub_id, commit.name):
-            for name in commit.sizes:
-                if matches(name, TOKENIZER_FILES):
-                    huggingface_hub.hf_hub_download(hub_id, name, revision=commit.name)
-    check_tokenizer(commit.folder)
-
-
-def _check_ahead(
-    commit: _Commit, hub_id: str, model: Model | None, texts: Texts, template: Wrapping = "none"
-) -> None:
-    """Refuse what config and tokenizer show, before weights are fetched.
-
-    A model of the registry has its templates declared: `template` is for others.
-    """
-    _get_tokenizer(commit, hub_id)
-    config, tokenizer = declared(commit.folder), load_tokenizer(commit.folder)
-    declaration = Declaration.of_config(hub_id, commit.folder, config, tokenizer)
-    if model is None:
-        check_texts(declaration, texts, template)
-        return
-    check_declared(model, config, adds_bos=declaration.adds_bos)
-    check_texts(declaration, {kind: given for kind, given in texts.items() if kind == "prompts"})
-    for declared_template in {extraction.template for extraction in model.extractions.values()}:
-        check_texts(declaration, texts, declared_template)
+def _get_tokenizer(hub_id: str, commit: str, names: Iterable[str]) -> None:
+    """Fetch the tokenizer, a few megabytes."""
+    with reword_hub_errors(hub_id, commit):
+        for name in names:
+            if matches(name, TOKENIZER_FILES):
+                huggingface_hub.hf_hub_download(hub_id, name, revision=commit)
 
 
 def _ask(hub_id: str, revision: str) -> dict[str, int]:
@@ -231,7 +229,14 @@ def _ask(hub_id: str, revision: str) -> dict[str, int]:
     info = api.model_info(hub_id, revision=revision, files_metadata=True, timeout=ANSWER)
     if info.gated:  # whose list of files everybody may see
         api.auth_check(hub_id)
-    return {file.rfilename: file.size or 0 for file in info.siblings or ()}
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+    for name in sizes:
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise LayerwiseError(
+                f"{hub_id} at {revision}: files of a model stay in its folder, the hub lists "
+                f"{name!r:.80}; take another revision, and report this one to the hub"
+            )
+    return sizes
 
 
 def is_pickled(weights: Iterable[str]) -> bool:
@@ -255,7 +260,7 @@ def cached_folder(hub_id: str, revision: str | None) -> Path | None:
     """Return the cache's folder with all weights; None: there is none. The hub is not asked."""
     if (snapshot := _snapshot(hub_id, revision)) is None:
         return None
-    if place_of(snapshot).is_dir():
+    if place_of(snapshot).is_dir() and _is_compared(snapshot):
         return place_of(snapshot)
     with contextlib.suppress(LayerwiseError):  # of an index that is none
         stored = (shards(snapshot, weights) for weights in (WEIGHTS, PICKLED))

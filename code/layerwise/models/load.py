@@ -5,8 +5,9 @@ import copy
 import hashlib
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,37 +16,21 @@ import torch
 import transformers
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import require_name, sha256_of
-from layerwise.models.checkpoint_config import (
-    ONE_MODEL,
-    check_declared,
-    declared,
-    quiet,
-    reword_errors,
-)
-from layerwise.models.checkpoint_folder import (
-    Stored,
-    check_folder,
-    refuse_revision,
-    weight_files,
-)
-from layerwise.models.checkpoint_tokenizer import (
-    Declaration,
-    digest_of_tokenizer,
-    load_tokenizer,
-)
-from layerwise.models.checkpoint_weights import check_tensors
+from layerwise.files import require_name
+from layerwise.models.blocks import find_blocks, find_towers
+from layerwise.models.checkpoint import CheckpointFiles, Outline, open_folder
+from layerwise.models.checkpoint_config import ONE_MODEL, quiet, reword_errors
+from layerwise.models.checkpoint_tokenizer import Declaration, digest_of_tokenizer
 from layerwise.models.devices import choose_device, free_bytes
-from layerwise.models.families import ANY_OTHER, FAMILIES, declared_heads
-from layerwise.models.hub import fetch
+from layerwise.models.families import ANY_OTHER, FAMILIES
+from layerwise.models.hub import fetch, look_up, look_up_registered
 from layerwise.models.kernels import one_attention, own_arithmetic, require_exact, seeded
 from layerwise.models.needs import spell_bytes
-from layerwise.models.outline import Outline, Sizes
-from layerwise.models.registry import DTYPES, RANDOM, Model
+from layerwise.models.passes import Passes
+from layerwise.models.registry import BYTES, DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
 
-PROBE_TOKENS = 8  # of the pass that tries a loaded model out
 # What holds a model of transformers inside it, and how to get at that: by an attribute that it has.
 _AROUND = {
     "merge_and_unload": "what its merge_and_unload() returns",  # peft
@@ -56,7 +41,17 @@ _AROUND = {
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model with its tokenizer; `name` is what result files call the model."""
+    """A loaded model with its tokenizer; `name` is what result files call the model.
+
+    Attributes:
+        kernel: the attention that the model itself runs with.
+        files: where config, tokenizer and weights are; None: the weights are no file's.
+        tokenizer_sha256: of `digest_of_tokenizer`; empty where it has no files.
+        in_memory: a hook, a buffer or a patched method is part of no digest, so that such a model
+            is measured anew.
+        passes: how it is run; None: it was not probed yet.
+        rounding: the noise of a replicate.
+    """
 
     model: Any
     tokenizer: Any
@@ -64,11 +59,12 @@ class Checkpoint:
     display: str
     revision: str
     dtype: str
-    folder: Path | None = None  # config, tokenizer and weights; None: the weights are no file's
-    tokenizer_sha256: str = ""  # of `digest_of_tokenizer`; empty where it has no files
-    # a hook, a buffer or a patched method is part of no digest: such a model is measured anew
+    kernel: str
+    files: CheckpointFiles | None = None
+    tokenizer_sha256: str = ""
     in_memory: bool = False
-    rounding: Rounding | None = None  # the noise of a replicate
+    passes: Passes | None = None
+    rounding: Rounding | None = None
 
     @property
     def family(self) -> str:
@@ -76,33 +72,25 @@ class Checkpoint:
 
     @property
     def n_layers(self) -> int:
-        return int(self.model.config.num_hidden_layers)
+        return len(self.blocks)
 
     @property
     def hidden_size(self) -> int:
-        return int(self.model.config.hidden_size)
+        return int(self.model.config.get_text_config().hidden_size)
 
-    @property
+    @cached_property
     def blocks(self) -> list[Any]:
-        return list(self.model.base_model.get_submodule(FAMILIES[self.family].blocks))
+        return find_blocks(self.model)
+
+    @cached_property
+    def towers(self) -> list[Any]:
+        """The models inside the model around its blocks, the outermost first."""
+        return find_towers(self.model, self.blocks[0])
 
     @property
     def head(self) -> Any:
         """The output embeddings."""
         return self.model.get_output_embeddings()
-
-    def last_hidden(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The states after the final norm: a pass through the base model, nothing padded."""
-        states: torch.Tensor = self.model.base_model(
-            input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False
-        ).last_hidden_state
-        return states
-
-    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return the logits of last hidden states, as the model gives them: Gemma 2 bends them."""
-        cap = getattr(self.model.config, "final_logit_softcapping", None)
-        logits = self.head(hidden)
-        return logits if cap is None else torch.tanh(logits / cap) * cap
 
     @property
     def has_random_weights(self) -> bool:
@@ -112,47 +100,33 @@ class Checkpoint:
     @property
     def declaration(self) -> Declaration:
         """All that texts are checked with."""
-        declaration = Declaration.of_config(
-            self.name, self.folder or self.name, self.model.config, self.tokenizer
-        )
+        place = self.files.folder if self.files else self.name
+        declaration = Declaration.of_config(self.name, place, self.model.config, self.tokenizer)
         return replace(declaration, n_embeddings=len(self.model.get_input_embeddings().weight))
 
     @property
     def outline(self) -> Outline:
-        """The outline that would be known before it was loaded."""
-        declaration, heads = self.declaration, declared_heads(self.model.config)
-        sizes = Sizes(
-            family=self.family,
-            n_layers=self.n_layers,
-            hidden_size=self.hidden_size,
-            key_size=heads.heights["W_K"],
-            vocab_size=declaration.n_embeddings,
-            n_positions=declaration.n_positions,
-            dtype=self.dtype,
-        )
-        n_parameters = sum(weight.numel() for weight in self.model.parameters())
-        return Outline(declaration, self.dtype, self.model.device.type, sizes, n_parameters)
-
-
-def kernel_of(model: Any, wanted: str) -> str:
-    """The attention kernel that runs: `eager` in place of an `sdpa` that the architecture lacks."""
-    return "eager" if wanted == "sdpa" and not model._supports_sdpa else wanted
+        """The outline that a dry run shows."""
+        device = self.model.device.type
+        return Outline.of_model(self.model, self.blocks, self.declaration, self.dtype, device)
 
 
 @contextlib.contextmanager
 def attention_kernel(model: Any, wanted: str) -> Iterator[None]:
     """Inside the block attention is what is wanted: `eager`, `sdpa`, or a function of the caller's.
 
-    No module is in training mode, and the arithmetic is ours (`own_arithmetic`). What torch takes
-    for `sdpa` is in `kernels`: on a GPU one and the same for every shape.
+    No module is in training mode, models inside give their outputs by name, and the arithmetic is
+    ours (`own_arithmetic`). What torch takes for `sdpa` is in `kernels`: on a GPU one and the same
+    for every shape.
     """
-    usual = model.config._attn_implementation
-    model.config._attn_implementation = kernel_of(model, wanted)
+    config = model.config
+    usual, gives_names = config._attn_implementation, config.return_dict
+    config._attn_implementation, config.return_dict = wanted, True
     try:
         with one_attention(model.device), own_arithmetic(model.device), evaluating(model):
             yield
     finally:
-        model.config._attn_implementation = usual
+        config._attn_implementation, config.return_dict = usual, gives_names
 
 
 @contextlib.contextmanager
@@ -165,6 +139,32 @@ def evaluating(model: Any) -> Iterator[None]:
     finally:
         for module in training:
             module.training = True
+
+
+def open_checkpoint(
+    name: str | Path,
+    revision: str | None = None,
+    texts: Texts = NO_TEXTS,
+    template: Wrapping = "none",
+) -> CheckpointFiles:
+    """Return the files of a folder if `name` is one, else of a model of the hub (`main`).
+
+    The weights of a model of the hub are not fetched.
+
+    Args:
+        texts: that will be run, by kind, each statement put into the `template`.
+
+    Raises:
+        LayerwiseError: for what folder, config, tokenizer, headers or the hub show.
+        TextError: for a text that the model cannot take.
+    """
+    with quiet():
+        if Path(name).exists():
+            files = open_folder(name, revision)
+        else:
+            files = look_up(str(name), revision or "main")
+        check_texts(files.declaration, texts, template)
+    return files
 
 
 def load_model(
@@ -182,30 +182,70 @@ def load_model(
     for `default_device()`. The revision recorded is the commit; of a folder a digest of config and
     weights.
 
-    Args:
-        texts: that will be run, by kind; refused before weights are fetched or loaded.
-        template: what every statement of them is put into.
+    Raises:
+        LayerwiseError, TextError: as for `open_checkpoint` and `load`.
+    """
+    return load(open_checkpoint(name, revision, texts, template), dtype, device)
+
+
+def load(
+    files: CheckpointFiles,
+    dtype: str = "float32",
+    device: str | None = None,
+    *,
+    draw: int | None = None,
+) -> Checkpoint:
+    """Load the model of a checkpoint, whose weights are fetched if they are not here.
+
+    With the number of a `draw` it has random weights in place of its own.
 
     Raises:
-        LayerwiseError: for a folder with a revision or without config.json, a tokenizer or
-            safetensors weights, an architecture without a known layout, an unknown dtype, too
-            little memory, or a model that the hub does not give (see `hub.fetch`).
-        TextError: for a text that the model cannot take.
+        LayerwiseError: for an unknown dtype, a device that is not there, tensors that are not the
+            declared model's, too little memory, or weights that the hub does not give.
     """
-    path = Path(name)
-    if not path.exists():
-        snapshot = fetch(str(name), revision or "main", texts=texts, template=template)
-        return load_folder(
-            snapshot, str(name), snapshot.name, dtype, device, texts=texts, template=template
-        )
-    refuse_revision(name, revision)
-    loaded = load_folder(
-        path, path.resolve().name, "", dtype, device, texts=texts, template=template
+    device = check_loading(files, dtype, device)
+    if files.absent:
+        files = fetch(files)
+        check_loading(files, dtype, device)  # now the tensors too
+    with quiet(), own_arithmetic():
+        if draw is None:
+            model = _load_weights(files, dtype, device)
+        else:
+            model = _draw_weights(files.name, draw, copy.deepcopy(files.config), dtype, device)
+    return Checkpoint(
+        model.eval(),
+        files.tokenizer,
+        files.name,
+        files.name.rpartition("/")[2],
+        files.revision,
+        dtype,
+        model.config._attn_implementation,
+        files if draw is None else None,
+        files.tokenizer_sha256,
     )
-    digest = hashlib.sha256()
-    for file in (path / "config.json", *weight_files(path)):
-        digest.update(sha256_of(file).encode())
-    return replace(loaded, revision=f"sha256:{digest.hexdigest()}")
+
+
+def check_loading(files: CheckpointFiles, dtype: str, device: str | None) -> str:
+    """Return the device to load a model on, once all that can be known before it is right.
+
+    Raises:
+        LayerwiseError: as for `load`.
+    """
+    if dtype not in DTYPES:
+        raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
+    device = choose_device(device)
+    require_exact(device)
+    with quiet(), own_arithmetic():
+        skeleton = files.skeleton
+    n_bytes = sum(weight.numel() for weight in skeleton.parameters()) * BYTES[dtype]
+    n_bytes += sum(buffer.nbytes for buffer in skeleton.buffers())
+    if n_bytes > (available := free_bytes(device)):
+        raise LayerwiseError(
+            f"{files.name} in {dtype} needs {spell_bytes(n_bytes)} on {device}, "
+            f"{spell_bytes(available)} are there; use a 16-bit dtype, device 'auto', "
+            "or a larger machine"
+        )
+    return device
 
 
 def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
@@ -220,7 +260,7 @@ def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
             checkpoint.name, draw, copy.deepcopy(model.config), checkpoint.dtype, device
         )
     drawn.config._attn_implementation = model.config._attn_implementation
-    return replace(checkpoint, model=drawn.eval(), folder=None)
+    return replace(checkpoint, model=drawn.eval(), files=None)
 
 
 def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
@@ -280,11 +320,11 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         tokenizer.save_pretrained(saved)
         of_tokenizer = digest_of_tokenizer(Path(saved))
     display = name.rpartition("/")[2]
-    checkpoint = Checkpoint(
-        model, tokenizer, name, display, revision, dtype, None, of_tokenizer, in_memory=True
+    kernel = str(model.config._attn_implementation)
+    return Checkpoint(
+        *(model, tokenizer, name, display, revision, dtype, kernel, None, of_tokenizer),
+        in_memory=True,
     )
-    _require_its_own_logits(checkpoint)
-    return checkpoint
 
 
 def _digest_of_weights(model: Any) -> str:
@@ -303,137 +343,34 @@ def _digest_of_weights(model: Any) -> str:
     return digest.hexdigest()
 
 
-def _require_its_own_logits(checkpoint: Checkpoint) -> None:
-    """Refuse a loaded model that does more than the parts of it that are run and watched here.
-
-    Those are the base model with its blocks, and the output embeddings. A hook on the model itself
-    is not run, nor its own `forward` if that was replaced.
-    """
-    model, blocks = checkpoint.model, checkpoint.blocks
-    if len(blocks) != checkpoint.n_layers:
-        raise LayerwiseError(
-            f"a loaded model must have the {checkpoint.n_layers} blocks that its config declares, "
-            f"found {len(blocks)}; set model.config.num_hidden_layers to their number, or load the "
-            "model again"
-        )
-    if len(set(map(id, blocks))) < len(blocks):
-        raise LayerwiseError(
-            "a loaded model must have another module as each block, found one at several places, "
-            "whose states cannot be told apart; put copies there (copy.deepcopy)"
-        )
-    # of the whole vocabulary, and different: a hook on the model may change only some of them, and
-    # of equal ones exchange or drop some
-    last = checkpoint.declaration.n_embeddings - 1
-    tokens = torch.linspace(0, last, PROBE_TOKENS, device=model.device).long()[None]
-    with attention_kernel(model, model.config._attn_implementation), torch.inference_mode():
-        whole = model(input_ids=tokens, attention_mask=torch.ones_like(tokens), use_cache=False)
-        parts = checkpoint.logits(checkpoint.last_hidden(tokens))
-    if not torch.allclose(whole.logits, parts, rtol=1e-3, atol=1e-3, equal_nan=True):
-        raise LayerwiseError(
-            "a loaded model must give the logits that its base model and output embeddings give; "
-            "it gives others, because a hook or another `forward` sits on the model itself or on "
-            "random numbers; put hooks on model.base_model or on its blocks"
-        )
-
-
 def load_registered(
-    model: Model, dtype: str, *, device: str | None = None, draw: int | None = None
+    model: Model,
+    dtype: str,
+    *,
+    device: str | None = None,
+    draw: int | None = None,
+    files: CheckpointFiles | None = None,
 ) -> Checkpoint:
     """Load a model of the registry from the hub, if it is as declared, under the name shown there.
 
-    With the number of a `draw` it has its own configuration and tokenizer, and random weights.
+    With the number of a `draw` it has its own configuration and tokenizer, and random weights. Its
+    `files` are looked up unless they are given.
 
     Raises:
-        LayerwiseError: for an unresolved revision; as for `load_model`.
+        LayerwiseError: as for `look_up_registered` and `load`.
     """
-    if model.revision is None:
-        raise LayerwiseError(
-            f"{model.slug}: no revision is recorded for {model.hub} (revision: unresolved); "
-            "look the commit up, write it into the registry, then load it"
-        )
-    folder = fetch(model.hub, model.revision, model)
-    loaded = load_folder(folder, model.hub, folder.name, dtype, device, draw=draw)
-    check_declared(model, loaded.model.config, adds_bos=loaded.declaration.adds_bos)
-    return replace(loaded, display=model.display)
+    files = files or look_up_registered(model)
+    return replace(load(files, dtype, device, draw=draw), display=model.display)
 
 
-def load_folder(
-    path: Path,
-    name: str,
-    revision: str,
-    dtype: str,
-    device: str | None,
-    *,
-    texts: Texts = NO_TEXTS,
-    template: Wrapping = "none",
-    draw: int | None = None,
-) -> Checkpoint:
-    """Check a folder, from what is cheap to what is not, then make the model that it declares.
-
-    With the number of a `draw` the model has random weights in place of those of the folder.
-
-    Raises:
-        LayerwiseError, TextError: as for `load_model`.
-    """
-    tensors = check_folder(path)
-    if dtype not in DTYPES:
-        raise LayerwiseError(f"dtype must be one of {', '.join(DTYPES)}, found {dtype!r}")
-    device = choose_device(device)
-    require_exact(device)
-    with quiet(), own_arithmetic():
-        config, tokenizer = declared(path), load_tokenizer(path)
-        declaration = Declaration.of_config(name, path, config, tokenizer)
-        check_texts(declaration, texts, template)
-        n_bytes = _check_weights(path, config, tensors, dtype)
-        if n_bytes > (available := free_bytes(device)):
-            raise LayerwiseError(
-                f"{name} in {dtype} needs {spell_bytes(n_bytes)} on {device}, "
-                f"{spell_bytes(available)} are there; use a 16-bit dtype, device 'auto', "
-                "or a larger machine"
-            )
-        if draw is None:
-            model = _load_weights(path, config, dtype, device)
-        else:
-            model = _draw_weights(name, draw, config, dtype, device)
-        with reword_errors(
-            path / "config.json", "the model that it declares cannot run", ONE_MODEL
-        ):
-            _try_out(model.eval())
-    display, folder = name.rpartition("/")[2], path if draw is None else None
-    return Checkpoint(
-        model, tokenizer, name, display, revision, dtype, folder, digest_of_tokenizer(path)
-    )
-
-
-@torch.no_grad()
-def _try_out(model: Any) -> None:
-    """Take two tokens through a model."""
-    model(torch.zeros((1, 2), dtype=torch.long, device=model.device))
-
-
-def _check_weights(path: Path, config: Any, tensors: Sequence[Stored], dtype: str) -> int:
-    """Compare the headers of the weights with the declared model; return its bytes in memory."""
-    file = path / "config.json"
-    with reword_errors(file, "no model can be built of it", ONE_MODEL), torch.device("meta"):
-        model = _from_config(config, dtype)
-    check_tensors(path, model, tensors)
-    return sum(weight.nbytes for weight in (*model.parameters(), *model.buffers()))
-
-
-def _from_config(config: Any, dtype: str) -> Any:
-    return transformers.AutoModelForCausalLM.from_config(
-        config, dtype=getattr(torch, dtype), attn_implementation="eager", trust_remote_code=False
-    )
-
-
-def _load_weights(path: Path, config: Any, dtype: str, device: str) -> Any:
+def _load_weights(files: CheckpointFiles, dtype: str, device: str) -> Any:
     """Return the model, with which the headers of its weights were compared."""
+    path = files.folder
     with reword_errors(path, "the checkpoint cannot be loaded", ONE_MODEL):
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
             path,
-            config=config,
+            config=copy.deepcopy(files.config),
             dtype=getattr(torch, dtype),
-            attn_implementation="eager",  # fastest for short statements; the same on every device
             use_safetensors=True,
             output_loading_info=True,
             device_map="auto" if device == "auto" else {"": device},  # no copy on the host
@@ -457,7 +394,9 @@ def _draw_weights(name: str, draw: int, config: Any, dtype: str, device: str) ->
     setattr(config, RANDOM, True)
     place = "cpu" if device == "auto" else device
     with seeded(zlib.crc32(f"control {draw} {name}".encode()), torch.device(place)):
-        model = _from_config(config, dtype)
+        model = transformers.AutoModelForCausalLM.from_config(
+            config, dtype=getattr(torch, dtype), trust_remote_code=False
+        )
     if device == "auto":
         whole = list(model._no_split_modules)  # a block stays on one device
         spread = accelerate.infer_auto_device_map(model, no_split_module_classes=whole)

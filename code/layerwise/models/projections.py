@@ -58,8 +58,8 @@ class Weights:
         Raises:
             LayerwiseError: for a projection that is more than its weight, as with an adapter.
         """
-        if checkpoint.folder is not None:
-            return cls.open(checkpoint.folder, checkpoint.dtype)
+        if checkpoint.files is not None:
+            return cls.open(checkpoint.files.folder, checkpoint.dtype)
         layout = FAMILIES[checkpoint.family]
         tensors = {
             f"{layout.blocks}.{number}.{place}.weight": _weight_of(block, place, number)

@@ -11,7 +11,7 @@ import transformers
 
 from layerwise.home import find_home
 from layerwise.models.kernels import settings
-from layerwise.models.load import Checkpoint, kernel_of
+from layerwise.models.load import Checkpoint
 from layerwise.models.registry import RANDOM
 
 
@@ -21,7 +21,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
     `attention` names the kernel of hidden states, of traces, and of traces with attention maps.
     What batches the hidden states came in stands in the index of their extraction.
     """
-    model = checkpoint.model
+    model, passes = checkpoint.model, checkpoint.passes
     description = {
         "model": checkpoint.name,
         "revision": checkpoint.revision,
@@ -29,27 +29,16 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
         "dtype": checkpoint.dtype,
         "device": device_name(model),
         "attention": {
-            "states": states_kernel(checkpoint),
-            "traces": kernel_of(model, "sdpa"),
+            "states": None if passes is None else passes.kernel,
+            "traces": checkpoint.kernel,
             "maps": "eager",
         },
+        "passes": None if passes is None else passes.record,
         "arithmetic": settings(model.device),
         "driver": smi()[0] if "cuda" in {device.type for device in devices(model)} else None,
         **versions(),
     }
     return description | ({RANDOM: True} if checkpoint.has_random_weights else {})
-
-
-def states_kernel(checkpoint: Checkpoint) -> str:
-    """The attention kernel of hidden states: of a model in memory its own.
-
-    Its caller may have put another function in that place, or registered one. For a model that is
-    loaded here, eager is fastest for short statements, but multiplies before it scales: Pythia's
-    16-bit scores overflow there, and the papers' runs used the fused kernel.
-    """
-    if checkpoint.in_memory:
-        return str(checkpoint.model.config._attn_implementation)
-    return kernel_of(checkpoint.model, "eager" if checkpoint.dtype == "float32" else "sdpa")
 
 
 def device_name(model: torch.nn.Module) -> str:

@@ -138,10 +138,10 @@ def _scale_hooks(model: Any, seed: int) -> list[Any]:
 
 def _stored_wider(checkpoint: Checkpoint) -> bool:
     """Return whether loading rounded the weights; of a model that no file holds nobody knows."""
-    if checkpoint.folder is None:
+    if checkpoint.files is None:
         return False
     held = _HELD[checkpoint.dtype]
-    for file in weight_files(checkpoint.folder):
+    for file in weight_files(checkpoint.files.folder):
         with safetensors.safe_open(file, framework="pt") as handle:
             if any(handle.get_slice(key).get_dtype() not in held for key in handle.keys()):  # noqa: SIM118
                 return True

@@ -52,8 +52,8 @@ class HiddenStates:
         return str(self.folder)
 
     def has(self, layer: Layer, pooling: str) -> bool:
-        """Return whether there are such states: all poolings of all layers are kept."""
-        return True
+        """Return whether there are such states: without a final norm none before it."""
+        return layer != BEFORE_NORM or bool(self.index["passes"]["before_norm"])
 
     @property
     def n_layers(self) -> int:

@@ -63,16 +63,18 @@ def trace(
         parts[block][name] = _array(value.reshape(-1, value.shape[-1]))
 
     with torch.inference_mode(), contextlib.ExitStack() as stack:
-        stack.enter_context(attention_kernel(checkpoint.model, "eager" if attention else "sdpa"))
+        kernel = "eager" if attention else checkpoint.kernel
+        stack.enter_context(attention_kernel(checkpoint.model, kernel))
         if autocast:
             device = checkpoint.model.device.type
             stack.enter_context(torch.autocast(device, dtype=torch.bfloat16))
         watched = _watch_maps(checkpoint, maps) if attention else []
         watched += _watch_parts(checkpoint, keep) if modules else []
         stack.enter_context(removing(watched))
-        hidden = forward(checkpoint, tokens, see)
+        passed = forward(checkpoint, tokens, see)
         # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
-        logits = _array(checkpoint.logits(hidden)[0, -1])
+        scored = checkpoint.head(passed.hidden) if passed.logits is None else passed.logits
+        logits = _array(scored[0, -1])
         # rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself
         table = checkpoint.model.get_input_embeddings().weight
         embedding = _array(table[tokens[0].to(table.device)])

@@ -3,6 +3,7 @@
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,19 +111,22 @@ def _analyze(model: Any, tokenizer: Any, request: Request) -> "Result":
             stack.enter_context(alone(folder))
             workers.start(DRAWING)  # while this process computes
         # and with it torch, now that the inputs are right
-        from layerwise.models.hidden_states import wait_for_all
+        from layerwise.models.hidden_states import probe_in_all, wait_for_all
         from layerwise.models.kernels import callers_precision
-        from layerwise.models.load import from_memory, load_model
+        from layerwise.models.load import from_memory, load
         from layerwise.reader.of_checkpoint import analyze_checkpoint
-        from layerwise.reader.prepared import prepare, require_room_for
+        from layerwise.reader.prepared import prepare, prepare_from_files, require_room_for
 
         with request.blamed(), callers_precision():
             if is_loaded:
                 checkpoint = from_memory(model, tokenizer)
+                prepared = prepare(checkpoint.outline, request)
+                require_room_for(prepared)
             else:
-                checkpoint = load_model(str(model), **request.loading)
-            prepared = prepare(checkpoint.outline, request)
-            require_room_for(prepared)
+                files, prepared = prepare_from_files(model, request)
+                require_room_for(prepared)
+                checkpoint = load(files, prepared.outline.dtype, prepared.outline.device)
+            checkpoint = replace(checkpoint, passes=probe_in_all(checkpoint, prepared.ids))
             result = analyze_checkpoint(
                 checkpoint, prepared, folder / STATES, folder if writes else None
             )

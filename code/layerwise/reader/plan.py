@@ -1,7 +1,8 @@
 """The dry run of `analyze`: what it would compute, with memory, disk and time.
 
-Config, tokenizer, texts and the headers of the weights are checked by the functions of `analyze`;
-the model itself, with which every stored tensor is compared, is not built: that takes torch.
+What the run decides before it loads the weights is decided here, by the same functions: the
+declared model is built without weights, and every stored tensor compared with it by its header.
+What is left to the run is the probe of the loaded model (`models.probe`).
 
 Memory, passes and loading are those of `models.needs`. The density near a statement compares every
 pair with every other: 4 * pairs squared * hidden size operations, twice for a layer (with the first
@@ -9,18 +10,24 @@ token and without) and once before the final norm. All else was measured once (b
 on a core like those that `needs` assumes. It is the time of a machine that does nothing else.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from layerwise.errors import system_in_words
+from layerwise.files import is_first_process
 from layerwise.models import needs
-from layerwise.reader.prepared import Prepared, prepare_from_files, require_room_for
 from layerwise.reader.request import request_of
+from layerwise.reader.results_folder import alone
 from layerwise.workers import MOST, usable_cores
 
-RIGHT = "config, tokenizer, texts and headers of the weights are right"
-TO_COME = "config, tokenizer and texts are right, the weights are checked once they are here"
+if TYPE_CHECKING:
+    from layerwise.reader.prepared import Prepared
+
+# What the run decides beyond it.
+PROBED = "the loaded model is held against its own forward before the first statement"
+RIGHT = f"config, tokenizer, texts and every stored tensor are right; {PROBED}"
+TO_COME = f"config, tokenizer and texts are right, tensors are checked once they are here; {PROBED}"
 # Seconds of one core.
 START = 4.5  # the interpreter, imports, checks, the loaded model but for its weights
 EIGENVALUES = 1.8e-10  # of a matrix, for a row cubed
@@ -28,23 +35,23 @@ PAIRS = 0.5, 0.001  # resamples and bins: once, and for every pair and layer
 FIGURES = 5.5
 
 
-def seconds_of_passes(prepared: Prepared) -> float:
+def seconds_of_passes(prepared: "Prepared") -> float:
     """Return how long the passes of the model will take, once."""
     outline = prepared.outline
     tokens = sum(prepared.tokens.values())
     return needs.seconds_of_passes(outline.n_parameters, tokens, outline.dtype, outline.device)
 
 
-def estimate_seconds(prepared: Prepared) -> float:
+def estimate_seconds(prepared: "Prepared") -> float:
     """Return how long a run will take here, from the command to the page."""
     request, outline, n_pairs = prepared.request, prepared.outline, len(prepared.request.pairs)
-    sizes, workers = outline.sizes, min(usable_cores(), MOST)
+    workers = min(usable_cores(), MOST)
     weights = 0.0
-    if "spectral" not in request.choices["without"]:
+    if "spectral" not in request.choices["without"] and outline.key_size:
         # of W_Q and W_O, and of W_K and W_V, which are narrower where heads share them
-        cubes = 2 * sizes.hidden_size**3 + 2 * sizes.key_size**3
-        weights = sizes.n_layers * EIGENVALUES * cubes / workers
-    compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * sizes.hidden_size
+        cubes = 2 * outline.hidden_size**3 + 2 * outline.key_size**3
+        weights = outline.n_layers * EIGENVALUES * cubes / workers
+    compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * outline.hidden_size
     once, for_each = PAIRS
     statistics = once + for_each * n_pairs * len(prepared.sampled)
     statistics += compared / needs.assumed_rate("cpu")
@@ -66,24 +73,32 @@ def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
     Raises:
         LayerwiseError: as for `analyze`, but for what forward passes alone can show.
     """
-    prepared = prepare_from_files(model, request_of(model, pairs, prompts, asked))
+    request = request_of(model, pairs, prompts, asked)
+    out = request.choices["out"]
+    if out is not None and is_first_process():
+        with alone(out):  # nobody else writes there
+            pass
+    # and with it torch, now that the inputs are right
+    from layerwise.reader.prepared import prepare_from_files, require_room_for
+
+    _, prepared = prepare_from_files(model, request)
     require_room_for(prepared)
     lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
     ending = TO_COME if prepared.outline.download else RIGHT
     return "\n".join([*lines, f"dry run: {ending}, nothing was computed"])
 
 
-def describe(prepared: Prepared) -> dict[str, str]:
+def describe(prepared: "Prepared") -> dict[str, str]:
     """Return what will be computed, and what it takes."""
     request, outline, tokens = prepared.request, prepared.outline, prepared.tokens
     choices, pairs = request.choices, request.pairs
-    size, n_layers = outline.sizes.hidden_size, outline.sizes.n_layers
+    size, n_layers = outline.hidden_size, outline.n_layers
     memory = int(needs.bytes_of(outline.n_parameters, size, n_layers, outline.dtype))
     n_pairs = str(len(pairs))
     if len(pairs) < request.n_given:
         n_pairs = f"{n_pairs} of {request.n_given}"
     lines = {
-        "model": f"{outline.declaration.name}: {outline.sizes.family}, {n_layers} blocks, hidden "
+        "model": f"{outline.declaration.name}: {outline.family}, {n_layers} blocks, hidden "
         f"size {size}, {outline.n_parameters / 1e6:,.1f} million parameters, {outline.dtype} on "
         f"{outline.device}",
         "pairs": f"{n_pairs} in {len(pairs.categories)} categories, "

@@ -11,14 +11,17 @@ from pathlib import Path
 from layerwise.files import is_first_process
 from layerwise.measures.values import sampled_layers
 from layerwise.models.batches import plan_batches
+from layerwise.models.checkpoint import CheckpointFiles, Outline
+from layerwise.models.checkpoint_config import quiet
+from layerwise.models.hub import look_up
+from layerwise.models.load import check_loading
 from layerwise.models.needs import BATCH_TOKENS, kept_bytes
-from layerwise.models.outline import Outline, read_outline
 from layerwise.models.partial import require_room
 from layerwise.models.registry import BYTES
 from layerwise.models.store import POOLINGS
 from layerwise.models.token_ids import Ids, check_texts
 from layerwise.reader.request import Request
-from layerwise.reader.results_folder import alone, places_of_states
+from layerwise.reader.results_folder import places_of_states
 
 HEADER = 128  # bytes in the header of a batch's file, for each array
 # Bytes of result files, tables, figures and page, and more for each pair, category and layer: 400
@@ -64,21 +67,22 @@ class Prepared:
         return self.times * self.states + RESULTS + RESULTS_OF_EACH * n_parts
 
 
-def prepare_from_files(model: str | Path, request: Request) -> Prepared:
-    """Check a request on a model whose weights stay where they are, and that its folder is free.
+def prepare_from_files(model: str | Path, request: Request) -> tuple[CheckpointFiles, Prepared]:
+    """Check a request on a model whose weights stay where they are.
 
-    Config and tokenizer of a model on the hub are fetched.
+    Config and tokenizer of a model on the hub are fetched. The run and its dry run both begin here,
+    so they refuse the same; the run goes on to load the files, and to hold its passes against the
+    model's own.
 
     Raises:
         LayerwiseError: as for `analyze`, but for what the loaded model alone can show.
     """
-    out = request.choices["out"]
-    if out is not None and is_first_process():
-        with alone(out):
-            pass
-    with request.blamed():
-        outline = read_outline(model, **request.loading)
-    return prepare(outline, request)
+    choices = request.choices
+    with quiet():
+        files = request.files or look_up(str(model), choices["revision"] or "main")
+        dtype = choices["dtype"] or "float32"
+        device = check_loading(files, dtype, choices["device"] or "cpu")
+        return files, prepare(files.outline(dtype, device), request)
 
 
 def prepare(outline: Outline, request: Request) -> Prepared:
@@ -89,12 +93,12 @@ def prepare(outline: Outline, request: Request) -> Prepared:
     """
     with request.blamed():
         ids = check_texts(outline.declaration, request.texts, request.template)
-    n_layers, dtype = outline.sizes.n_layers, outline.dtype
+    n_layers, dtype = outline.n_layers, outline.dtype
     sampled = sampled_layers(n_layers, layers=request.choices["layers"])
     lengths = {kind: list(map(len, texts)) for kind, texts in ids.items()}
     n_prompt_tokens = sum(lengths["prompts"])
     states = kept_bytes(
-        len(lengths["statements"]), n_prompt_tokens, outline.sizes.hidden_size, n_layers, dtype
+        len(lengths["statements"]), n_prompt_tokens, outline.hidden_size, n_layers, dtype
     )
     n_batches = sum(len(plan_batches(kind, n, BATCH_TOKENS)) for kind, n in lengths.items())
     headers = n_batches * len(POOLINGS) * (n_layers + 2) * HEADER

@@ -11,7 +11,7 @@ from pydantic import Field
 from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.files import n_processes
 from layerwise.given import PLAIN, Draw, Folder, Layers
-from layerwise.models.checkpoint_folder import check_folder
+from layerwise.models.checkpoint import CheckpointFiles, open_folder
 from layerwise.models.registry import Dtype
 from layerwise.models.texts import MIN_PAIRS_PER_CATEGORY, StatementPairs, place_of
 from layerwise.models.token_ids import Wrapping
@@ -44,6 +44,7 @@ class Request:
     Attributes:
         pairs_name, prompts_name: what errors call the texts that were given.
         n_given: pairs, before `limit`.
+        files: of a checkpoint folder.
     """
 
     pairs: StatementPairs
@@ -52,22 +53,12 @@ class Request:
     prompts_name: str
     choices: Choices
     n_given: int
+    files: CheckpointFiles | None = None
 
     @property
     def texts(self) -> dict[str, Sequence[str]]:
         """The texts that the model is to take, by kind."""
         return {"statements": self.pairs.statements, "prompts": self.prompts}
-
-    @property
-    def loading(self) -> dict[str, Any]:
-        """The choices of loading, with the texts that the tokenizer is tried on."""
-        return {
-            "dtype": self.choices["dtype"] or "float32",
-            "device": self.choices["device"] or "cpu",
-            "revision": self.choices["revision"],
-            "texts": self.texts,
-            "template": self.template,
-        }
 
     @property
     def template(self) -> Wrapping:
@@ -100,15 +91,16 @@ def request_of(model: Any, pairs: Any, prompts: Any, asked: Mapping[str, Any]) -
     n_processes()
     statement_pairs = read_pairs(pairs)
     texts = () if prompts is None else read_prompts(prompts)
+    files = None
     if isinstance(model, str | Path) and Path(model).exists():
-        check_folder(Path(model))
+        files = open_folder(model, choices["revision"])
     if choices["out"] is not None:
         check_results_folder(choices["out"], (pairs, prompts))
         check_states_folder(choices["out"])
     limit = choices["limit"]
     chosen = statement_pairs if limit is None else statement_pairs.first(limit)
     names = name_of(pairs), name_of(prompts)
-    return Request(chosen, texts, *names, choices, len(statement_pairs))
+    return Request(chosen, texts, *names, choices, len(statement_pairs), files)
 
 
 def name_of(given: Any) -> str:

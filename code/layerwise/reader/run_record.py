@@ -11,6 +11,7 @@ import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.measures.values import sampled_layers
+from layerwise.models.passes import VERSION
 from layerwise.models.registry import RANDOM
 from layerwise.models.store import digest_of_texts
 from layerwise.models.texts import StatementPairs
@@ -20,7 +21,7 @@ from layerwise.statistics.bootstrap import Draws
 Document = Mapping[str, Any]
 Record = Mapping[str, Any]
 RECORD = "_run"
-FORMAT = 1  # raise when `compare` reads other keys of the documents
+FORMAT = 2  # raise when `compare` reads other keys of the documents
 AGAIN = "run `layerwise analyze` for this model again"
 TEXTS = ("side_a", "side_b", "categories")
 # What may differ between runs that are compared, as a sentence names it.
@@ -31,6 +32,7 @@ NAMED = {
     "seed": "seed",
     "resamples": "resamples",
     "template": "chat template",
+    "attention": "attention kernel",
     "layerwise": "version of layerwise",
 }
 
@@ -58,6 +60,8 @@ def run_record(
         "revision": index["revision"],
         RANDOM: bool(index.get(RANDOM, False)),
         "dtype": index.get("dtype"),
+        # kernel, logits, batches, and the version of their rules; None: states were given
+        "passes": index.get("passes"),
         "template": index["template"],
         "around": index.get("around"),  # tokens put before and behind every text
         "n_layers": index["n_layers"],
@@ -103,6 +107,12 @@ def read_run(folder: Path) -> dict[str, Document]:
             )
         records[name] = record
     expected = records["layers"]
+    passes = expected["passes"]
+    if passes is not None and (rules := passes["rules"]) != VERSION:
+        raise LayerwiseError(
+            f"{folder}: layers and kernels are compared where one version of rules chose them, "
+            f"this is {VERSION}, found {rules}; {AGAIN}"
+        )
     for name, record in records.items():
         if differing := [key for key in expected if record.get(key) != expected[key]]:
             raise LayerwiseError(
@@ -149,4 +159,6 @@ def _setting(record: Record, key: str) -> str:
         usual = list(sampled_layers(record["n_layers"]))
         layers = record["layers"]
         return "every 4th" if layers == usual else ", ".join(map(str, layers))
+    if key == "attention":
+        return str(record["passes"]["kernel"] if record["passes"] else "not known")
     return "not known" if record[key] is None else str(record[key])

@@ -171,7 +171,7 @@ def _ask_hub(
             errors[model.slug] = unreached  # it would wait for the network once more
             continue
         try:
-            weights[model.slug] = hub.look_up(model, texts)
+            weights[model.slug] = dict(hub.look_up_registered(model, texts).weights)
         except LayerwiseError as error:
             errors[model.slug] = error
             unreached = error if isinstance(error, UnreachedError) else unreached

@@ -1,0 +1,47 @@
+"""How a model is run: what was found to give what its own forward gives."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+VERSION = 1  # raise when layers, kernels or logits are taken by other rules
+HEAD_ROWS = 256  # predicted tokens whose logits exist at once
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The way of the passes through one model.
+
+    Attributes:
+        kernel: the attention of hidden states.
+        logits: of the last hidden states by the output embeddings (`head`), or of the whole
+            forward (`model`), which may scale or bend them or bear a hook.
+        alone: whether each text runs by itself, because its neighbours change it.
+        before_norm: whether the last layer is also there before a final norm.
+        left_out: shortcuts that would have changed a number, a sentence each.
+        probed: tokens that this was found on; 0: nothing was tried.
+    """
+
+    kernel: str
+    logits: Literal["head", "model"] = "head"
+    alone: bool = False
+    before_norm: bool = True
+    left_out: tuple[str, ...] = ()
+    probed: int = 0
+
+    def tokens_per_batch(self, wanted: int) -> int:
+        """Return the tokens of a batch: fewer where the logits of all of them exist at once."""
+        if self.alone:
+            return 1
+        return min(wanted, HEAD_ROWS) if self.logits == "model" else wanted
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> "Passes":
+        """Return the passes that an earlier run recorded."""
+        known = {key: value for key, value in record.items() if key != "rules"}
+        return cls(**known | {"left_out": tuple(known["left_out"])})
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What stands beside every number that was measured in this way."""
+        return {"rules": VERSION, **asdict(self), "left_out": list(self.left_out)}

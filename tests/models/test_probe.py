@@ -1,0 +1,407 @@
+"""Our passes are the model's own: held against a plain loop of one statement at a time.
+
+The faults are those by which numbers of real checkpoints were wrong in silence; each is tried in
+every dtype in which it can be told from rounding.
+"""
+
+import copy
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import layerwise
+from layerwise import LayerwiseError
+from layerwise.files import read_json, write_json
+from layerwise.models import probe as module
+from layerwise.models.hidden_states import extract
+from layerwise.models.load import Checkpoint, from_memory, load_model
+from layerwise.models.passes import Passes
+from layerwise.models.store import HiddenStates
+from tiny_checkpoints import EVERY_KIND, EXAMPLE, TEXTS, twin_folder
+
+DTYPES = ("float32", "float16", "bfloat16")
+LONGEST = " ".join(TEXTS)
+Change = Callable[[Any], object]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return transformers.AutoTokenizer.from_pretrained(twin_folder("llama"))
+
+
+def llama(dtype: str = "float32") -> Any:
+    kind = getattr(torch, dtype)
+    return transformers.AutoModelForCausalLM.from_pretrained(twin_folder("llama"), dtype=kind)
+
+
+def measured(checkpoint: Checkpoint, folder: Path) -> HiddenStates:
+    return extract(checkpoint, TEXTS, (LONGEST,), folder)
+
+
+def deviations(model: Any, tokenizer: Any, states: HiddenStates) -> tuple[float, float]:
+    """How far states (as a share of their norm) and NLL lie from those of a plain loop."""
+    of_states, of_nll = [0.0], [0.0]
+    layers = range(states.n_layers + 1)
+    pooled = {layer: torch.from_numpy(states.pooled(layer)) for layer in layers}
+    for number, text in enumerate(TEXTS):
+        ids = torch.tensor([tokenizer(text).input_ids])
+        with torch.no_grad():
+            out = model(input_ids=ids, output_hidden_states=True)
+        for layer in layers:
+            expected = out.hidden_states[layer][0, 1:].mean(dim=0).float()
+            of_states.append(float((pooled[layer][number] - expected).norm() / expected.norm()))
+        loss = torch.nn.functional.cross_entropy(out.logits[0, :-1].float(), ids[0, 1:])
+        of_nll.append(abs(float(loss) - states.nll[number]))
+    return max(of_states), max(of_nll)
+
+
+# --- sound models -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", EVERY_KIND)
+def test_the_wiring_of_every_family_is_its_own_to_the_bit(family: str, tmp_path: Path) -> None:
+    """On a CPU, so that no tolerance hides a part that is left out; and nothing is refused."""
+    for dtype in DTYPES:
+        checkpoint = load_model(twin_folder(family), dtype, "cpu")
+        passes = measured(checkpoint, tmp_path / dtype).index["passes"]
+        assert passes["logits"] == ("model" if family == "gemma2" else "head")
+        assert (passes["alone"], passes["left_out"], passes["before_norm"]) == (False, [], True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_model_is_afterwards_as_it_was(tokenizer: Any, dtype: str) -> None:
+    """Also one that the caller left in training mode, with hooks of the caller's own."""
+    model = llama(dtype)
+    model.train()
+    seen: list[torch.Tensor] = []
+    model.model.layers[1].register_forward_hook(lambda block, given, out: seen.append(out))
+    before = snapshot(model)
+    drawn = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    checkpoint = from_memory(model, tokenizer)
+    ids = {"statements": [np.arange(30, 49, dtype=np.int32)]}
+    module.probe(checkpoint, ids)
+    assert seen
+    assert snapshot(model) == before
+    now = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    assert torch.equal(drawn[0], now[0])
+    assert drawn[1:] == now[1:]
+
+
+def snapshot(model: Any) -> list[Any]:
+    modules = list(model.modules())
+    hooks = [(list(part._forward_hooks), list(part._forward_pre_hooks)) for part in modules]
+    buffers = [(name, id(held), held.tolist()) for name, held in model.named_buffers()]
+    flags = [(part.training, "_output_capturing_hooks_installed" in vars(part)) for part in modules]
+    return [hooks, buffers, flags, str(model.config), model.config._attn_implementation]
+
+
+@pytest.mark.parametrize("reported_before", [False, True])
+def test_a_hook_is_measured_while_it_is_there(tokenizer: Any, reported_before: bool) -> None:
+    """Whether or not transformers' own recorders are in the model, which run before later hooks."""
+    model = llama()
+    if reported_before:
+        model(torch.tensor([[3, 4, 5]]), output_hidden_states=True)
+
+    def asymmetries() -> list[float]:
+        given: dict[str, Any] = {"pairs": EXAMPLE["pairs"], "without": ["spectral"]}
+        result = layerwise.analyze(model, **given, tokenizer=tokenizer)
+        return [row["UA"] for row in result.categories.records]
+
+    plain = asymmetries()
+    handle = model.model.layers[1].register_forward_hook(lambda block, given, out: out + 1.0)
+    steered = asymmetries()
+    handle.remove()
+    assert asymmetries() == plain
+    assert steered != plain
+
+
+# --- faults of folders --------------------------------------------------------------------------
+
+
+def falcon_with_alibi(folder: Path) -> Path:
+    """Its eager attention adds the bias twice; a hub has checkpoints of this kind."""
+    config = transformers.FalconConfig(
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        vocab_size=512,
+        alibi=True,
+        parallel_attn=False,
+        multi_query=False,
+        bias=True,
+    )
+    torch.manual_seed(0)
+    model = transformers.FalconForCausalLM(config)
+    for weight in model.parameters():
+        weight.data += 0.3 * torch.randn_like(weight)
+    model.save_pretrained(folder)
+    for file in twin_folder("falcon").glob("tokenizer*"):
+        shutil.copy(file, folder)
+    return folder
+
+
+def changed(family: str, folder: Path, **keys: Any) -> Path:
+    shutil.copytree(twin_folder(family), folder)
+    config = folder / "config.json"
+    write_json(config, read_json(config) | keys)
+    return folder
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "make",
+    [
+        falcon_with_alibi,
+        # a key that this class ignores
+        lambda folder: changed("llama", folder, final_logit_softcapping=0.5),
+        lambda folder: changed("gemma2", folder, final_logit_softcapping=0.5),
+    ],
+    ids=["alibi", "ignored soft cap", "soft cap"],
+)
+def test_a_folder_gives_what_transformers_gives(
+    tmp_path: Path, make: Callable[[Path], Path], dtype: str
+) -> None:
+    folder = make(tmp_path / "model")
+    checkpoint = load_model(folder, dtype, "cpu")
+    states = measured(checkpoint, tmp_path / "states")
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+    of_states, of_nll = deviations(model, checkpoint.tokenizer, states)
+    assert of_states < {"float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
+    assert of_nll < {"float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
+
+
+def test_a_kernel_that_is_part_of_the_method_is_not_exchanged(tmp_path: Path) -> None:
+    checkpoint = load_model(falcon_with_alibi(tmp_path / "model"), device="cpu")
+    ids = {"statements": [np.arange(30, 69, dtype=np.int32)]}
+    assert module.probe(checkpoint, ids).kernel == "sdpa"
+    with pytest.raises(LayerwiseError, match="eager attention differs from sdpa at layer 1"):
+        module.probe(checkpoint, ids, fixed_kernel=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("family", "key"),
+    [
+        ("llama", {"is_causal": False}),
+        ("gemma3_text", {"use_bidirectional_attention": True, "sliding_window": 64}),
+    ],
+)
+def test_a_model_that_sees_what_it_predicts_has_no_nll(
+    tmp_path: Path, dtype: str, family: str, key: dict[str, Any]
+) -> None:
+    folder = changed(family, tmp_path / "model", **key)
+    for load in (load_model, loaded):
+        with pytest.raises(LayerwiseError, match="its earlier states differ at layer"):
+            measured(load(folder, dtype, "cpu"), tmp_path / "states")
+
+
+def loaded(folder: Path, dtype: str, device: str) -> Checkpoint:
+    kind = getattr(torch, dtype)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=kind)
+    return from_memory(model, transformers.AutoTokenizer.from_pretrained(folder))
+
+
+# --- faults of models in memory -----------------------------------------------------------------
+
+
+class CrowdedMLP(torch.nn.Module):
+    """An MLP with room for a few tokens of a batch, as experts of limited capacity have it."""
+
+    def __init__(self, mlp: torch.nn.Module, room: int) -> None:
+        super().__init__()
+        self.mlp, self.room = mlp, room
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        out = 20 * self.mlp(hidden)
+        has_room = torch.arange(out.shape[0] * out.shape[1]) < self.room
+        return out * has_room.reshape(out.shape[:2])[..., None]
+
+
+def crowd(model: Any) -> None:
+    model.model.layers[1].mlp = CrowdedMLP(model.model.layers[1].mlp, 20)
+
+
+class AveragingMLP(torch.nn.Module):
+    """An MLP that looks at the other texts of a batch, as norms over a batch do."""
+
+    def __init__(self, mlp: torch.nn.Module) -> None:
+        super().__init__()
+        self.mlp = mlp
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = 20 * self.mlp(hidden)
+        return out - out.mean(dim=0, keepdim=True) * (len(out) > 1)
+
+
+def average(model: Any) -> None:
+    model.model.layers[1].mlp = AveragingMLP(model.model.layers[1].mlp)
+
+
+def scale_logits(model: Any) -> None:
+    def scale(whole: Any, given: Any, out: Any) -> Any:
+        out.logits = 4 * out.logits
+        return out
+
+    model.register_forward_hook(scale)
+
+
+def patch_the_whole(model: Any) -> None:
+    forward = model.forward
+
+    def patched(*given: Any, **named: Any) -> Any:
+        out = forward(*given, **named)
+        out.logits = out.logits.flip(-1)
+        return out
+
+    model.forward = patched
+
+
+def turn_tuples_on(model: Any) -> None:
+    model.config.return_dict = False
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("change", "logits", "alone"),
+    [
+        (crowd, "head", True),
+        (average, "head", True),
+        (scale_logits, "model", False),
+        (patch_the_whole, "model", False),
+        (turn_tuples_on, "head", False),
+    ],
+)
+def test_a_model_in_memory_is_measured_as_it_runs(
+    tokenizer: Any, tmp_path: Path, dtype: str, change: Change, logits: str, alone: bool
+) -> None:
+    model = llama(dtype)
+    change(model)
+    states = measured(from_memory(model, tokenizer), tmp_path / "states")
+    passes = states.index["passes"]
+    assert (passes["logits"], passes["alone"]) == (logits, alone)
+    assert bool(passes["left_out"]) == alone
+    model.config.return_dict = True
+    of_states, of_nll = deviations(model, tokenizer, states)
+    assert of_states < {"float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
+    assert of_nll < {"float32": 1e-5, "float16": 4e-3, "bfloat16": 4e-2}[dtype]
+
+
+class StuckDropout(torch.nn.Module):
+    """Dropout that no `eval` switches off."""
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(hidden, 0.5, training=True)
+
+
+def drop(model: Any) -> None:
+    block = model.model.layers[1]
+    block.mlp = torch.nn.Sequential(block.mlp, StuckDropout())
+
+
+def remember(model: Any) -> None:
+    kept: list[torch.Tensor] = []
+
+    def add(block: Any, given: Any, out: torch.Tensor) -> torch.Tensor:
+        kept.append(out.mean())
+        return out + 10 * torch.stack(kept).sum()
+
+    model.model.layers[1].register_forward_hook(add)
+
+
+def remember_length(model: Any) -> None:
+    """What a longer text leaves behind changes the shorter ones after it."""
+    longest = [0]
+
+    def stretch(block: Any, given: Any, out: torch.Tensor) -> torch.Tensor:
+        longest[0] = max(longest[0], out.shape[1])
+        return out * (1 + longest[0])
+
+    model.model.layers[1].register_forward_hook(stretch)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("change", [drop, remember, remember_length])
+def test_a_model_that_differs_from_itself_is_refused(
+    tokenizer: Any, tmp_path: Path, dtype: str, change: Change
+) -> None:
+    model = llama(dtype)
+    change(model)
+    with pytest.raises(LayerwiseError, match=r"differs from itself at layer [23],"):
+        measured(from_memory(model, tokenizer), tmp_path / "states")
+
+
+def test_only_rare_tokens_are_exchanged_and_it_is_refused(tokenizer: Any, tmp_path: Path) -> None:
+    """Where the texts that are compared hold none of them, the run sees it at the first one."""
+    model = llama()
+    rare = tokenizer(TEXTS[-1]).input_ids[-1]
+
+    def exchange(whole: Any, given: Any, named: Any) -> Any:
+        ids = named["input_ids"]
+        return given, {**named, "input_ids": ids.where(ids != rare, 5)}
+
+    model.register_forward_pre_hook(exchange, with_kwargs=True)
+    assert rare not in tokenizer(TEXTS[0]).input_ids
+    with pytest.raises(LayerwiseError, match="must run the tokens that it is given"):
+        extract(from_memory(model, tokenizer), TEXTS, (), tmp_path / "states")
+
+
+def test_a_text_that_its_own_forward_cannot_run_is_refused_in_words(
+    tmp_path: Path, tokenizer: Any
+) -> None:
+    """A config that promises positions for which there are no embeddings."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(twin_folder("gpt2"))
+    model.config.n_positions = 1024
+    checkpoint = from_memory(model, tokenizer)
+    with pytest.raises(LayerwiseError, match="its own forward does not run the texts"):
+        extract(checkpoint, TEXTS, (" ".join([LONGEST] * 9),), tmp_path / "states")
+
+
+# --- the tolerances, and what is recorded -------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("change", [crowd, average])
+def test_no_tolerance_exceeds_a_tenth_of_a_fault(dtype: str, change: Change) -> None:
+    model = llama(dtype)
+    change(model)
+    ids = torch.arange(30, 30 + module.ROWS * module.TOKENS).reshape(module.ROWS, module.TOKENS)
+    with torch.no_grad():
+        beside = model(ids, output_hidden_states=True).hidden_states[2][-1].float()
+        alone = model(ids[-1:], output_hidden_states=True).hidden_states[2][0].float()
+    apart = ((beside - alone).norm(dim=-1) / beside.norm(dim=-1)).max()
+    assert apart > 10 * module.STATES[dtype]
+
+
+def test_passes_are_recorded_and_read_again() -> None:
+    passes = Passes("sdpa", "model", alone=True, left_out=("a", "b"), probed=30)
+    assert Passes.of_record(passes.record) == passes
+
+
+def test_rows_are_the_runs_own_tokens_without_special_ones(tokenizer: Any) -> None:
+    checkpoint = replace(from_memory(llama(), tokenizer))
+    texts = [np.array(tokenizer(text).input_ids, dtype=np.int32) for text in TEXTS]
+    rows, exchanged, longest = module._tokens(checkpoint, {"statements": texts})
+    assert rows.shape == (module.ROWS, module.TOKENS)
+    assert not set(rows.flatten().tolist()) & set(tokenizer.all_special_ids)
+    assert set(rows.flatten().tolist()) <= {token for text in texts for token in text.tolist()}
+    assert torch.equal(rows[0, :-1], exchanged[0, :-1])
+    assert rows[0, -1] != exchanged[0, -1]
+    assert torch.equal(rows[2], exchanged[2])
+    assert longest.shape[1] == max(map(len, texts))
+
+
+def test_one_short_statement_is_enough() -> None:
+    model = copy.deepcopy(llama())
+    folder = twin_folder("llama")
+    checkpoint = from_memory(model, transformers.AutoTokenizer.from_pretrained(folder))
+    for ids in ([7], [7, 8]):
+        statements = [np.array(ids, dtype=np.int32)]
+        assert module.probe(checkpoint, {"statements": statements}).logits == "head"
