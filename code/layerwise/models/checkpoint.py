@@ -72,15 +72,13 @@ class CheckpointFiles:
     def skeleton(self) -> Any:
         """The declared model without weights, with which every stored tensor was compared."""
         import torch  # what a folder alone shows is refused without it
-        import transformers
 
+        from layerwise.models.architectures import model_class
         from layerwise.models.checkpoint_weights import check_tensors
 
         file = self.folder / "config.json"
         with reword_errors(file, "no model can be built of it", ONE_MODEL), torch.device("meta"):
-            model = transformers.AutoModelForCausalLM.from_config(
-                self.config, dtype=torch.float32, trust_remote_code=False
-            )
+            model = model_class(self.config)._from_config(self.config, dtype=torch.float32)
         if not self.absent:
             check_tensors(self.folder, model, self.tensors)
         return model

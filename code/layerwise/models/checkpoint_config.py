@@ -10,7 +10,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.models.families import ANY_OTHER, FAMILIES, heads_of
+from layerwise.models.families import heads_of
 from layerwise.models.registry import Model
 
 QUANTISED = (
@@ -22,7 +22,7 @@ _OTHER_WEIGHTS = "transformers_weights"  # the file that transformers loads in p
 
 
 def check_config(path: Path) -> None:
-    """Refuse an architecture that is not known, quantised weights, or weights elsewhere.
+    """Refuse quantised weights, and weights elsewhere; look at what it declares otherwise later.
 
     Raises:
         LayerwiseError: also where there is no config.json.
@@ -44,15 +44,6 @@ def check_config(path: Path) -> None:
             f"recorded, found {_OTHER_WEIGHTS!r} ({config[_OTHER_WEIGHTS]!r:.80}); rename that "
             "file, and remove the key"
         )
-    family = config.get("model_type")
-    if isinstance(family, str) and family in FAMILIES:
-        return  # its own code, if it brings some, is not needed and not run
-    own_code = config.get("auto_map")
-    asks = f", which asks for code of its own ({own_code!r:.200})" if own_code else ""
-    raise LayerwiseError(
-        f"{path}: no known layout for the architecture {family!r:.80}{asks}, and no code of a "
-        f"checkpoint is ever run; known are {', '.join(FAMILIES)}; {ANY_OTHER}"
-    )
 
 
 @contextlib.contextmanager
@@ -83,9 +74,16 @@ def quiet() -> Iterator[None]:
 
 
 def declared(path: Path) -> Any:
-    """Return what config.json says, as transformers takes it."""
+    """Return what config.json says, as transformers takes it.
+
+    Raises:
+        LayerwiseError: for an architecture that is no decoder, or that transformers does not have.
+    """
     import transformers  # and torch, which the rest of this module does without
 
+    from layerwise.models.architectures import check_architecture
+
+    check_architecture(path, read_json(path / "config.json"))
     with reword_errors(path / "config.json", "transformers does not take it", "correct it"):
         return transformers.AutoConfig.from_pretrained(
             path, trust_remote_code=False, local_files_only=True

@@ -56,8 +56,9 @@ class Declaration:
     @classmethod
     def of_config(cls, name: str, place: object, config: Any, tokenizer: Any) -> "Declaration":
         """Return it of a configuration of transformers."""
-        n_positions = getattr(config, "max_position_embeddings", None)
-        return cls(name, place, tokenizer, config.vocab_size, n_positions)
+        text = config.get_text_config()
+        n_positions = getattr(text, "max_position_embeddings", None)
+        return cls(name, place, tokenizer, text.vocab_size, n_positions)
 
     @property
     def adds_bos(self) -> bool:

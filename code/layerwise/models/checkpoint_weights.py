@@ -1,14 +1,16 @@
 """The stored tensors against the declared model: every one has one place there, and none is left.
 
-Names and shapes decide, before any weight is read.
+Names and shapes decide, before any weight is read. Where transformers makes one tensor of several
+(experts that it fuses) the numbers on both sides are counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from transformers.conversion_mapping import get_model_conversion_mapping
-from transformers.core_model_loading import WeightRenaming, rename_source_key
+from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
 
 from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_config import ONE_MODEL
@@ -29,17 +31,23 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
     """
     config = path / "config.json"
     declared = model.state_dict(keep_vars=True)
-    renamings = [
-        renaming
-        for renaming in get_model_conversion_mapping(model)
-        if isinstance(renaming, WeightRenaming)
-    ]
+    conversions = get_model_conversion_mapping(model)
+    renamings = [change for change in conversions if isinstance(change, WeightRenaming)]
+    converters = [change for change in conversions if isinstance(change, WeightConverter)]
     placed: dict[str, Stored] = {}
+    converted: dict[str, list[Stored]] = {}  # by the first place that a conversion fills
+    targets: dict[str, list[str]] = {}
     homeless: list[Stored] = []
     for tensor in tensors:
-        place, _ = rename_source_key(tensor.key, renamings, [], model.base_model_prefix, declared)
+        place, pattern = rename_source_key(
+            tensor.key, renamings, converters, model.base_model_prefix, declared
+        )
         if place not in declared:
             homeless.append(tensor)
+            continue
+        if pattern is not None:
+            converted.setdefault(place, []).append(tensor)
+            targets[place] = _targets(place, pattern, converters, declared)
             continue
         shape = tuple(declared[place].shape)
         if tensor.shape != shape:
@@ -53,6 +61,15 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
                 f"({_named(placed[place])} and {_named(tensor)}); remove the one that is not meant"
             )
         placed[place] = tensor
+    for place, sources in converted.items():
+        wanted = sum(declared[target].numel() for target in targets[place])
+        found = sum(prod(tensor.shape) for tensor in sources)
+        if found != wanted:
+            raise LayerwiseError(
+                f"{config}: it declares {wanted:,} numbers for {place:.80}, which transformers "
+                f"makes of {len(sources)} stored tensors with {found:,}; {ONE_MODEL}"
+            )
+        placed |= dict.fromkeys(targets[place], sources[0])
     if homeless:
         raise LayerwiseError(
             f"{config}: the model that it declares uses every stored tensor, {_named(homeless[0])} "
@@ -65,6 +82,16 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
             f"{config}: it declares {min(missing)}, the safetensors files hold no weight for it "
             f"({len(missing)} such parameters); {ONE_MODEL}"
         )
+
+
+def _targets(
+    place: str, pattern: str, converters: Iterable[WeightConverter], declared: Mapping[str, Any]
+) -> list[str]:
+    """Return every place that a conversion fills, of which the first is known."""
+    converter = next(change for change in converters if pattern in change.source_patterns)
+    first, *others = converter.target_patterns
+    places = [place, *(place.replace(first, other) for other in others)]
+    return [target for target in dict.fromkeys(places) if target in declared]
 
 
 def _named(tensor: Stored) -> str:

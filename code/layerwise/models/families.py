@@ -114,6 +114,26 @@ def heads_of(config: Any) -> Heads:
     return declared_heads(config)
 
 
+def layout_of(config: Any) -> Family:
+    """Return where an architecture keeps its projections.
+
+    Raises:
+        LayerwiseError: for one that the table lacks.
+    """
+    if config.model_type not in FAMILIES:
+        raise LayerwiseError(
+            "it needs the places of W_Q, W_K, W_V and W_O, which are known of "
+            f"{', '.join(FAMILIES)}, found {config.model_type}; leave it out (--without spectral)"
+        )
+    return FAMILIES[config.model_type]
+
+
+def n_heads(config: Any) -> int | None:
+    """Return the attention heads of a block; None where a model has none, or not one number."""
+    number = getattr(config.get_text_config(), "num_attention_heads", None)
+    return number if isinstance(number, int) else None
+
+
 def declared_heads(config: Any) -> Heads:
     """Return the heads of any transformers configuration, by the names of their numbers."""
     n_heads = config.num_attention_heads

@@ -17,12 +17,13 @@ import transformers
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import require_name
+from layerwise.models.architectures import check_architecture, model_class
 from layerwise.models.blocks import find_blocks, find_towers
 from layerwise.models.checkpoint import CheckpointFiles, Outline, open_folder
 from layerwise.models.checkpoint_config import ONE_MODEL, quiet, reword_errors
 from layerwise.models.checkpoint_tokenizer import Declaration, digest_of_tokenizer
 from layerwise.models.devices import choose_device, free_bytes
-from layerwise.models.families import ANY_OTHER, FAMILIES
+from layerwise.models.families import ANY_OTHER
 from layerwise.models.hub import fetch, look_up, look_up_registered
 from layerwise.models.kernels import one_attention, own_arithmetic, require_exact, seeded
 from layerwise.models.needs import spell_bytes
@@ -281,12 +282,13 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             f"a loaded model is one of transformers, found {type(model).__name__} around it; give "
             f"{inside}"
         )
-    if not is_model or family not in FAMILIES or model.get_output_embeddings() is None:
+    if not is_model or model.get_output_embeddings() is None:
         raise LayerwiseError(
-            f"a model must be a folder, a hub id, or a causal language model of transformers of "
-            f"one of the architectures {', '.join(FAMILIES)}, found {type(model).__name__} "
-            f"({family!s:.80}); load it with transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
+            "a model must be a folder, a hub id, or a causal language model of transformers, "
+            f"found {type(model).__name__} ({family!s:.80}); load it with "
+            f"transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
         )
+    check_architecture(type(model).__name__, model.config.to_dict())
     # before dtypes: its packed weights may be buffers, beside parameters that are numbers
     if getattr(model.config, "quantization_config", None) is not None:
         raise LayerwiseError(
@@ -367,14 +369,13 @@ def _load_weights(files: CheckpointFiles, dtype: str, device: str) -> Any:
     """Return the model, with which the headers of its weights were compared."""
     path = files.folder
     with reword_errors(path, "the checkpoint cannot be loaded", ONE_MODEL):
-        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
+        loaded: Any = model_class(files.config).from_pretrained(
             path,
             config=copy.deepcopy(files.config),
             dtype=getattr(torch, dtype),
             use_safetensors=True,
             output_loading_info=True,
             device_map="auto" if device == "auto" else {"": device},  # no copy on the host
-            trust_remote_code=False,
             local_files_only=True,
         )
     model, report = loaded
@@ -394,9 +395,7 @@ def _draw_weights(name: str, draw: int, config: Any, dtype: str, device: str) ->
     setattr(config, RANDOM, True)
     place = "cpu" if device == "auto" else device
     with seeded(zlib.crc32(f"control {draw} {name}".encode()), torch.device(place)):
-        model = transformers.AutoModelForCausalLM.from_config(
-            config, dtype=getattr(torch, dtype), trust_remote_code=False
-        )
+        model = model_class(config)._from_config(config, dtype=getattr(torch, dtype))
     if device == "auto":
         whole = list(model._no_split_modules)  # a block stays on one device
         spread = accelerate.infer_auto_device_map(model, no_split_module_classes=whole)

@@ -130,8 +130,8 @@ class _Probe:
         if passes.logits == "model":  # and whether it differs from itself
             again = self._call(passes, self.rows)
             self._require_same(reference, again)
-        passes = self._choose_kernel(passes, reference, of_longest)
-        passes = self._choose_batches(passes, reference)
+        passes, exchanged = self._choose_kernel(passes, reference, of_longest)
+        passes = self._choose_batches(passes, reference, exchanged)
         return replace(passes, probed=self.rows.numel() + self.longest.numel())
 
     # --- what is compared -----------------------------------------------------------------------
@@ -158,12 +158,28 @@ class _Probe:
                 f"hidden states, this one {len(reference.reported)}; "
                 f"{_GIVE_STATES}"
             )
-        reported: dict[Layer, torch.Tensor] = dict(enumerate(reference.reported))
-        if (found := self._first_difference(reported, reference.states, 0.0)) is not None:
+        if (found := self._reported_difference(reference, reference.reported)) is not None:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the states of its blocks must be the hidden states that "
                 f"transformers reports, they differ at {found}; {_GIVE_STATES}"
             )
+
+    def _reported_difference(
+        self, reference: _Seen, reported: Sequence[torch.Tensor]
+    ) -> _Difference | None:
+        """Return where reported states are not those of layers 0 to n.
+
+        Some state-space models report the output of every block and not what enters the first: the
+        outputs then, and the last state.
+        """
+        n_layers = self.checkpoint.n_layers
+        inputs: list[Layer] = [*range(n_layers), n_layers]
+        outputs: list[Layer] = [*range(1, n_layers), BEFORE_NORM, n_layers]
+        found = [
+            self._first_difference(dict(zip(layers, reported, strict=True)), reference.states, 0.0)
+            for layers in (inputs, outputs)
+        ]
+        return found[0] and found[1] and found[0]
 
     def _has_final_norm(self, reference: _Seen) -> bool:
         last, before = (
@@ -181,51 +197,62 @@ class _Probe:
                 "keeps something of earlier texts"
             )
 
-    def _choose_kernel(self, passes: Passes, reference: _Seen, of_longest: _Seen) -> Passes:
-        """Return the passes with the quick kernel, where it gives the same."""
+    def _choose_kernel(
+        self, passes: Passes, reference: _Seen, of_longest: _Seen
+    ) -> tuple[Passes, _Seen]:
+        """Return the passes with the quick kernel if it gives the same, and the exchanged rows.
+
+        What the exchange leaves alone shows the kernel too, so the rows themselves are run in it
+        only to tell which of both made a difference.
+        """
         if not self._may_be_quick(passes):
-            return passes
+            return passes, self._call(passes, self.exchanged)
         quick = replace(passes, kernel=QUICKEST)
-        found = self._differ(reference, self._call(quick, self.rows))
+        exchanged = self._call(quick, self.exchanged)
+        found = self._differ(of_longest, self._call(quick, self.longest))
+        if found is None and any(self._differences(reference, exchanged)):
+            found = self._differ(reference, self._call(quick, self.rows))
         if found is None:
-            found = self._differ(of_longest, self._call(quick, self.longest))
-        if found is None:
-            return quick
+            return quick, exchanged
         said = f"{QUICKEST} attention differs from {passes.kernel} at {found}"
         if self.fixed_kernel:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: {said}, and the published numbers are of {QUICKEST}; "
                 "leave the model out, or give it another dtype in the registry"
             )
-        return replace(passes, left_out=(*passes.left_out, said))
+        passes = replace(passes, left_out=(*passes.left_out, said))
+        return passes, self._call(passes, self.exchanged)
 
     def _may_be_quick(self, passes: Passes) -> bool:
         checkpoint = self.checkpoint
         is_slower = passes.kernel != QUICKEST
         return is_slower and not checkpoint.in_memory and checkpoint.dtype == "float32"
 
-    def _choose_batches(self, passes: Passes, reference: _Seen) -> Passes:
-        """Return the passes one text at a time, where a text's neighbours change it.
+    def _differences(
+        self, reference: _Seen, exchanged: _Seen
+    ) -> tuple[_Difference | None, _Difference | None]:
+        """Return where exchanged rows differ though they should not.
 
-        The first row has another last token, the second is another text, the last is the same.
+        The last row is the same beside others; the first has another last token.
         """
-        exchanged = self._call(passes, self.exchanged)
-        single = self._call(passes, self.rows[-1:])
         n_before = self.rows.shape[1] - 1
-        neighbours = self._differ(_row(reference, -1), _row(exchanged, -1))
-        batch = self._differ(_row(reference, -1), single)
-        found = neighbours or batch
+        earlier = (_before(_row(seen, 0), n_before) for seen in (reference, exchanged))
+        return self._differ(_row(reference, -1), _row(exchanged, -1)), self._differ(*earlier)
+
+    def _choose_batches(self, passes: Passes, reference: _Seen, exchanged: _Seen) -> Passes:
+        """Return the passes one text at a time, where a text's neighbours change it."""
+        neighbours, earlier = self._differences(reference, exchanged)
+        single = self._call(passes, self.rows[-1:])
+        found = neighbours or self._differ(_row(reference, -1), single)
         if found is not None:
             said = f"a text differs from itself beside others at {found}"
             passes = replace(passes, alone=True, left_out=(*passes.left_out, said))
-            reference, exchanged = (
-                self._call(passes, rows[:1]) for rows in (self.rows, self.exchanged)
-            )
-        earlier = (_before(_row(seen, 0), n_before) for seen in (reference, exchanged))
-        if (found := self._differ(*earlier)) is not None:
+            firsts = (self._call(passes, rows[:1]) for rows in (self.rows, self.exchanged))
+            _, earlier = self._differences(*firsts)
+        if earlier is not None:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
-                f"with another last token its earlier states differ at {found}; take a causal "
+                f"with another last token its earlier states differ at {earlier}; take a causal "
                 "language model (look at is_causal and use_bidirectional_attention in its config)"
             )
         return passes

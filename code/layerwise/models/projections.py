@@ -21,9 +21,9 @@ import torch
 from jaxtyping import Float32
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.checkpoint_config import check_config, declared
-from layerwise.models.checkpoint_folder import Stored, stored_tensors
-from layerwise.models.families import FAMILIES, STORED, Family, Heads, Rows, heads_of
+from layerwise.models.checkpoint import CheckpointFiles, open_folder
+from layerwise.models.checkpoint_folder import Stored
+from layerwise.models.families import STORED, Family, Heads, Rows, heads_of, layout_of
 from layerwise.models.load import Checkpoint
 
 Matrix = Float32[np.ndarray, "out in"]
@@ -59,8 +59,8 @@ class Weights:
             LayerwiseError: for a projection that is more than its weight, as with an adapter.
         """
         if checkpoint.files is not None:
-            return cls.open(checkpoint.files.folder, checkpoint.dtype)
-        layout = FAMILIES[checkpoint.family]
+            return cls.of_files(checkpoint.files, checkpoint.dtype)
+        layout = layout_of(checkpoint.model.config)
         tensors = {
             f"{layout.blocks}.{number}.{place}.weight": _weight_of(block, place, number)
             for number, block in enumerate(checkpoint.blocks)
@@ -71,11 +71,14 @@ class Weights:
 
     @classmethod
     def open(cls, folder: Path, dtype: str = "float32") -> Weights:
-        """Look at config.json and the safetensors headers of a folder, which are checked."""
-        check_config(folder)
-        config = declared(folder)
-        stored = {_without_base(tensor.key): tensor for tensor in stored_tensors(folder)}
-        return cls._from_tensors(str(folder), dtype, config, stored)
+        """Return those of a folder, which is checked."""
+        return cls.of_files(open_folder(folder), dtype)
+
+    @classmethod
+    def of_files(cls, files: CheckpointFiles, dtype: str) -> Weights:
+        """Return those of the files of a checkpoint, by the headers."""
+        stored = {_without_base(tensor.key): tensor for tensor in files.tensors}
+        return cls._from_tensors(str(files.folder), dtype, files.config, stored)
 
     @classmethod
     def _from_tensors(
@@ -84,7 +87,7 @@ class Weights:
         return cls(
             name=name,
             dtype=dtype,
-            layout=FAMILIES[config.model_type],
+            layout=layout_of(config),
             n_layers=config.num_hidden_layers,
             **vars(heads_of(config)),
             tensors=tensors,

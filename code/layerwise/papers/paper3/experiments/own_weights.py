@@ -11,6 +11,7 @@ import numpy as np
 from layerwise import workers
 from layerwise.errors import LayerwiseError
 from layerwise.measures.spectral import Spectrum, spectrum
+from layerwise.models.families import n_heads
 from layerwise.models.load import Checkpoint
 from layerwise.models.projections import Weights
 from layerwise.models.store import HiddenStates
@@ -53,7 +54,7 @@ def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
     prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
     by_prompt, readings = gains_over_texts(prompts)
     return {
-        "n_heads": checkpoint.model.config.num_attention_heads,
+        "n_heads": n_heads(checkpoint.model.config),
         "d_model": checkpoint.hidden_size,
         "residual_gain_all": readings["penultimate"],
         "all_layer_gains": by_prompt.mean(axis=0).tolist(),

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Try every causal class of the installed transformers: write docs/architectures.md.
+
+python docs/architectures.py [FAMILY ...]      (or `make architectures`; minutes)
+
+Each class is built tiny with random weights that are moved, saved, and measured from its folder and
+from memory. What `analyze` takes of it is held against a plain loop of one statement at a time:
+transformers' own hidden states, and the loss of its own logits.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+import torch
+import transformers
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+)
+
+from layerwise.errors import LayerwiseError
+from layerwise.files import write_text
+from layerwise.models.hidden_states import extract
+from layerwise.models.load import Checkpoint, from_memory, load_model
+from layerwise.models.store import HiddenStates
+from layerwise.models.twins import _train_tokenizer
+
+PAGE = Path(__file__).with_name("architectures.md")
+TEXTS = (
+    "The river rises in the north",
+    "Water boils at 100 degrees",
+    "A quiet street",
+    "Two cats sat on the wall near the old mill",
+    "The bridge opened in 1932",
+    "She sold the shop",
+)
+RIGHT, REFUSED, WRONG, MISSING = "right", "refused", "wrong", "not built"
+STATES, NATS = 1e-4, 1e-3  # as a share of a state's norm, and of a text's mean NLL
+SECONDS = 60  # for one class
+LARGEST = 3e7  # parameters of a tiny model
+# Text towers of models that see images too, whole.
+TOWERS = ("gemma3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mistral3", "llama4")
+SIZES: dict[str, Any] = {
+    **dict.fromkeys(("hidden_size", "n_embd", "d_model", "embed_dim", "word_embed_proj_dim"), 32),
+    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 4),
+    **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_heads"), 4),
+    **dict.fromkeys(("num_key_value_heads", "num_kv_heads"), 2),
+    **dict.fromkeys(("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"), 48),
+    **dict.fromkeys(("max_position_embeddings", "n_positions"), 128),
+    **dict.fromkeys(("head_dim", "v_head_dim", "qk_rope_head_dim", "qk_nope_head_dim"), 8),
+    **dict.fromkeys(("q_lora_rank", "kv_lora_rank", "rotary_dim", "state_size"), 8),
+    **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"), 4),
+    **dict.fromkeys(("num_experts_per_tok", "moe_k", "moe_topk", "expand"), 2),
+    **dict.fromkeys(("moe_intermediate_size", "shared_expert_intermediate_size"), 16),
+    **dict.fromkeys(("n_group", "topk_group", "first_k_dense_replace", "bos_token_id"), 1),
+    "vocab_size": 512,
+    "pad_token_id": 0,
+    "eos_token_id": 2,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one class, from a folder or from memory.
+
+    Attributes:
+        why: of what is refused, wrong or not built.
+        states, nats: how far it lies from the plain loop, at most.
+    """
+
+    word: str
+    why: str = ""
+    states: float = 0.0
+    nats: float = 0.0
+
+
+class OutOfTimeError(Exception):
+    """A class that took longer than `SECONDS`."""
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Inside the block there is an end to a class that has none."""
+
+    def stop(*_: object) -> None:
+        raise OutOfTimeError(f"no end after {SECONDS} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def tiny_config(family: str) -> Any:
+    """Return a configuration of a few thousand parameters, its text tower's too."""
+    kind = CONFIG_MAPPING[family]
+    usual = kind()
+
+    def sizes(config: Any) -> dict[str, Any]:
+        named = {*config.to_dict(), *getattr(config, "attribute_map", {})}
+        return {key: value for key, value in SIZES.items() if key in named}
+
+    tower = usual.get_text_config()
+    if tower is usual:
+        return kind(**sizes(usual))
+    text = type(tower)(**sizes(tower))
+    parts: dict[str, Any] = {"text_config": text}
+    if (vision := getattr(usual, "vision_config", None)) is not None:
+        parts["vision_config"] = type(vision)(**sizes(vision))
+    return kind(**parts)
+
+
+def build(name: str, family: str) -> Any:
+    """Return a tiny model with random weights, every one of which is moved."""
+    kind = getattr(transformers, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        config = tiny_config(family)
+        with torch.device("meta"):
+            size = sum(weight.numel() for weight in kind(config).parameters())
+        if size > LARGEST:
+            raise ValueError(f"{size:,} parameters with the sizes of a tiny model")
+        torch.manual_seed(0)
+        model = kind(config).eval()
+    for weight in model.parameters():
+        weight.data += 0.05 * torch.randn_like(weight)
+    return model
+
+
+def deviations(model: Any, tokenizer: Any, found: HiddenStates) -> tuple[float, float]:
+    """Return the largest distance of states (share of their norm) and of NLL from a plain loop."""
+    of_states, of_nll = [0.0], [0.0]
+    pooled = [torch.from_numpy(found.pooled(layer)) for layer in range(found.n_layers + 1)]
+    for number, text in enumerate(TEXTS):
+        ids = torch.tensor([tokenizer(text).input_ids])
+        with torch.no_grad():
+            out = model(input_ids=ids, output_hidden_states=True, use_cache=False)
+        for layer, states in enumerate(out.hidden_states):
+            expected = states[0, 1:].mean(dim=0).float()
+            apart = (pooled[layer][number] - expected).norm() / expected.norm()
+            of_states.append(float(apart))
+        loss = torch.nn.functional.cross_entropy(out.logits[0, :-1].float(), ids[0, 1:])
+        of_nll.append(abs(float(loss) - float(found.nll[number])))
+    return max(of_states), max(of_nll)
+
+
+def measure(checkpoint: Checkpoint, model: Any, folder: Path) -> Outcome:
+    """Return how far the measured states and NLL lie from those of a plain loop."""
+    found = extract(checkpoint, TEXTS, (), folder)
+    states, nats = deviations(model, checkpoint.tokenizer, found)
+    if states < STATES and nats < NATS:
+        return Outcome(RIGHT, "", states, nats)
+    return Outcome(WRONG, f"states {states:.1e}, NLL {nats:.1e} nats", states, nats)
+
+
+def attempt(action: Any) -> Outcome:
+    """Return what an action gives; a refusal in words, or that something else was raised."""
+    try:
+        with limited():
+            outcome: Outcome = action()
+            return outcome
+    except LayerwiseError as error:
+        return Outcome(REFUSED, str(error))
+    except Exception as error:
+        return Outcome(WRONG, f"{type(error).__name__}: {error}"[:160])
+
+
+def try_class(name: str, family: str, tokenizer: Any, place: Path) -> tuple[Outcome, Outcome]:
+    """Return what becomes of a class from its folder, and from memory."""
+    try:
+        with limited():
+            model = build(name, family)
+            model.save_pretrained(place / "model")
+            tokenizer.save_pretrained(place / "model")
+    except Exception as error:
+        missing = Outcome(MISSING, f"{type(error).__name__}: {error}"[:160].replace("\n", " "))
+        return missing, missing
+    return (
+        attempt(lambda: measure(load_model(place / "model", device="cpu"), model, place / "a")),
+        attempt(lambda: measure(from_memory(model, tokenizer), model, place / "b")),
+    )
+
+
+def main(chosen: list[str]) -> None:
+    """Try the classes, print each, and write the page if all were tried."""
+    names = dict(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    names |= {family: MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES[family] for family in TOWERS}
+    tokenizer = _train_tokenizer(TEXTS, adds_bos=False)
+    rows: dict[str, tuple[str, Outcome, Outcome]] = {}
+    for family, name in names.items():
+        if chosen and family not in chosen:
+            continue
+        with tempfile.TemporaryDirectory() as place:
+            folder, memory = try_class(str(name), family, tokenizer, Path(place))
+        rows[family] = str(name), folder, memory
+        print(family, folder.word, folder.why[:230], "|", memory.word, memory.why[:230], flush=True)
+    if not chosen:
+        write_text(PAGE, page(rows))
+
+
+def page(rows: dict[str, tuple[str, Outcome, Outcome]]) -> str:
+    return ""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
