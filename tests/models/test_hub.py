@@ -147,7 +147,7 @@ SENTENCES = {
     "short": r"was not whole \(Consistency check failed: .* 81552 but has size 81544",
     "wrong": r"model\.safetensors: wrong bytes arrived, their sha256 is not [0-9a-f]{64};",
     "moved": r"the hub has no revision '9876.*'; take a commit, .* http://\S+/org/x\.moved/commits",
-    "unknown": r"no known layout for the architecture 'mamba'",
+    "unknown": r"unknown: declared family opt, the checkpoint has mamba",
     "other": r"other: declared n_layers 4, the checkpoint has 3; correct the registry or the rev",
     "bos": r"bos: declared adds_bos False, the checkpoint has True; correct the registry or the",
     "pickles-wrong": r"pytorch_model\.bin: wrong bytes arrived, their sha256 is not",
@@ -157,14 +157,10 @@ SENTENCES = {
 SENTENCES |= {f"api-{status}": SENTENCES[status].replace(r"x\.", r"x\.api\.") for status in STATUS}
 PASSING = ("429", "500", "cut", "short", "wrong", "pickles-wrong")  # another try may have it
 AT_ONCE = (
-    "reader-pickles",
-    "gated",
-    "known-gated",
-    "moved",
-    "unknown",
+    *("reader-pickles", "gated", "known-gated", "moved"),
     *(f"api-{status}" for status in STATUS),
 )
-BEFORE_WEIGHTS = ("other", "bos")  # refused by config and tokenizer
+BEFORE_WEIGHTS = ("other", "bos", "unknown")  # refused by config and tokenizer
 HAD = dict.fromkeys(("whole", "slow"), "snapshots") | {"pickles": "converted"}
 
 

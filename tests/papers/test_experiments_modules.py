@@ -64,7 +64,7 @@ def test_module_gains_against_hooks(study: str, slug: str, attention: str, mlp: 
 
 
 def test_parameters_are_counted_without_buffers(tmp_path: Path) -> None:
-    folder, model = checkpoint("pythia-70m").folder, checkpoint("pythia-70m").model
+    folder, model = checkpoint("pythia-70m").files.folder, checkpoint("pythia-70m").model
     assert folder is not None
     stored = safetensors.torch.load_file(folder / "model.safetensors")
     masks = {

@@ -124,5 +124,5 @@ def test_a_document_without_a_known_record_is_refused(
     document = read_json(old / "layers.json")
     change(document)
     write_json(old / "layers.json", document)
-    with pytest.raises(LayerwiseError, match="must hold a record of its run in format 1"):
+    with pytest.raises(LayerwiseError, match="must hold a record of its run in format 2"):
         layerwise.compare([old, folders["other"]])

@@ -3,7 +3,7 @@
 import contextlib
 import multiprocessing
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -92,11 +92,21 @@ def declared(path: Path) -> Any:
 
 def check_declared(model: Model, config: Any, **more: object) -> None:
     """Refuse a configuration that is not as the registry declares the model, nor `more` of it."""
-    stored = {"family": config.model_type, "n_layers": config.num_hidden_layers}
     wanted = {"family": model.family} | model.shape.model_dump()
-    for key, value in (stored | asdict(heads_of(config)) | more).items():
+    for key, value in _shape_of(model, config, more):
         if wanted[key] != value:
             raise LayerwiseError(
                 f"{model.slug}: declared {key} {wanted[key]}, the checkpoint has {value}; "
                 "correct the registry or the revision"
             )
+
+
+def _shape_of(
+    model: Model, config: Any, more: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    """Yield what a configuration says of what is declared; of another family nothing else."""
+    yield "family", config.model_type
+    if config.model_type == model.family:
+        yield "n_layers", config.num_hidden_layers
+        yield from asdict(heads_of(config)).items()
+        yield from more.items()

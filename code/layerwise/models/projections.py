@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float32
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.checkpoint import CheckpointFiles, open_folder
+from layerwise.models.checkpoint import CheckpointFiles
 from layerwise.models.checkpoint_folder import Stored
 from layerwise.models.families import STORED, Family, Heads, Rows, heads_of, layout_of
 from layerwise.models.load import Checkpoint
@@ -71,8 +71,8 @@ class Weights:
 
     @classmethod
     def open(cls, folder: Path, dtype: str = "float32") -> Weights:
-        """Return those of a folder, which is checked."""
-        return cls.of_files(open_folder(folder), dtype)
+        """Return those of a folder."""
+        return cls.of_files(CheckpointFiles(folder.name, folder), dtype)
 
     @classmethod
     def of_files(cls, files: CheckpointFiles, dtype: str) -> Weights:
