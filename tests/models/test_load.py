@@ -1,6 +1,7 @@
 """A checkpoint is what its folder or the hub's commit holds, or is refused before it is built."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +17,7 @@ import torch
 
 from hostile import is_unseen
 from layerwise.errors import LayerwiseError
+from layerwise.models import hub
 from layerwise.models import load as module
 from layerwise.models.checkpoint import open_folder
 from layerwise.models.checkpoint_config import check_declared
@@ -116,7 +118,9 @@ SPOILT: list[tuple[Spoil, str]] = [
         changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
         "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
     ),
-    (says(model_type="mamba"), "no known layout for the architecture 'mamba', .* known are apert"),
+    (says(model_type="nobodys"), "has no architecture 'nobodys', .* is ever run"),
+    (says(model_type="bert"), "bert is an encoder; take a decoder"),
+    (says(is_encoder_decoder=True), "gpt_neox is an encoder-decoder; take a decoder"),
     (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
     (
@@ -176,7 +180,7 @@ def test_code_of_the_checkpoint_is_never_run(copy: Path) -> None:
     says(auto_map={"AutoConfig": "theirs.A", "AutoModelForCausalLM": "theirs.B"})(copy)
     assert load_model(copy, device="cpu").family == "gpt_neox"
     says(model_type="theirs")(copy)
-    with pytest.raises(LayerwiseError, match=r"code of its own .*theirs\.B.* is ever run; known"):
+    with pytest.raises(LayerwiseError, match=r"code of its own .*theirs\.B.* is ever run"):
         load_model(copy, device="cpu")
     assert not (copy / "ran").exists()
 
@@ -265,6 +269,60 @@ def test_hub_offline_by_commit(hub_cache: Path, tiny: Path) -> None:
         assert torch.equal(one, two)
     with pytest.raises(LayerwiseError, match="org/tiny at main is not in the local cache, and HF"):
         load_model("org/tiny", device="cpu")
+
+
+def weights_blob(hub_cache: Path) -> Path:
+    snapshot = hub_cache / "models--org--tiny" / "snapshots" / COMMIT
+    return (snapshot / WEIGHTS).resolve()
+
+
+def test_bytes_in_the_cache_are_compared_whoever_fetched_them(
+    hub_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a kill in the comparison: until it has ended they are not called whole."""
+    blob = weights_blob(hub_cache)
+    content = bytearray(blob.read_bytes())
+    content[-1] ^= 1
+    blob.write_bytes(content)
+
+    def kill(file: Path) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setitem(hub._HASHES, "sha256", kill)
+        with pytest.raises(KeyboardInterrupt):
+            look_up("org/tiny", COMMIT)
+    with pytest.raises(LayerwiseError, match="wrong bytes arrived, their sha256 is not"):
+        look_up("org/tiny", COMMIT)
+    assert not blob.exists()
+
+
+def test_what_was_compared_is_not_read_again_until_it_is_exchanged(
+    hub_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+    hash_of = hub._HASHES["sha256"]
+    monkeypatch.setitem(
+        hub._HASHES, "sha256", lambda file: compared.append(file.name) or hash_of(file)
+    )
+    assert not look_up("org/tiny", COMMIT).absent
+    n_files = len(compared)
+    assert n_files > 2
+    look_up("org/tiny", COMMIT)
+    assert len(compared) == n_files
+    blob = weights_blob(hub_cache)
+    os.utime(blob, ns=(1, 1))  # by another program, say
+    look_up("org/tiny", COMMIT)
+    assert blob.name in compared[n_files:]
+
+
+def test_a_file_outside_its_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = SimpleNamespace(
+        gated=False, siblings=[SimpleNamespace(rfilename="tokenizer/../../x.json", size=1)]
+    )
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: listed)
+    with pytest.raises(LayerwiseError, match="files of a model stay in its folder"):
+        hub._ask("org/tiny", COMMIT)
 
 
 def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
