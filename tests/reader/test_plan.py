@@ -33,7 +33,7 @@ def prepared(
         pairs=range(n_pairs),
         choices={"without": without, "replicates": 5, "control": 0, **choices},
     )
-    ids: Any = {"statements": [range(tokens)]}
+    ids: Any = {"statements": [range(10)] * (tokens // 10)}
     return Prepared(request, outline, ids, [0, 12], 0)
 
 

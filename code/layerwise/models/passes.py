@@ -6,6 +6,12 @@ from typing import Any, Literal
 
 VERSION = 1  # raise when layers, kernels or logits are taken by other rules
 HEAD_ROWS = 256  # predicted tokens whose logits exist at once
+ROWS, TOKENS = 3, 12  # of the texts that a model is probed on
+
+
+def tokens_of_probe(longest: int) -> int:
+    """Return the tokens of all calls of a probe, by those of the longest text."""
+    return (3 * ROWS + 1) * TOKENS + 2 * longest
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.forward import forward, mean_token_nll
 from layerwise.models.load import Checkpoint, attention_kernel
-from layerwise.models.passes import Passes
+from layerwise.models.passes import ROWS, TOKENS, Passes
 from layerwise.models.store import BEFORE_NORM, Layer
 from layerwise.models.token_ids import Ids
 
-ROWS, TOKENS = 3, 12  # of the texts that are compared
 KEPT = 16  # last tokens of the longest text, at every layer
 QUICKEST = "eager"  # of short statements in float32, on any device
 # How far a shortcut may move a state, as a share of its norm, and a text's mean NLL, in nats: in 16

@@ -17,6 +17,7 @@ import psutil
 from layerwise.errors import system_in_words
 from layerwise.files import is_first_process
 from layerwise.models import needs
+from layerwise.models.passes import tokens_of_probe
 from layerwise.reader.request import request_of
 from layerwise.reader.results_folder import alone
 from layerwise.workers import MOST, usable_cores
@@ -56,9 +57,13 @@ def estimate_seconds(prepared: "Prepared") -> float:
     statistics = once + for_each * n_pairs * len(prepared.sampled)
     statistics += compared / needs.assumed_rate("cpu")
     loading = needs.seconds_of_loading(outline.n_parameters, outline.dtype)
+    longest = max(len(text) for texts in prepared.ids.values() for text in texts)
+    probed = needs.seconds_of_passes(
+        outline.n_parameters, tokens_of_probe(longest), outline.dtype, outline.device
+    )
     repeated = prepared.times * (seconds_of_passes(prepared) + statistics)
     spectra = (1 + request.choices["control"]) * weights
-    return repeated + spectra + START + FIGURES / workers + loading
+    return probed + repeated + spectra + START + FIGURES / workers + loading
 
 
 @system_in_words()
