@@ -213,6 +213,10 @@ def load(
             model = _load_weights(files, dtype, device)
         else:
             model = _draw_weights(files.name, draw, copy.deepcopy(files.config), dtype, device)
+        with reword_errors(
+            files.folder / "config.json", "the model that it declares cannot run", ONE_MODEL
+        ):
+            _warm_up(model.eval())
     return Checkpoint(
         model.eval(),
         files.tokenizer,
@@ -224,6 +228,12 @@ def load(
         files if draw is None else None,
         files.tokenizer_sha256,
     )
+
+
+@torch.no_grad()
+def _warm_up(model: Any) -> None:
+    """Take two tokens through a model: with two threads a process's first pass may differ."""
+    model(torch.zeros((1, 2), dtype=torch.long, device=model.device))
 
 
 def check_loading(files: CheckpointFiles, dtype: str, device: str | None) -> str:
