@@ -402,6 +402,6 @@ def test_one_short_statement_is_enough() -> None:
     model = copy.deepcopy(llama())
     folder = twin_folder("llama")
     checkpoint = from_memory(model, transformers.AutoTokenizer.from_pretrained(folder))
-    for ids in ([7], [7, 8]):
+    for ids in ([7, 8], [7, 8, 9]):
         statements = [np.array(ids, dtype=np.int32)]
         assert module.probe(checkpoint, {"statements": statements}).logits == "head"

@@ -114,12 +114,14 @@ class _Probe:
     fixed_kernel: bool
 
     def run(self) -> Passes:
-        """Return the passes; what the comparisons take is counted in `n_tokens`."""
+        """Return the passes.
+
+        The longest text comes between short ones, which must be the same before and after it.
+        """
         own = Passes(self.checkpoint.kernel, "model")
         model = self.checkpoint.model
         reference = self._call(own, self.rows, reports=not _is_hooked(model))
         self._check_blocks(reference)
-        of_longest = self._call(own, self.longest)
         passes = replace(own, before_norm=self._has_final_norm(reference))
         if not _is_touched(model):
             from_head = replace(passes, logits="head")
@@ -129,6 +131,7 @@ class _Probe:
         if passes.logits == "model":  # and whether it differs from itself
             again = self._call(passes, self.rows)
             self._require_same(reference, again)
+        of_longest = self._call(passes, self.longest)
         passes, exchanged = self._choose_kernel(passes, reference, of_longest)
         passes = self._choose_batches(passes, reference, exchanged)
         return replace(passes, probed=self.rows.numel() + self.longest.numel())
@@ -244,6 +247,7 @@ class _Probe:
         single = self._call(passes, self.rows[-1:])
         found = neighbours or self._differ(_row(reference, -1), single)
         if found is not None:
+            self._require_same(reference, self._call(passes, self.rows))
             said = f"a text differs from itself beside others at {found}"
             passes = replace(passes, alone=True, left_out=(*passes.left_out, said))
             firsts = (self._call(passes, rows[:1]) for rows in (self.rows, self.exchanged))
