@@ -88,11 +88,14 @@ def make_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def together(folder: Path) -> Iterator[Path]:
+def together(folder: Path, *, merges: bool = False) -> Iterator[Path]:
     """Yield a new folder; on success all that is in it moves up into `folder`.
 
     What is there already is replaced by its name, a folder whole. Nothing is left behind when the
     block raises; what a killed run left is swept by the next one that writes here.
+
+    Arguments:
+        merges: whether what else is in a folder stays there, in place of the folder going whole.
     """
     make_folder(folder)
     with contextlib.ExitStack() as stack:
@@ -112,10 +115,10 @@ def together(folder: Path) -> Iterator[Path]:
                 if file.is_file():
                     with file.open("rb") as written:
                         os.fsync(written.fileno())
-            for new in part.iterdir():  # all of them, or none
-                require_kind(folder / new.name, is_folder=new.is_dir())
-            for new in sorted(part.iterdir(), key=lambda path: path.stat().st_mtime_ns):
-                place = folder / new.name
+            moves = list(_moves(part, folder, merges=merges))
+            for new, place in moves:  # all of them, or none
+                require_kind(place, is_folder=new.is_dir())
+            for new, place in moves:
                 if new.is_dir() and (place.is_dir() or place.is_symlink()):
                     os.replace(place, part / f"{_PART}{new.name}")  # goes with `part`
                 os.replace(new, place)
@@ -123,6 +126,16 @@ def together(folder: Path) -> Iterator[Path]:
             if _PART in str(error.filename or _PART):
                 error.filename = str(folder)  # that is what the user knows of
             raise
+
+
+def _moves(part: Path, folder: Path, *, merges: bool) -> Iterator[tuple[Path, Path]]:
+    """Yield what is in `part` and its place in `folder`, in the order in which it was written."""
+    for new in sorted(part.iterdir(), key=lambda path: path.stat().st_mtime_ns):
+        place = folder / new.name
+        if merges and new.is_dir() and place.is_dir() and not place.is_symlink():
+            yield from _moves(new, place, merges=True)
+        else:
+            yield new, place
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from layerwise.errors import LayerwiseError, system_in_words
+from layerwise.folders import RECORD, RECORDS
 from layerwise.given import Folder
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
@@ -13,7 +14,7 @@ from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result
 from layerwise.reader.results_folder import check_comparison_folder
-from layerwise.reader.run_record import RECORD, Record, read_run, unlike_settings, unlike_texts
+from layerwise.reader.run_record import Record, read_run, unlike_settings, unlike_texts
 from layerwise.shapes import converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -88,9 +89,8 @@ def compare(
         cautions=[*own.cautions, *unlike, *chosen],
         random_weights=any(record[RANDOM] for record in records.values()),
     )
-    if unlike:
-        comparison = {**comparison, UNLIKE: unlike}
-    result = Result(documents, {"scaling": comparison}, own, of_papers.curves)
+    about = {RECORDS: records, **({UNLIKE: unlike} if unlike else {})}
+    result = Result(documents, {"scaling": {**comparison, **about}}, own, of_papers.curves)
     return result if place is None else result.save(place)
 
 

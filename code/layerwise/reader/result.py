@@ -13,6 +13,7 @@ from rich.text import Text
 from layerwise.engine.curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import dated, together, write_json
+from layerwise.folders import ACROSS, FILES, FILES_ACROSS, PART
 from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures.numbers import Numbers
 from layerwise.present.html import reveal_all
@@ -22,8 +23,6 @@ from layerwise.reader.page import figures
 from layerwise.reader.page.answers import answers_table
 from layerwise.reader.page.page import Own, write
 from layerwise.reader.results_folder import (
-    ACROSS,
-    PART,
     alone,
     check_comparison_folder,
     check_results_folder,
@@ -207,12 +206,12 @@ class Result:
         check = check_results_folder if self._is_one else check_comparison_folder
         check(place)
         with alone(place):
-            with together(place) as new:
+            with together(place, merges=True) as new:
                 for name, document in self.documents.items():
                     write_json(new / f"{name}.json", dated(dict(document)))
                 write(self._page, print_all(self._numbers, self._figures), new, part, index)
-            if self._is_one:
-                remove_older(place, self.documents)
+                written = {path.relative_to(new).as_posix() for path in new.rglob("*")}
+            remove_older(place, FILES if self._is_one else FILES_ACROSS, written)
         return replace(self, folder=place)
 
     @property
