@@ -11,7 +11,6 @@ import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -162,20 +161,6 @@ def write_json(path: Path, document: Any) -> None:
             "find the statistic that has no value and report it as missing instead"
         ) from error
     write_text(path, text + "\n")
-
-
-def dated(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with the time stamp that the published files carry.
-
-    SOURCE_DATE_EPOCH fixes it. The stages of the pipeline leave it out: their files depend on
-    nothing but their inputs.
-    """
-    epoch = from_environment("SOURCE_DATE_EPOCH", 0, LATEST)
-    now = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(epoch, UTC)
-    stamp = {"timestamp": now.replace(tzinfo=None).isoformat()}
-    if "_metadata" in result:
-        return {**result, "_metadata": {**result["_metadata"], **stamp}}
-    return {**stamp, **result}
 
 
 def is_first_process() -> bool:

@@ -151,6 +151,12 @@ def test_every_file_of_a_comparison_is_declared_and_those_of_others_stay(saved, 
         assert written == set(FILES_ACROSS) - {"scaling/tables/claims.csv"} | set(mine)
 
 
+def test_no_file_of_a_run_depends_on_a_clock(analyzed, tmp_path, monkeypatch):
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    first, later = (contents(analyzed.save(tmp_path / name).folder) for name in "ab")
+    assert later == first
+
+
 def test_what_an_earlier_run_alone_had_is_removed(tmp_path):
     for name in (*FILES, "mine.json", "figures/mine.svg"):
         put(tmp_path / "out" / name)

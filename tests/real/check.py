@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing here asks a hub
-os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # what is recorded has one date
 
 from checkpoint import MODELS, Packed, trained_model
 from comparison import differences

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from layerwise.engine.curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.files import dated, together, write_json
+from layerwise.files import together, write_json
 from layerwise.folders import ACROSS, FILES, FILES_ACROSS, PART
 from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures.numbers import Numbers
@@ -208,7 +208,7 @@ class Result:
         with alone(place):
             with together(place, merges=True) as new:
                 for name, document in self.documents.items():
-                    write_json(new / f"{name}.json", dated(dict(document)))
+                    write_json(new / f"{name}.json", document)
                 write(self._page, print_all(self._numbers, self._figures), new, part, index)
                 written = {path.relative_to(new).as_posix() for path in new.rglob("*")}
             remove_older(place, FILES if self._is_one else FILES_ACROSS, written)
