@@ -1,6 +1,7 @@
 """The command line: help for a stranger, exit codes, `analyze` end to end and every bad input."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -97,6 +98,49 @@ def test_reading_imports_neither_numpy_nor_torch(results):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def run_python(*arguments, cwd, path="", **variables):
+    """Run Python in a folder; PYTHONPATH begins with `path`."""
+    entries = filter(None, [str(path), os.environ.get("PYTHONPATH")])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(entries)} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+VERB = ("-m", "layerwise", "models")
+STAGE = ("-m", "layerwise.run.steps.analyse", "published", "--out", "out")
+
+
+@pytest.mark.parametrize("asked", [VERB, STAGE, ("-c", "import layerwise; layerwise.measure")])
+def test_python_without_docstrings_is_refused(tmp_path, asked):
+    """Words and captions would be gone from the results without a word."""
+    for done in (
+        run_python("-OO", *asked, cwd=tmp_path),
+        run_python(*asked, cwd=tmp_path, PYTHONOPTIMIZE="2"),
+    ):
+        assert done.returncode != 0
+        assert "docstrings" in done.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["yaml", "numpy", "random"])  # the last one is Python's own
+@pytest.mark.parametrize("place", ["working folder", "PYTHONPATH"])
+def test_a_module_that_hides_one_that_is_needed_is_named(tmp_path, name, place):
+    (tmp_path / f"{name}.py").touch()
+    path = tmp_path if place == "PYTHONPATH" else ""
+    (tmp_path / "elsewhere").mkdir()
+    cwd = tmp_path / "elsewhere" if path else tmp_path
+    for asked in (VERB, STAGE):
+        done = run_python(*asked, cwd=cwd, path=path)
+        assert done.returncode != 0
+        (said,) = done.stderr.splitlines()
+        assert f"found {tmp_path / name}.py in its place" in said
 
 
 @pytest.mark.parametrize(
@@ -354,7 +398,7 @@ def test_nothing_is_written_through_a_link(capsys, tmp_path):
     for folder in (out, mine):
         folder.mkdir()
     for name in ("file", "index.html", "layers.png"):
-        (mine / name).write_text("mine")
+        (mine / name).write_text('{"_run": {}}')  # as of an earlier run
     before = contents(mine)
     (out / "figures").symlink_to(mine)
     for name in ("index.html", "validation.json"):
