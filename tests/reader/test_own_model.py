@@ -19,6 +19,7 @@ import pytest
 import torch
 import transformers
 from matplotlib import cbook
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 from test_paper import document, needs_latex
 
@@ -247,6 +248,24 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> N
     (tmp_path / "tables.tex").write_text(tex)
     folder = document(tmp_path, r"\input{tables}", packages)
     assert build_pdf(folder, "main").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", figures.ACROSS)
+@pytest.mark.parametrize("n", [2, 8, 21, 22, 60])
+def test_figures_of_many_models_stay_readable(analyzed: Result, name: str, n: int) -> None:
+    """No panel collapses; a model is told from every other, or all are drawn alike."""
+    (documents,) = analyzed.models.values()
+    models = {f"model {number}": documents for number in range(n)}
+    figure = draw(name, figures.numbers_of(models, beside=analyzed._beside)).figure
+    assert figure is not None
+    with style.house_style():
+        figure.draw_without_rendering()
+    assert min(axes.bbox.height for axes in figure.axes) > figure.dpi  # an inch
+    own = [line for line in figure.axes[0].lines if line.get_label() in models]
+    looks = {(line.get_color(), line.get_marker()) for line in own}
+    named = [text.get_text() for legend in figure.findobj(Legend) for text in legend.get_texts()]
+    assert len(own) == n
+    assert (len(looks), named) == ((n, [*models]) if n <= 21 else (1, []))
 
 
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:

@@ -78,8 +78,8 @@ def house_style() -> AbstractContextManager[None]:
 
 
 def look(number: int) -> dict[str, Any]:
-    """Colour and marker of the n-th series."""
-    return {"color": COLOURS[number % 7], "marker": MARKERS[number % 7]}
+    """Colour and marker of the n-th series; those of the first 49 differ."""
+    return {"color": COLOURS[number % 7], "marker": MARKERS[(number + number // 7) % 7]}
 
 
 def panels(
