@@ -154,6 +154,21 @@ def test_a_module_that_hides_one_that_is_needed_is_named(tmp_path, name, place):
             "layers are whole numbers separated by commas, found '0,x'",
         ),
         ([*ANALYZE, "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
+        *(
+            ([*arguments, ""], "must not be empty")
+            for arguments in (
+                [*ANALYZE, "--out"],
+                [*ANALYZE, "--model"],
+                [*ANALYZE, "--dry-run", "--model"],
+                ["scaling", "a", "b", "--out"],
+                ["scaling", ""],
+                ["claims", "--results"],
+                ["headlines", "--results"],
+                ["trace", "id", "--results"],
+                ["fetch", "--out", "out", "--mirror"],
+                ["fetch", "--out"],
+            )
+        ),
         ([*ANALYZE, "--without", "all"], "without.0: must be 'gains' or 'spectral', found 'all'"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import cast
 
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.folders import RECORD, RECORDS
-from layerwise.given import Folder
+from layerwise.given import Folder, read_place
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
 from layerwise.reader.page.across import page_of
@@ -58,7 +58,12 @@ def compare(
             `layers.json` or with documents of several runs, two of one name, or other pairs that
             were not asked for.
     """
-    given = [models] if isinstance(models, str | Path | Result) else list(models)
+    if isinstance(models, str | Path | Result):
+        raise LayerwiseError(
+            f"compare: the models are a list, found a single {type(models).__name__}; give results "
+            "or folders as a list, compare([a, b])"
+        )
+    given = list(models)
     if len(given) < 2:
         raise LayerwiseError(
             f"scaling compares at least two models, found {len(given)}; "
@@ -104,7 +109,8 @@ def _analysed(given: Result | str | Path) -> Analysed:
             )
         (documents,) = given.models.values()
         return Analysed(documents)
-    return Analysed(read_run(Path(given)), Path(given))
+    folder = read_place("models", given)
+    return Analysed(read_run(folder), folder)
 
 
 def _cautions(name: str, record: Record) -> list[str]:

@@ -14,6 +14,7 @@ from layerwise.engine.curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import together, write_json
 from layerwise.folders import ACROSS, FILES, FILES_ACROSS, PART
+from layerwise.given import read_place
 from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures.numbers import Numbers
 from layerwise.present.html import reveal_all
@@ -28,7 +29,6 @@ from layerwise.reader.results_folder import (
     check_results_folder,
     remove_older,
 )
-from layerwise.shapes import converted
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.papers.across.figures.drawing import Drawn
@@ -201,7 +201,7 @@ class Result:
                 writes to the folder, or it has files of the results' names that no earlier run
                 wrote.
         """
-        place: Path = converted("save: folder", Path, folder)
+        place = read_place("save: folder", folder)
         part, index = OF_ONE if self._is_one else OF_SEVERAL
         check = check_results_folder if self._is_one else check_comparison_folder
         check(place)

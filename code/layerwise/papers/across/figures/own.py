@@ -80,7 +80,9 @@ def _against_depth(
         look, depth = _look(number, len(documents)), document["n_layers"]
         if ends := intervals.get(name):
             axes.vlines(depth, ends[0], ends[1], color=look["color"], zorder=3)
-        axes.plot(depth, document["residual_gain_mean"], zorder=3, ls="none", **{"marker": "o", **look})
+        axes.plot(
+            depth, document["residual_gain_mean"], zorder=3, ls="none", **{"marker": "o", **look}
+        )
     axes.margins(y=0.1)
     axes.set_title("second-last block")
     names = {name.removeprefix("Pythia-"): point for name, point in printed.items()}
