@@ -8,8 +8,10 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
 export DVC_NO_ANALYTICS := 1
 export PYTHONHASHSEED := 0
-# Bytecode is kept whatever the environment says: without it every stage compiles all it imports.
+# Bytecode is kept whatever the environment says: without it every stage compiles all it imports;
+# and so are docstrings, of which captions are made.
 export PYTHONDONTWRITEBYTECODE :=
+export PYTHONOPTIMIZE :=
 # The date in the PDF: the release of the third paper, not the day of the run.
 export SOURCE_DATE_EPOCH := 1767744000
 export FORCE_SOURCE_DATE := 1

@@ -10,9 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=.venv/layerwise.stamp
-PATH=:$PATH:
-PATH=${PATH//:"$PWD/.venv/bin":/:} # the .venv to be made is not the Python to make it with
-PATH=${PATH#:} PATH=${PATH%:}
+old=.venv.old
 
 fail() {
     echo "setup: $1" >&2
@@ -39,7 +37,11 @@ fingerprint() { # another lock or another pyproject.toml asks for a new set-up
 # What is there, and what is still to be installed
 there="" build="" place="" of=""
 [ ! -f "$stamp" ] || { read -r there && read -r build && read -r place && of=$(cat); } <"$stamp" || true
-if [ "$of" != "$(fingerprint)" ] || [ "$place" != "$PWD" ]; then
+is_here() { # whatever the spelling: through links, or in other letters where case does not count
+    [ -n "$place" ] && [ "$place" -ef . ]
+}
+
+if [ "$of" != "$(fingerprint)" ] || ! is_here; then
     wanted="$wanted $there" there=""
 fi
 if [ "$TORCH" = auto ] && [ "$build" != none ]; then
@@ -67,16 +69,26 @@ find_python() {
     fail "Python 3.11 or newer is needed,${seen:- none found,} tried ${PYTHON:-$known}; install one (apt install python3 python3-venv) or name it: make setup PYTHON=/path/to/python"
 }
 
-if [ "$place" != "$PWD" ] || ! .venv/bin/python -c '' 2>/dev/null; then
-    find_python
-    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-        fail "$python has no venv module; install it (apt install python$version-venv)"
+put_back() { # what was set aside
+    rm -rf .venv
+    mv $old .venv
+}
+
+if ! is_here || ! .venv/bin/python -c '' 2>/dev/null; then
     if [ -e .venv ]; then
         [ -f .venv/pyvenv.cfg ] || fail ".venv is no virtual environment; move it away"
         echo "setup: .venv is not whole, or was moved: making it anew"
-        rm -rf .venv
+        # Set aside before a Python is looked for: none that is found then is gone with it.
+        rm -rf $old
+        mv .venv $old
+        trap put_back EXIT
     fi
+    find_python
+    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        fail "$python has no venv module; install it (apt install python$version-venv)"
     "$python" -m venv .venv
+    trap - EXIT
+    rm -rf $old
     missing="$missing $there" there=""
 fi
 rm -f "$stamp"

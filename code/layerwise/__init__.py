@@ -54,6 +54,7 @@ _AT = {
 def __getattr__(name: str) -> "Any":
     if name not in _AT:
         raise AttributeError(f"module 'layerwise' has no attribute {name!r}")
+    import_module("layerwise.errors").require_docstrings()
     return getattr(import_module(f"layerwise.{_AT[name]}"), name)
 
 

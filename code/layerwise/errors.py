@@ -2,9 +2,13 @@
 
 import contextlib
 import errno
+import os
 import re
+import sys
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
+from types import TracebackType
 
 INTERRUPTED = "interrupted; run it again to go on"
 LONGEST = 4000  # characters of a message
@@ -88,6 +92,49 @@ def not_installed(package: str) -> str:
         f"run requirements/setup.sh {extra}, or there pip install '.[{extra}]' into this "
         "environment"
     )
+
+
+def say_uncaught(
+    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+) -> None:
+    """Say in a sentence that a module hides one that is needed; else show the traceback.
+
+    A `sys.excepthook`: what a foreign module of a package's name breaks may be anything.
+    """
+    if (hidden := hidden_module()) is None:
+        sys.__excepthook__(kind, error, traceback)
+        return
+    name, file = hidden
+    print(
+        f"layerwise: the module {name} must be the installed one, found {file} in its place "
+        f"({kind.__name__}: {error}); rename that file, leave its folder, or unset PYTHONPATH",
+        file=sys.stderr,
+    )
+
+
+def hidden_module() -> tuple[str, str] | None:
+    """Return name and file of a module of the working folder or PYTHONPATH that hides another."""
+    folders = [os.getcwd(), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    theirs = set(map(os.path.realpath, folders))
+    others = [entry for entry in sys.path if os.path.realpath(entry) not in theirs]
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is None or "." in name or name in ("__main__", __package__):
+            continue
+        is_package = os.path.basename(file).startswith("__init__.")
+        folder = os.path.dirname(os.path.dirname(file) if is_package else file)
+        if os.path.realpath(folder) in theirs and PathFinder.find_spec(name, others):
+            return name, file
+    return None
+
+
+def require_docstrings() -> None:
+    """Refuse a Python that leaves out docstrings, of which words and captions are made."""
+    if sys.flags.optimize > 1:
+        raise LayerwiseError(
+            "words and captions are docstrings, which this Python was told to leave out; unset "
+            "PYTHONOPTIMIZE, or start it without -OO"
+        )
 
 
 def without_password(text: str) -> str:

@@ -11,7 +11,6 @@ import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +87,14 @@ def make_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def together(folder: Path) -> Iterator[Path]:
+def together(folder: Path, *, merges: bool = False) -> Iterator[Path]:
     """Yield a new folder; on success all that is in it moves up into `folder`.
 
     What is there already is replaced by its name, a folder whole. Nothing is left behind when the
     block raises; what a killed run left is swept by the next one that writes here.
+
+    Arguments:
+        merges: whether what else is in a folder stays there, in place of the folder going whole.
     """
     make_folder(folder)
     with contextlib.ExitStack() as stack:
@@ -112,10 +114,10 @@ def together(folder: Path) -> Iterator[Path]:
                 if file.is_file():
                     with file.open("rb") as written:
                         os.fsync(written.fileno())
-            for new in part.iterdir():  # all of them, or none
-                require_kind(folder / new.name, is_folder=new.is_dir())
-            for new in sorted(part.iterdir(), key=lambda path: path.stat().st_mtime_ns):
-                place = folder / new.name
+            moves = list(_moves(part, folder, merges=merges))
+            for new, place in moves:  # all of them, or none
+                require_kind(place, is_folder=new.is_dir())
+            for new, place in moves:
                 if new.is_dir() and (place.is_dir() or place.is_symlink()):
                     os.replace(place, part / f"{_PART}{new.name}")  # goes with `part`
                 os.replace(new, place)
@@ -123,6 +125,16 @@ def together(folder: Path) -> Iterator[Path]:
             if _PART in str(error.filename or _PART):
                 error.filename = str(folder)  # that is what the user knows of
             raise
+
+
+def _moves(part: Path, folder: Path, *, merges: bool) -> Iterator[tuple[Path, Path]]:
+    """Yield what is in `part` and its place in `folder`, in the order in which it was written."""
+    for new in sorted(part.iterdir(), key=lambda path: path.stat().st_mtime_ns):
+        place = folder / new.name
+        if merges and new.is_dir() and place.is_dir() and not place.is_symlink():
+            yield from _moves(new, place, merges=True)
+        else:
+            yield new, place
 
 
 @contextlib.contextmanager
@@ -149,20 +161,6 @@ def write_json(path: Path, document: Any) -> None:
             "find the statistic that has no value and report it as missing instead"
         ) from error
     write_text(path, text + "\n")
-
-
-def dated(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with the time stamp that the published files carry.
-
-    SOURCE_DATE_EPOCH fixes it. The stages of the pipeline leave it out: their files depend on
-    nothing but their inputs.
-    """
-    epoch = from_environment("SOURCE_DATE_EPOCH", 0, LATEST)
-    now = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(epoch, UTC)
-    stamp = {"timestamp": now.replace(tzinfo=None).isoformat()}
-    if "_metadata" in result:
-        return {**result, "_metadata": {**result["_metadata"], **stamp}}
-    return {**stamp, **result}
 
 
 def is_first_process() -> bool:

@@ -1,10 +1,9 @@
-"""What stands in the place where a reader's model is analysed."""
+"""What stands in the place where a reader's model is analysed, or several are compared."""
 
 from pathlib import Path
 
 STATES = "hidden_states"
 AGAIN = "hidden_states_again"  # of replicates with rounding noise, and of random weights
-FOLDERS = (STATES, AGAIN, "figures", "tables")
 # The result documents; those of what was measured again.
 RESULTS = (
     "validation",
@@ -17,11 +16,45 @@ RESULTS = (
     "gains",
     "spectral",
 )
+# Where each of them holds the record of its run, and scaling.json that of each model.
+RECORD, RECORDS = "_run", "_runs"
 REPLICATES, CONTROL = "replicates", "control"
-FILES = (
-    "index.html",
-    "tables.tex",
-    *(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL)),
+DOCUMENTS = tuple(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL))
+FIGURES = ("validation", "layers", "pairs", "anisotropy", "gains", "spectral")
+TABLES = (
+    "by-pair",
+    "categories",
+    "claims",
+    "gain",
+    "intervals",
+    "layers",
+    "over-categories",
+    "pairs",
+    "projections",
+    "readings",
+    "without-one-category",
+)
+# Of a comparison of several models: its page, its document, the folder of figures and tables.
+ACROSS, SCALING, PART = "scaling.html", "scaling.json", "scaling"
+FIGURES_ACROSS = ("by_depth", "gains", "spectral")
+TABLES_ACROSS = ("claims", "claims-by-model", "peaks")
+
+
+def _drawn_and_tabulated(figures: tuple[str, ...], tables: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files of figures and tables."""
+    return (
+        *(f"figures/{name}.{kind}" for name in figures for kind in ("pdf", "svg")),
+        *(f"tables/{name}.csv" for name in tables),
+        "tables.tex",
+    )
+
+
+# Every file that a run may write: what replaces what an earlier run wrote, and nothing else.
+FILES = ("index.html", *DOCUMENTS, *_drawn_and_tabulated(FIGURES, TABLES))
+FILES_ACROSS = (
+    ACROSS,
+    SCALING,
+    *(f"{PART}/{name}" for name in _drawn_and_tabulated(FIGURES_ACROSS, TABLES_ACROSS)),
 )
 
 

@@ -11,7 +11,6 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import (
     LARGEST,
     atomic_path,
-    dated,
     is_first_process,
     read_json,
     together,
@@ -148,20 +147,6 @@ def test_together_sweeps_what_a_kill_left_and_nothing_of_a_run_under_way(tmp_pat
         first.write_text("1")
         second.write_text("2")
     assert names(tmp_path) == ["mine.part", "one", "two"]
-
-
-def test_dated_puts_the_time_stamp_where_the_published_files_have_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    assert dated({"a": 1}) == {"timestamp": "1970-01-01T00:00:00", "a": 1}
-    validation = {"a": 1, "_metadata": {"model": "m"}}
-    assert dated(validation)["_metadata"] == {"model": "m", "timestamp": "1970-01-01T00:00:00"}
-    monkeypatch.delenv("SOURCE_DATE_EPOCH")
-    assert dated({})["timestamp"] > "2026"
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "abc")
-    with pytest.raises(LayerwiseError, match="SOURCE_DATE_EPOCH must be a whole number from 0"):
-        dated({})
 
 
 @pytest.mark.parametrize(("taken", "is_folder"), [("z", True), ("figures", False)])

@@ -1,6 +1,7 @@
 """Beside a reader's answers: rounding noise in 16 bits, and what random weights answer."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from layerwise.engine.questions.beside import (
     shared_answers,
 )
 from layerwise.models.load import load_model, with_random_weights
+from layerwise.models.replicates import Replicates
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.statistics.estimates import without_interval
 from layerwise.statistics.noise import band
@@ -79,7 +81,15 @@ def test_random_weights_stand_beside_a_model_and_leave_it_alone() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_reader_gets_both_beside_the_answers(tmp_path) -> None:
+def test_a_reader_gets_both_beside_the_answers(tmp_path, monkeypatch) -> None:
+    """Every replicate and every draw has a seed of its own."""
+    seeds, disturbed = [], Replicates.disturbed
+
+    def watched(replicates: Replicates, seed: int) -> Any:
+        seeds.append(seed)
+        return disturbed(replicates, seed)
+
+    monkeypatch.setattr(Replicates, "disturbed", watched)
     result = analyze(
         twin_folder("gpt_neox", 5),
         **EXAMPLE,
@@ -93,6 +103,9 @@ def test_a_reader_gets_both_beside_the_answers(tmp_path) -> None:
     control = result.documents["control"]
     assert control["n"] == 2
     assert {len(one["words"]) for one in control["answers"].values()} == {2}
+    first, second = control["answers"]["sign_change"]["drawn"]
+    assert first != second
+    assert len(set(seeds)) == len(seeds) == 2
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     unable = ("too few", "cannot be answered")
     too_few = [row for row in control["answers"].values() if row["word"] in unable]

@@ -1,5 +1,6 @@
 """The ledger: families of claims, printed values, errors with their place; and the verdicts."""
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -385,22 +386,41 @@ def test_a_count_of_texts_is_compared_and_has_no_control():
     assert judge(CLAIM, measured(0.13, cell="/b"))["verdict"] == "differs"
 
 
-def with_noise(value, *replicates, dtype="float16", claim=CLAIM):
+FAR = (9.0,) * 5  # draws of random weights that give no claim
+
+
+def with_noise(value, *replicates, dtype="float16", claim=CLAIM, draws=FAR):
     again = [measured(one) for one in replicates]
     statistics = measured(value, of_runs(dtype, replicates=len(replicates)))
-    return judge(claim, statistics, again, draws_of(9.0, 9.0, 9.0, 9.0, 9.0))
+    return judge(claim, statistics, again, draws_of(*draws))
+
+
+MOVED = (0.004, -0.001, 0.002, -0.003, 0.0)  # by five replicates: root mean square sqrt(6) 10^-3
+WIDTH = stats.t.ppf(0.975, 5) * math.sqrt(6) * 1e-3
 
 
 def test_replicates_give_a_16_bit_number_its_band():
     """t(0.975, 5) times their root mean square, and half a unit of the print."""
-    moved = [0.13 + d for d in (0.002, -0.002, 0.002, -0.002, 0.002)]
-    width = stats.t.ppf(0.975, 5) * 0.002
-    near = replace(CLAIM, printed=0.13 + width + 0.0004)
+    moved = [0.13 + step for step in MOVED]
+    near = replace(CLAIM, printed=0.13 + WIDTH + 0.0004)
     assert with_noise(0.13, *moved, claim=near)["verdict"] == "reproduced"
-    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.13 + width + 0.0006))
+    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.13 + WIDTH + 0.0006))
     assert record["verdict"] == "differs"
-    assert record["noise"]["band"] == pytest.approx(width)
+    assert record["noise"]["band"] == pytest.approx(WIDTH)
     assert with_noise(0.13, *moved, dtype="float32")["verdict"] == "differs"
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_draws_of_random_weights_are_compared_within_the_noise_band(side):
+    """A draw within the band of a 16-bit claim gives it, one beyond does not."""
+    half_unit = 0.0005
+    inside, outside = (0.13 + side * (WIDTH + share * half_unit) for share in (0.9, 1.1))
+    replicates, claim = [0.13 + step for step in MOVED], replace(CLAIM, printed=0.13)
+    some = (outside, outside, inside, outside, inside)
+    record = with_noise(0.13, *replicates, claim=claim, draws=some)
+    assert (record["verdict"], record["control"]["give"]) == (AS_RANDOM, 2)
+    none = [outside] * 5
+    assert with_noise(0.13, *replicates, claim=claim, draws=none)["verdict"] == "reproduced"
 
 
 def test_what_ran_in_16_bits_without_replicates_is_not_judged():

@@ -15,12 +15,11 @@ from judged import DRAWS
 from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
-from layerwise.engine.published import DATASET, NotMeasured, Published
+from layerwise.engine.published import DATASET, PUBLISHED, NotMeasured, Published
 from layerwise.engine.questions.question import (
     MEANINGS,
     NEVER,
     NO,
-    PUBLISHED,
     TOO_FEW,
     UNDECIDED,
     WORDS,

@@ -192,9 +192,11 @@ def test_overflow_of_a_float16_norm_is_what_the_notebook_had() -> None:
     assert g.last_block_gain(found) == np.inf
     assert g.last_block_gain(found, "float32") == pytest.approx(7 / 3)
     _, definitions = gains_over_texts([found])  # it alone is left out, not all results
-    assert definitions.keys() == g.gain_definitions(found).keys() - {g.ROUNDED}
+    assert definitions.keys() == g.gain_definitions(found).keys() - {
+        g.GainReading.LAST_BLOCK_ROUNDED
+    }
     _, definitions = gains_over_texts([synthetic([1, 2, 3, 9], before_norm=7, dtype="float16")])
-    assert g.ROUNDED in definitions
+    assert g.GainReading.LAST_BLOCK_ROUNDED in definitions
 
 
 # --- the dtype of a norm --------------------------------------------------------------------------

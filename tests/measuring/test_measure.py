@@ -408,6 +408,34 @@ def test_there_are_never_two_models_at_once(
     assert bool(found["runs"]) is not bool(fails)
 
 
+def test_every_replicate_and_every_draw_of_weights_has_a_seed_of_its_own(
+    texts: Texts, published: Published, twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their numbers differ, from the model's own and from one another's."""
+
+    def load_twin(model: Model, dtype: str, *, device: str, draw: int | None) -> Any:
+        return load.load_folder(twin, SLUG, "", dtype, device, draw=draw)
+
+    def fragments(name: str, subject: Any, **_: Any) -> dict[str, Any]:
+        return {"file": {"/norm": float(np.linalg.norm(subject.trace("A text").before_norm))}}
+
+    monkeypatch.setattr(registered_models, "load_registered", load_twin)
+    monkeypatch.setattr(registered_models, "fetch", lambda *of_model: None)
+    monkeypatch.setattr(registered_models, "measure_experiment", fragments)
+    half = {"extractions": {}, "experiments": {"sweep": "float16"}}
+    document = registered_models.measure_registered(
+        MODELS[SLUG].model_copy(update=half),
+        texts,
+        published,
+        tmp_path,
+        choices=CHOICES | {"replicates": 2, "control": 2},
+        draws=DRAWS,
+    )
+    runs = [document, *document["noise"], *document["control"]]
+    norms = {run["runs"]["sweep"]["fragments"]["file"]["/norm"] for run in runs}
+    assert len(norms) == len(runs) == 5
+
+
 # --- origins ------------------------------------------------------------------------------------
 
 

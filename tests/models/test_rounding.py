@@ -83,19 +83,59 @@ def test_every_layer_moves_by_what_16_bits_do_to_it(family: str) -> None:
         assert off / 10 < by_noise < 10 * off, layer
 
 
-def test_a_replicate_depends_on_its_seed_and_text_alone() -> None:
-    """Not on the passes before it: a killed run goes on with the same noise."""
+def test_a_replicate_depends_on_its_text_and_not_on_the_passes_before_it() -> None:
+    """A killed run goes on with the same noise."""
     checkpoint = in_16_bits()
     with Replicates(checkpoint).disturbed(3) as replicate:
         first = states(replicate)
         with torch.inference_mode():
             forward(replicate, TOKENS[:, :3], lambda layer, hidden: None)
         again = states(replicate)
-    with Replicates(checkpoint).disturbed(4) as other:
-        another = states(other)
     for layer, hidden in first.items():
         assert torch.equal(hidden, again[layer])
-    assert not torch.equal(first[2], another[2])
+
+
+def share_moved_together(first: torch.Tensor, second: torch.Tensor) -> float:
+    """The share of numbers that two draws of noise move in the same way."""
+    return float(((first != 0) & (first == second)).float().mean())
+
+
+# As often as chance has it for numbers that move with probability 1/12, half of them each way; and
+# that much again, for chance itself.
+BY_CHANCE = 2 * (1 / 12) ** 2
+
+
+def test_the_seed_of_a_replicate_draws_the_noise_of_its_passes() -> None:
+    """Seen without the weights, which the seed moves too: either would hide the other."""
+    ones, drawn = torch.ones(4000, dtype=torch.float16), []
+    for seed in (3, 4, 3):
+        noise = Rounding(seed)
+        noise.begin(None, (), {"input_ids": TOKENS})
+        drawn.append(noise(ones) - 1)
+    first, other, repeated = drawn
+    assert torch.equal(first, repeated)
+    assert 0 < share_moved_together(first, other) < BY_CHANCE
+
+
+def test_the_seed_of_a_replicate_draws_the_noise_of_its_weights() -> None:
+    """Seen without a pass."""
+    checkpoint = in_16_bits("llama")
+    weights = list(checkpoint.model.parameters())
+    replicates, as_loaded = Replicates(checkpoint), [weight.clone() for weight in weights]
+    moved = []
+    for seed in (3, 4, 3):
+        with replicates.disturbed(seed):
+            steps = [
+                (weight - before).sign().flatten()
+                for weight, before in zip(weights, as_loaded, strict=True)
+            ]
+        moved.append(steps)
+    first, other, repeated = map(torch.cat, moved)
+    assert torch.equal(first, repeated)
+    assert 0 < share_moved_together(first, other) < BY_CHANCE
+    largest = max(map(len, moved[0]))
+    one, another, *_ = (steps for steps in moved[0] if len(steps) == largest)
+    assert share_moved_together(one, another) < BY_CHANCE
 
 
 def test_two_passes_of_a_replicate_carry_different_noise() -> None:
@@ -108,8 +148,7 @@ def test_two_passes_of_a_replicate_carry_different_noise() -> None:
     (first, second), (other, _), (repeated, _) = drawn
     assert torch.equal(first, repeated)
     for different in (second, other):
-        moved_together = ((first != 0) & (first == different)).float().mean()
-        assert 0 < moved_together < 2 * (1 / 12) ** 2  # as often as chance has it, half of them
+        assert 0 < share_moved_together(first, different) < BY_CHANCE
 
 
 @pytest.mark.parametrize("family", ["gemma", "gemma2", "gemma3_text"])
@@ -129,6 +168,8 @@ def test_scaled_embeddings_are_rounded_and_so_is_their_scale(family: str, tmp_pa
             noisy = states(replicate)[0].double()
         assert not torch.equal(noisy, as_it_is)
         factors.append(float((noisy * as_it_is).sum() / (as_it_is**2).sum()))
+    # the noise of single numbers averages out to a tenth of this
+    assert np.std(factors) > 2**-11
     spread = float(np.sqrt(np.mean(np.square(np.array(factors) - 1))))
     assert abs(640**0.5 / 25.25 - 1) < stdtrit(5, 0.975) * spread
     assert spread < 2**-8  # half a step at most, and what single numbers add

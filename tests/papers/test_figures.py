@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
@@ -214,6 +215,26 @@ def test_the_stage_writes_all_figures_or_nothing(
     assert {path.stem for path in out.glob("*.svg")} == {
         f"{name}{end}" for name in there for end in ("", NARROW)
     }
+
+
+def test_settings_of_the_user_change_nothing(numbers: Numbers) -> None:
+    """As from a matplotlibrc; with usetex a program of theirs would set the text."""
+    theirs = {
+        "text.usetex": True,
+        "figure.dpi": 50,
+        "savefig.dpi": 50,
+        "xtick.direction": "in",
+        "axes.linewidth": 3,
+        "axes.prop_cycle": matplotlib.cycler(color=["red"]),
+        "axes.formatter.use_locale": True,
+        "svg.fonttype": "path",
+        "pdf.compression": 0,
+        "path.simplify": False,
+    }
+    expected = draw("depth_gain", numbers).picture
+    with matplotlib.rc_context(theirs):
+        assert draw("depth_gain", numbers).picture == expected
+        assert matplotlib.rcParams["figure.dpi"] == 50
 
 
 def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(

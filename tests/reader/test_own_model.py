@@ -13,11 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 import torch
 import transformers
 from matplotlib import cbook
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 from test_paper import document, needs_latex
 
@@ -27,8 +29,10 @@ from layerwise.engine.published import Published
 from layerwise.engine.questions.answers import Answer
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.figures.drawing import draw, draw_all
+from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.present.figures import style
 from layerwise.present.tables import Table
 from layerwise.present.typeset import build_pdf
@@ -144,6 +148,15 @@ def test_gains_and_norms_against_transformers(analyzed: Result) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("question", ["damping", "bound", "bell", "spectral_norms"])
+def test_every_choice_of_paper_3_that_one_model_allows_answers(
+    analyzed: Result, question: str
+) -> None:
+    rows = analyzed.documents["sensitivity"]["rows"]
+    answered = {row["choice"] for row in rows if row["question"] == question}
+    assert answered == set(QUESTIONS[question].choices) - {Choice.MODELS_AT_ONCE}
+
+
 def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> None:
     folder = tmp_path / "falcon"
     shutil.copytree(CHECKPOINT, folder, ignore=shutil.ignore_patterns("*.safetensors"))
@@ -216,6 +229,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
+def test_settings_of_the_user_move_no_tick_of_a_strip() -> None:
+    """As from a matplotlibrc."""
+    expected = answers.ticks(-0.06, 0.534, lambda value: value)
+    with matplotlib.rc_context({"axes.autolimit_mode": "round_numbers"}):
+        assert answers.ticks(-0.06, 0.534, lambda value: value) == expected
+
+
 @needs_latex
 def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> None:
     names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
@@ -228,6 +248,24 @@ def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> N
     (tmp_path / "tables.tex").write_text(tex)
     folder = document(tmp_path, r"\input{tables}", packages)
     assert build_pdf(folder, "main").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", figures.ACROSS)
+@pytest.mark.parametrize("n", [2, 8, 21, 22, 60])
+def test_figures_of_many_models_stay_readable(analyzed: Result, name: str, n: int) -> None:
+    """No panel collapses; a model is told from every other, or all are drawn alike."""
+    (documents,) = analyzed.models.values()
+    models = {f"model {number}": documents for number in range(n)}
+    figure = draw(name, figures.numbers_of(models, beside=analyzed._beside)).figure
+    assert figure is not None
+    with style.house_style():
+        figure.draw_without_rendering()
+    assert min(axes.bbox.height for axes in figure.axes) > figure.dpi  # an inch
+    own = [line for line in figure.axes[0].lines if line.get_label() in models]
+    looks = {(line.get_color(), line.get_marker()) for line in own}
+    named = [text.get_text() for legend in figure.findobj(Legend) for text in legend.get_texts()]
+    assert len(own) == n
+    assert (len(looks), named) == ((n, [*models]) if n <= 21 else (1, []))
 
 
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:

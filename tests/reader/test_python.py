@@ -21,16 +21,16 @@ import layerwise
 from fuzz import refusal
 from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
-from layerwise.folders import FILES, FOLDERS
+from layerwise.folders import FILES, RECORD
 from layerwise.models.checkpoint import open_folder
 from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import DATE, check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.reader.plan import plan
-from layerwise.reader.run_record import RECORD
+from layerwise.reader.request import request_of
 from parsed_page import Page
-from tiny_checkpoints import EXAMPLE, twin_folder
+from tiny_checkpoints import EXAMPLE, contents, twin_folder
 
 TWO = [["The river rises", "The river falls"], ["An owl", "An owl sat there"]]
 OTHERS = [["Prices fell", "Prices rose again"], ["Water boils", "Water boils at 100 degrees"]]
@@ -282,6 +282,25 @@ CHOICES: dict[str, Any] = {
     **{"without": [], "limit": None, "chat_template": False, "replicates": 0, "control": 0},
     "keep_states": True,
 }
+
+
+def test_dtypes_and_devices_of_torch_are_taken_by_their_names() -> None:
+    for dtype, device in ((torch.float16, torch.device("cuda", 1)), ("float16", "cuda:1")):
+        asked = CHOICES | {"dtype": dtype, "device": device}
+        loading = request_of("m", EXAMPLE["pairs"], None, asked).loading
+        assert (loading["dtype"], loading["device"]) == ("float16", "cuda:1")
+
+
+@pytest.mark.usefixtures("quick")
+def test_places_of_results_may_begin_with_the_home_folder(
+    analyzed: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        assert analyzed.save(f"~/{name}").folder == tmp_path / name
+    assert layerwise.compare(["~/a", Path("~/b")], "~/out").folder == tmp_path / "out"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "out"]
 
 
 @pytest.mark.usefixtures("quick")
@@ -584,7 +603,23 @@ WRONG = [
         lambda: layerwise.analyze("m", EXAMPLE["pairs"], np.array(["a", "b"])),
         "expected a list with at least one prompt, found ndarray",
     ),
-    (lambda: layerwise.compare("folder"), "at least two models, found 1; name the --out folders"),
+    (lambda: layerwise.compare("folder"), r"the models are a list, found a single str; .*\[a, b\]"),
+    (lambda: layerwise.compare("one", "two"), "the models are a list, found a single str"),
+    (lambda: layerwise.compare(["folder"]), "at least two models, found 1; name the --out folders"),
+    (lambda: layerwise.compare(["", "folder"]), "models: must not be empty"),
+    *(
+        (lambda given=given: layerwise.analyze(*given), f"{what}: must not be empty")
+        for what, given in (
+            ("model", ("", EXAMPLE["pairs"])),
+            ("pairs", ("m", "")),
+            ("prompts", ("m", EXAMPLE["pairs"], "")),
+        )
+    ),
+    (
+        lambda: layerwise.analyze("m", EXAMPLE["pairs"], "The capital of France is"),
+        "France is: no such file; .* texts themselves are given as a list",
+    ),
+    (lambda: layerwise.analyze("m", "Papers"), "no such file; .*the word papers"),
     (lambda: layerwise.claims(limit=-1), "claims: limit: must be greater than or equal to 1, fo"),
     (
         lambda: layerwise.analyze(twin_folder("llama"), EXAMPLE["pairs"], chat_template=True),
@@ -596,6 +631,10 @@ WRONG = [
             ({"seed": -1}, "seed: must be greater than or equal to 0, found -1"),
             ({"limit": 1}, "limit: must be greater than or equal to 2, found 1"),
             ({"without": ["all"]}, "without.0: must be 'gains' or 'spectral', found 'all'"),
+            ({"out": ""}, "out: must not be empty"),
+            ({"revision": ""}, "revision: must not be empty"),
+            ({"dtype": torch.int8}, "dtype: must be 'float32', .* found 'int8'"),
+            ({"dtype": np.float16}, "dtype: must be 'float32', "),
             ({"device": "tpu"}, "device: must be cpu, cuda, cuda:1 or auto, found 'tpu'; name"),
         )
     ),
@@ -634,7 +673,7 @@ def test_few_layers_and_a_category_that_stands_there_twice_give_a_page(
     patch.undo()
     assert (tmp_path / "index.html").is_file()
     assert (tmp_path / "figures" / "pairs.pdf").is_file()
-    assert {path.name for path in tmp_path.iterdir()} <= {*FILES, *FOLDERS}
+    assert set(contents(tmp_path)) <= set(FILES)
     assert found.documents["bins"]["results_by_k"]
 
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing here asks a hub
-os.environ.setdefault("SOURCE_DATE_EPOCH", "1767744000")  # what is recorded has one date
 
 from checkpoint import MODELS, Packed, trained_model
 from comparison import differences
@@ -29,10 +28,9 @@ from comparison import differences
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.folders import CONTROL
+from layerwise.folders import CONTROL, RECORD
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PAPERS
-from layerwise.reader.run_record import RECORD
 
 MEASURED = Path(__file__).resolve().parents[2] / "examples" / "measured"
 OUT = Path("out/real")

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from layerwise.engine.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.folders import CONTROL
+from layerwise.folders import CONTROL, RECORD
 from layerwise.models.registry import RANDOM
 from layerwise.papers.across.answers import answers, numbers_in_print
 from layerwise.papers.across.figures.drawing import draw, draw_all
@@ -24,7 +24,7 @@ from layerwise.present.figures import style
 from layerwise.reader.page import figures
 from layerwise.reader.page.answers import summarize, summarize_random_weights
 from layerwise.reader.page.cautions import document_cautions
-from layerwise.reader.run_record import RECORD, read_run
+from layerwise.reader.run_record import read_run
 from random_states import DRAWS
 from real import checkpoint
 from real.comparison import Leaf, band_of, differences, leaves

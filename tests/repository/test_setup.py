@@ -112,6 +112,35 @@ def test_a_moved_folder_is_set_up_again(tree):
     assert set_up(moved)[:2] == (0, "pipeline dev cpu -e .")
 
 
+def test_a_clone_by_another_spelling_of_its_path_is_the_same_clone(tree):
+    """As below a home that is a link."""
+    set_up(tree, "models")
+    link = tree.with_name("link")
+    link.symlink_to(tree)
+    assert set_up(link, "models")[:2] == (0, "")
+    shutil.rmtree(tree / ".venv")
+    assert set_up(link, "models")[0] == 0
+    assert set_up(tree, "models")[:2] == (0, "")
+
+
+def test_the_python_that_is_found_is_none_of_a_venv_that_goes(tree):
+    """Whether PATH leads to it or it is named; nothing is gone where there is no other."""
+    set_up(tree)
+    moved = tree.rename(tree.with_name("elsewhere"))
+    inside, own = moved / ".venv" / "bin", "python-of-the-test"  # that no machine has
+    shutil.copy(inside / "python", inside / own)
+    first = {"PATH": f"{inside}:{tree.parent}:/usr/bin:/bin"}
+    for named in (own, str(inside / own)):
+        code, locks, said = set_up(moved, **first, PYTHON=named)
+        assert (code, locks) == (2, ""), said
+        assert "Python 3.11 or newer is needed" in said
+        assert (inside / own).is_file()
+    shutil.copy(inside / own, tree.parent)
+    assert set_up(moved, **first, PYTHON=own)[:2] == (0, "pipeline -e .")
+    assert not (inside / own).exists()
+    assert [path.name for path in moved.glob(".venv*")] == [".venv"]
+
+
 def test_what_is_not_ours_is_left_alone(tree):
     assert "a layer must be pipeline, models, dev or docs, found 'x'" in set_up(tree, "x")[2]
     (tree / ".venv").mkdir()

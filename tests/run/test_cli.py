@@ -1,6 +1,7 @@
 """The command line: help for a stranger, exit codes, `analyze` end to end and every bad input."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -39,6 +40,7 @@ PUBLISHED = {
     "pairs": PAIRS,
     "anisotropy": ANISOTROPY,
 }
+UNDATED = {"/timestamp", "/_metadata/timestamp"}  # results depend on no clock
 ANALYZE = ["analyze", "--model", "m", "--pairs", "p", "--prompts", "p", "--out", "o"]
 VERBS = ["analyze", "scaling", "claims", "headlines", "trace", "models", "doctor", "fetch"]
 QUICK = ("--without", "gains,spectral")
@@ -98,6 +100,49 @@ def test_reading_imports_neither_numpy_nor_torch(results):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def run_python(*arguments, cwd, path="", **variables):
+    """Run Python in a folder; PYTHONPATH begins with `path`."""
+    entries = filter(None, [str(path), os.environ.get("PYTHONPATH")])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(entries)} | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+VERB = ("-m", "layerwise", "models")
+STAGE = ("-m", "layerwise.run.steps.analyse", "published", "--out", "out")
+
+
+@pytest.mark.parametrize("asked", [VERB, STAGE, ("-c", "import layerwise; layerwise.measure")])
+def test_python_without_docstrings_is_refused(tmp_path, asked):
+    """Words and captions would be gone from the results without a word."""
+    for done in (
+        run_python("-OO", *asked, cwd=tmp_path),
+        run_python(*asked, cwd=tmp_path, PYTHONOPTIMIZE="2"),
+    ):
+        assert done.returncode != 0
+        assert "docstrings" in done.stderr.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["yaml", "numpy", "random"])  # the last one is Python's own
+@pytest.mark.parametrize("place", ["working folder", "PYTHONPATH"])
+def test_a_module_that_hides_one_that_is_needed_is_named(tmp_path, name, place):
+    (tmp_path / f"{name}.py").touch()
+    path = tmp_path if place == "PYTHONPATH" else ""
+    (tmp_path / "elsewhere").mkdir()
+    cwd = tmp_path / "elsewhere" if path else tmp_path
+    for asked in (VERB, STAGE):
+        done = run_python(*asked, cwd=cwd, path=path)
+        assert done.returncode != 0
+        (said,) = done.stderr.splitlines()
+        assert f"found {tmp_path / name}.py in its place" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -109,6 +154,21 @@ def test_reading_imports_neither_numpy_nor_torch(results):
             "layers are whole numbers separated by commas, found '0,x'",
         ),
         ([*ANALYZE, "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
+        *(
+            ([*arguments, ""], "must not be empty")
+            for arguments in (
+                [*ANALYZE, "--out"],
+                [*ANALYZE, "--model"],
+                [*ANALYZE, "--dry-run", "--model"],
+                ["scaling", "a", "b", "--out"],
+                ["scaling", ""],
+                ["claims", "--results"],
+                ["headlines", "--results"],
+                ["trace", "id", "--results"],
+                ["fetch", "--out", "out", "--mirror"],
+                ["fetch", "--out"],
+            )
+        ),
         ([*ANALYZE, "--without", "all"], "without.0: must be 'gains' or 'spectral', found 'all'"),
     ],
 )
@@ -244,7 +304,7 @@ def test_real_pairs_give_the_keys_of_the_published_files(capsys, mirror, tmp_pat
     assert documents["pairs"]["n_pairs"] == 230
     for name, file in PUBLISHED.items():
         published = json.loads((mirror / file).read_text())
-        assert keys(published) - keys(documents[name]) <= {"/timestamp"}, name
+        assert keys(published) - keys(documents[name]) <= UNDATED, name
 
 
 # --- analyze: bad inputs ------------------------------------------------------------------------
@@ -353,7 +413,7 @@ def test_nothing_is_written_through_a_link(capsys, tmp_path):
     for folder in (out, mine):
         folder.mkdir()
     for name in ("file", "index.html", "layers.png"):
-        (mine / name).write_text("mine")
+        (mine / name).write_text('{"_run": {}}')  # as of an earlier run
     before = contents(mine)
     (out / "figures").symlink_to(mine)
     for name in ("index.html", "validation.json"):

@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -269,6 +270,34 @@ def test_another_run_in_the_same_folder_is_refused(small):
         with pytest.raises(LayerwiseError, match="another run is under way"):
             run.run("published")
         other.communicate("\n")
+
+
+@pytest.mark.parametrize("left", ["", '{"write": {"/a'])
+def test_a_list_of_stages_under_way_that_a_kill_cut_off_stops_nobody(small, left):
+    run.run("published")
+    (small / ".dvc" / "tmp" / "rwlock").write_text(left)
+    assert run.run("published", force=True) == f"the answer of published\n{NO_RECORD}"
+
+
+def test_a_list_of_a_run_under_way_is_kept(small):
+    text = '{"write": {}, "read": {}}'
+    write_text(small / ".dvc" / "tmp" / "rwlock", text)
+    with run.alone():
+        assert (small / ".dvc" / "tmp" / "rwlock").read_text() == text
+
+
+def test_a_damaged_cache_of_dvc_is_told_with_what_to_remove(small, monkeypatch):
+    site = small / "site"
+    monkeypatch.setenv("DVC_SITE_CACHE_DIR", str(site))
+    run.run("published")
+    caches = [*site.rglob("cache.db")]
+    assert caches
+    for path in caches:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(LayerwiseError, match=rf"^{site}: .*remove that folder"):
+        run.run("published", force=True)
+    shutil.rmtree(site)
+    assert run.run("published") == f"the answer of published\n{NO_RECORD}"
 
 
 def measured(small):

@@ -30,6 +30,20 @@ class Paper:
     choices: Mapping[str, str]
     links: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Require words for every choice of the questions.
+
+        Raises:
+            LayerwiseError: for a choice without, as a misspelt one is.
+        """
+        for question in self.questions.values():
+            if wordless := [choice for choice in question.choices if choice not in self.choices]:
+                raise LayerwiseError(
+                    f"{self.name}: `choices` must have words for every choice of its questions, "
+                    f"found none for {wordless[0]!r} of {question.name}; give them, or correct "
+                    "the name"
+                )
+
     def choice_in_words(self, choice: str) -> str:
         """Return a choice in words: `category_out/lifestyle` is "without one category: lifestyle".
 

@@ -20,6 +20,7 @@ gain of the block.
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -27,11 +28,24 @@ from jaxtyping import Float32, Float64
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Stream, Trace
 
-ROUNDED = "last_block_rounded"  # the definition whose norms have the model's own dtype
 EPSILON = 1e-10  # added to denominators by the notebooks of the sweep, hunt, clean pair and modules
 
 Tokens = Float32[np.ndarray, "token width"]
 Blocks = Float64[np.ndarray, " block"]
+
+
+class GainReading(StrEnum):
+    """The definitions of the last gain of a text, by which it is measured and asked for."""
+
+    PENULTIMATE = "penultimate"
+    FINAL_NORM = "final_norm"
+    LAST_BLOCK = "last_block"
+    LAST_BLOCK_ROUNDED = "last_block_rounded"  # norms in the model's own dtype
+    SEQUENCE = "sequence"
+    SEQUENCE_FINAL_NORM = "sequence_final_norm"
+    TOKEN = "token"
+    TOKEN_FINAL_NORM = "token_final_norm"
+    TOTAL_AMPLIFICATION = "total_amplification"  # the last block over the first
 
 
 # --- norms ---
@@ -108,21 +122,22 @@ def last_block_gain(trace: Stream, dtype: str | None = None) -> float:
     return _ratio(trace, -2, dtype or trace.dtype)
 
 
-def gain_definitions(trace: Stream) -> dict[str, float]:
+def gain_definitions(trace: Stream) -> dict[GainReading, float]:
     """The last gain of a text in every reading, with and without the final norm."""
     gains, tokens = layer_gains(trace), mean_token_norms(trace)
     before, last = trace.block_outputs[-2:]
     sequence = sequence_norms(trace.block_outputs)
+    last_sequence = sequence_norm(trace.states[-1])
     return {
-        "penultimate": float(gains[-2]),
-        "final_norm": float(gains[-1]),
-        "last_block": last_block_gain(trace, "float32"),
-        ROUNDED: last_block_gain(trace),
-        "sequence": float(sequence[-1] / sequence[-2]),
-        "sequence_final_norm": sequence_norm(trace.states[-1]) / sequence_norm(before),
-        "token": mean_token_norm(last) / mean_token_norm(before),
-        "token_final_norm": float(tokens[-1] / tokens[-2]),
-        "total_amplification": _ratio(trace, 0, "float32"),  # last block over the first
+        GainReading.PENULTIMATE: float(gains[-2]),
+        GainReading.FINAL_NORM: float(gains[-1]),
+        GainReading.LAST_BLOCK: last_block_gain(trace, "float32"),
+        GainReading.LAST_BLOCK_ROUNDED: last_block_gain(trace),
+        GainReading.SEQUENCE: float(sequence[-1] / sequence[-2]),
+        GainReading.SEQUENCE_FINAL_NORM: last_sequence / sequence_norm(before),
+        GainReading.TOKEN: mean_token_norm(last) / mean_token_norm(before),
+        GainReading.TOKEN_FINAL_NORM: float(tokens[-1] / tokens[-2]),
+        GainReading.TOTAL_AMPLIFICATION: _ratio(trace, 0, "float32"),
     }
 
 

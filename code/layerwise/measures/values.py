@@ -9,11 +9,27 @@ from jaxtyping import Float, Int
 from layerwise.errors import LayerwiseError
 from layerwise.measures.anisotropy import Anisotropy
 
-POOLED = ("mean_pooled", "last_token", "first_token")  # readings of the last layer
+# readings of the last layer
+POOLED = MEAN_POOLED, LAST_TOKEN, FIRST_TOKEN = "mean_pooled", "last_token", "first_token"
 ANISOTROPY = tuple(field.name for field in fields(Anisotropy) if field.name != "eigenvalues")
 # A mean pairwise cosine above this: all vectors are equal. The offset of norms takes 2e-10 / norm
 # off the cosine of equal vectors.
 IDENTICAL = 1 - 1e-6
+
+
+def layer_reading(layer: int) -> str:
+    """Return the name of the mean over a layer's tokens but the first."""
+    return f"layer_{layer}"
+
+
+def all_tokens_reading(layer: int) -> str:
+    """Return the name of the mean over all tokens of a layer."""
+    return f"{layer_reading(layer)}_all_tokens"
+
+
+def before_norm_reading(n_layers: int) -> str:
+    """Return the name of the last layer's mean before the final norm."""
+    return f"{layer_reading(n_layers)}_before_norm"
 
 
 @dataclass(frozen=True)

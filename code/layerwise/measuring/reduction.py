@@ -10,7 +10,15 @@ from layerwise.measures.anisotropy import N_KEPT, anisotropy
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
-from layerwise.measures.values import ANISOTROPY, POOLED, Values, sampled_layers
+from layerwise.measures.values import (
+    ANISOTROPY,
+    POOLED,
+    Values,
+    all_tokens_reading,
+    before_norm_reading,
+    layer_reading,
+    sampled_layers,
+)
 from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.models.texts import StatementPairs
 from layerwise.progress import track
@@ -159,9 +167,9 @@ def _uniformities(
     last = states.n_layers
     wanted: dict[str, tuple[Layer, str]] = {
         **{name: (last, name.partition("_")[0]) for name in POOLED},
-        **{f"layer_{layer}": (layer, "mean") for layer in chosen},
-        f"layer_{last}_before_norm": (BEFORE_NORM, "mean"),
-        **{f"layer_{layer}_all_tokens": (layer, "mean_all") for layer in chosen},
+        **{layer_reading(layer): (layer, "mean") for layer in chosen},
+        before_norm_reading(last): (BEFORE_NORM, "mean"),
+        **{all_tokens_reading(layer): (layer, "mean_all") for layer in chosen},
     }
     labels, n = np.asarray(pairs.category_of_pair), len(pairs.categories)
 

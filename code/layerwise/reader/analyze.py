@@ -11,6 +11,7 @@ from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
 from layerwise.folders import STATES
+from layerwise.given import read_model
 from layerwise.papers.across.figures import DRAWING
 from layerwise.reader.request import Request, request_of
 from layerwise.reader.results_folder import alone, remove_states
@@ -28,8 +29,8 @@ def analyze(
     tokenizer: Any = None,
     out: str | Path | None = None,
     revision: str | None = None,
-    dtype: str | None = None,
-    device: str | None = None,
+    dtype: Any = None,
+    device: Any = None,
     layers: Sequence[int] | None = None,
     seed: int = 42,
     without: Sequence[str] = (),
@@ -55,8 +56,10 @@ def analyze(
         keep_states: leave the pooled hidden states in `out`, where the same call with other
             choices for the resampling takes them up; they are removed once the results are there.
         revision: commit, tag or branch of a hub id; `main` by default. The commit is recorded.
-        dtype: float32 (the default), float16 or bfloat16; a loaded model has its own.
-        device: cpu (the default), cuda, cuda:1, or auto (several GPUs); a loaded model has its own.
+        dtype: float32 (the default), float16 or bfloat16, or torch's own, say `torch.float16`; a
+            loaded model has its own.
+        device: cpu (the default), cuda, cuda:1, or auto (several GPUs), or torch's own; a loaded
+            model has its own.
         layers: numbers from 0 (what enters block 0) to n_layers (after the final norm); every 4th
             and the last by default.
         seed: for the resampling.
@@ -88,6 +91,7 @@ def analyze(
         "control": control,
         "keep_states": keep_states,
     }
+    model = read_model(model)
     is_loaded = not isinstance(model, str | Path)
     if tokenizer is not None and not is_loaded:
         raise LayerwiseError(

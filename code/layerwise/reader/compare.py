@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import cast
 
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.given import Folder
+from layerwise.folders import RECORD, RECORDS
+from layerwise.given import Folder, read_place
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
 from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result
 from layerwise.reader.results_folder import check_comparison_folder
-from layerwise.reader.run_record import RECORD, Record, read_run, unlike_settings, unlike_texts
+from layerwise.reader.run_record import Record, read_run, unlike_settings, unlike_texts
 from layerwise.shapes import converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -57,7 +58,12 @@ def compare(
             `layers.json` or with documents of several runs, two of one name, or other pairs that
             were not asked for.
     """
-    given = [models] if isinstance(models, str | Path | Result) else list(models)
+    if isinstance(models, str | Path | Result):
+        raise LayerwiseError(
+            f"compare: the models are a list, found a single {type(models).__name__}; give results "
+            "or folders as a list, compare([a, b])"
+        )
+    given = list(models)
     if len(given) < 2:
         raise LayerwiseError(
             f"scaling compares at least two models, found {len(given)}; "
@@ -88,9 +94,8 @@ def compare(
         cautions=[*own.cautions, *unlike, *chosen],
         random_weights=any(record[RANDOM] for record in records.values()),
     )
-    if unlike:
-        comparison = {**comparison, UNLIKE: unlike}
-    result = Result(documents, {"scaling": comparison}, own, of_papers.curves)
+    about = {RECORDS: records, **({UNLIKE: unlike} if unlike else {})}
+    result = Result(documents, {"scaling": {**comparison, **about}}, own, of_papers.curves)
     return result if place is None else result.save(place)
 
 
@@ -104,7 +109,8 @@ def _analysed(given: Result | str | Path) -> Analysed:
             )
         (documents,) = given.models.values()
         return Analysed(documents)
-    return Analysed(read_run(Path(given)), Path(given))
+    folder = read_place("models", given)
+    return Analysed(read_run(folder), folder)
 
 
 def _cautions(name: str, record: Record) -> list[str]:

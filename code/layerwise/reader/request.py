@@ -10,7 +10,7 @@ from pydantic import Field
 
 from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.files import n_processes
-from layerwise.given import PLAIN, Draw, Folder, Layers
+from layerwise.given import BY_NAME, PLAIN, Draw, Folder, Layers, Text
 from layerwise.models.checkpoint import CheckpointFiles, open_folder
 from layerwise.models.registry import Dtype
 from layerwise.models.texts import MIN_PAIRS_PER_CATEGORY, StatementPairs, place_of
@@ -24,9 +24,9 @@ class Choices(Strict):
     """The choices of a caller, as `analyze` explains them."""
 
     out: Folder
-    revision: str | None
-    dtype: Dtype | None
-    device: Device | None
+    revision: Text | None
+    dtype: Annotated[Dtype, BY_NAME] | None
+    device: Annotated[Device, BY_NAME] | None
     layers: Layers
     seed: Draw
     without: Annotated[list[Literal["gains", "spectral"]], PLAIN]

@@ -12,7 +12,9 @@ from rich.text import Text
 
 from layerwise.engine.curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.files import dated, together, write_json
+from layerwise.files import together, write_json
+from layerwise.folders import ACROSS, FILES, FILES_ACROSS, PART
+from layerwise.given import read_place
 from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures.numbers import Numbers
 from layerwise.present.html import reveal_all
@@ -22,14 +24,11 @@ from layerwise.reader.page import figures
 from layerwise.reader.page.answers import answers_table
 from layerwise.reader.page.page import Own, write
 from layerwise.reader.results_folder import (
-    ACROSS,
-    PART,
     alone,
     check_comparison_folder,
     check_results_folder,
     remove_older,
 )
-from layerwise.shapes import converted
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.papers.across.figures.drawing import Drawn
@@ -202,17 +201,17 @@ class Result:
                 writes to the folder, or it has files of the results' names that no earlier run
                 wrote.
         """
-        place: Path = converted("save: folder", Path, folder)
+        place = read_place("save: folder", folder)
         part, index = OF_ONE if self._is_one else OF_SEVERAL
         check = check_results_folder if self._is_one else check_comparison_folder
         check(place)
         with alone(place):
-            with together(place) as new:
+            with together(place, merges=True) as new:
                 for name, document in self.documents.items():
-                    write_json(new / f"{name}.json", dated(dict(document)))
+                    write_json(new / f"{name}.json", document)
                 write(self._page, print_all(self._numbers, self._figures), new, part, index)
-            if self._is_one:
-                remove_older(place, self.documents)
+                written = {path.relative_to(new).as_posix() for path in new.rglob("*")}
+            remove_older(place, FILES if self._is_one else FILES_ACROSS, written)
         return replace(self, folder=place)
 
     @property

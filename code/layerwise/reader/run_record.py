@@ -10,6 +10,7 @@ from typing import Any
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
+from layerwise.folders import RECORD
 from layerwise.measures.values import sampled_layers
 from layerwise.models.passes import VERSION
 from layerwise.models.registry import RANDOM
@@ -20,7 +21,6 @@ from layerwise.statistics.bootstrap import Draws
 
 Document = Mapping[str, Any]
 Record = Mapping[str, Any]
-RECORD = "_run"
 FORMAT = 2  # raise when `compare` reads other keys of the documents
 AGAIN = "run `layerwise analyze` for this model again"
 TEXTS = ("side_a", "side_b", "categories")

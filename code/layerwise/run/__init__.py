@@ -5,3 +5,9 @@ cli        the reader's verbs
 rehearsal  the measured pipeline on random weights, in a scratch copy
 doctor     what can run on this machine
 """
+
+import sys
+
+from layerwise.errors import say_uncaught
+
+sys.excepthook = say_uncaught  # before anything is imported that another module may hide

@@ -126,7 +126,7 @@ Of = Annotated[
     Option(metavar=WORD, help="published or measured: which numbers the claims are compared with."),
 ]
 Results = Annotated[
-    Path | None,
+    str | None,
     Option(
         metavar=FOLDER,
         help="The folder of the results; default: those of this checkout, else of this version.",
@@ -146,7 +146,7 @@ def analyze(
             ".jsonl; or the word papers: the papers' own, fetched and checked.",
         ),
     ],
-    out: Annotated[Path, Option(metavar=FOLDER, help="The folder of the result files.")],
+    out: Annotated[str, Option(metavar=FOLDER, help="The folder of the result files.")],
     prompts: Annotated[
         str | None,
         Option(
@@ -245,6 +245,7 @@ def analyze(
         "keep_states": keep_states,
     }
     if dry_run:
+        model = module("given").read_model(model)
         return module("reader.plan").plan(model, pairs, prompts, asked)
     return layerwise.analyze(model, pairs, prompts, **asked).said
 
@@ -252,9 +253,9 @@ def analyze(
 @verb(OWN)
 def scaling(
     folders: Annotated[
-        list[Path], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
+        list[str], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
     ],
-    out: Annotated[Path, Option(metavar=FOLDER, help="The folder of scaling.json.")] = Path(),
+    out: Annotated[str, Option(metavar=FOLDER, help="The folder of scaling.json.")] = ".",
     other_pairs: Annotated[
         bool, Option("--other-pairs", help="Also runs on other pairs, or with exchanged sides.")
     ] = False,
@@ -356,7 +357,7 @@ def fetch(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         Option(
             metavar=FOLDER,
             help="The folder of the pairs and prompts; default: where analyze looks.",
@@ -364,11 +365,17 @@ def fetch(
     ] = None,
 ) -> str:
     """Download the statement pairs and prompts, checked by sha256."""
-    return module("run.steps.fetch").run(out, mirror)
+    return module("run.steps.fetch").run(None if out is None else _place("out", out), mirror)
 
 
-def _results(given: Path | None) -> Path:
-    return here() / "results" if given is None else given
+def _results(given: str | None) -> Path:
+    return here() / "results" if given is None else _place("results", given)
+
+
+def _place(name: str, given: str) -> Path:
+    """Return a path that was given."""
+    place: Path = module("given").read_place(name, given)  # pydantic is not for the help
+    return place
 
 
 def _json(document: Any) -> str:

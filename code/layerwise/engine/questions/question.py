@@ -10,7 +10,6 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Evidence
 from layerwise.statistics.estimates import Estimate
 
-PUBLISHED = "published"  # the choice: as the papers did
 ALPHA = 0.05
 FEWEST = 5  # units: of four, a third of the resamples hold at most two different ones
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`

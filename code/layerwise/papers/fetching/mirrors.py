@@ -9,6 +9,7 @@ from typing import NamedTuple
 import requests
 
 from layerwise.errors import LayerwiseError, address_shown
+from layerwise.given import read_place
 
 MIRROR_VARIABLE = "LAYERWISE_MIRROR"
 TIMEOUT = (3, 30)  # seconds until there is a way, and without a byte
@@ -61,10 +62,8 @@ class Pin(NamedTuple):
 def open_mirror(name: str) -> Mirror:
     """The mirror at a folder or at an http(s) address."""
     shown, check = address_shown(name), f"check --mirror or {MIRROR_VARIABLE}"
-    if not name.isprintable():
-        raise LayerwiseError(f"the mirror {shown!r:.200} must be printable, it is not; {check}")
-    if Path(name).is_dir():
-        return Path(name)
+    if (folder := read_place("mirror", name)).is_dir():
+        return folder
     address = re.fullmatch(r"https?://[^\s?#]+", name)
     if address is None or "@" in name.partition("://")[2].partition("/")[2]:
         raise LayerwiseError(

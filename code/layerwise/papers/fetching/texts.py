@@ -14,7 +14,7 @@ def read_pairs(given: Any) -> StatementPairs:
     Raises:
         LayerwiseError: as `models.texts.read_pairs` does, and where nothing can be fetched.
     """
-    return texts.read_pairs(own_or_papers(given, DATASET))
+    return texts.read_pairs(own_or_papers("pairs", given, DATASET))
 
 
 def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
@@ -23,4 +23,4 @@ def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
     Raises:
         LayerwiseError: as `models.texts.read_prompts` does, and where nothing can be fetched.
     """
-    return texts.read_prompts(own_or_papers(given, PROMPTS), study)
+    return texts.read_prompts(own_or_papers("prompts", given, PROMPTS), study)

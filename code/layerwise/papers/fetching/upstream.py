@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from layerwise.engine.published import DATASET, PROMPTS, read_table
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of, together
+from layerwise.given import read_place
 from layerwise.home import checkout, find_home
 from layerwise.papers.fetching.mirrors import (
     MIRROR_VARIABLE,
@@ -106,17 +107,27 @@ def papers_folder() -> Path:
     return platformdirs.user_cache_path("layerwise") / "papers"
 
 
-def own_or_papers(given: Any, name: str) -> Any:
+def own_or_papers(what: str, given: Any, name: str) -> Any:
     """The path that a text is; for `papers` that of the pinned file, fetched if it is not there.
 
-    What is no text, a path or the contents of a file, stays what it is.
+    What is no text and no path, say the contents of a file, stays what it is.
+
+    Arguments:
+        what: errors call it so.
+        name: of the pinned file.
     """
-    if not isinstance(given, str):
+    if not isinstance(given, str | Path):
         return given
     if given == PAPERS:
         fetch(folder := papers_folder())
         return folder / name
-    return Path(given)
+    path = read_place(what, given)
+    if isinstance(given, str) and not path.exists():
+        raise LayerwiseError(
+            f"{given:.200}: no such file; check the path, or write the word {PAPERS} for the "
+            "papers' own; in Python, texts themselves are given as a list or dictionary"
+        )
+    return path
 
 
 def verify_data(folder: Path, *, published: Path = PUBLISHED) -> None:
@@ -153,11 +164,11 @@ def result_file(
 def _read(
     paths: Sequence[str], mirror: str | Path | None, registry: Registry, retries: int
 ) -> list[bytes]:
-    name = mirror or os.environ.get(MIRROR_VARIABLE)
-    source = open_mirror(str(name or ADDRESS))
+    name = os.environ.get(MIRROR_VARIABLE) or None if mirror is None else str(mirror)
+    source = open_mirror(ADDRESS if name is None else name)
 
     def read_file(path: str) -> bytes:
-        if path == PROMPTS and not name:
+        if path == PROMPTS and name is None:
             return _prompts(source, registry, retries)
         try:
             return read(source, path, registry.pins[path], retries)

@@ -9,16 +9,13 @@ import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
+from layerwise.engine.published import PUBLISHED, NotMeasured
+from layerwise.engine.questions.question import OF_MEAN, Question, Range
 from layerwise.papers.paper1.rules.calibration import BAND, BOUND, PASS_BELOW
 from layerwise.papers.paper1.rules.output_correlation import rerun_asymmetry as ua_of_rerun
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.questions.choices import (
-    STATES,
-    measured_choices,
-    rules_without_each,
-)
+from layerwise.papers.shared.names.choices import STATES, Choice
+from layerwise.papers.shared.questions.choices import measured_choices, rules_without_each
 from layerwise.papers.shared.rules.categories import asymmetry, categories, n_categories
 from layerwise.statistics.estimates import (
     ONE_SIDED,
@@ -86,7 +83,7 @@ def neutral_rerun(model: Categories) -> dict[str, float]:
     return rerun_asymmetries(model, model.neutral_names())
 
 
-def mean_under(choice: str) -> Function:
+def mean_under(choice: Choice) -> Function:
     """Return the rule for the mean neutral UA in another reading of the states."""
 
     def rule(model: Categories) -> Estimate:
@@ -113,7 +110,7 @@ FEWEST_FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_
 
 MEAN_RULES: dict[str, Callable[[Categories], Estimate]] = {
     PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
-    "rerun": lambda model: mean_asymmetry(neutral_rerun(model)),
+    Choice.RERUN: lambda model: mean_asymmetry(neutral_rerun(model)),
     **{choice: mean_under(choice) for choice in STATES},
 }
 NEUTRAL = (
@@ -148,8 +145,8 @@ NEUTRAL = (
         models=paper_1_models,
         choices={
             PUBLISHED: lambda model: effect_size(model.neutral()),
-            "category_out": effect_size_without_each,
-            "rerun": lambda model: effect_size(neutral_rerun(model)),
+            Choice.CATEGORY_OUT: effect_size_without_each,
+            Choice.RERUN: lambda model: effect_size(neutral_rerun(model)),
         },
         within=Range(-PASS_BELOW, PASS_BELOW),
         fewest=FEWEST_FOR_EFFECT,
@@ -199,7 +196,7 @@ SINGLE = (
         models=paper_1_models,
         choices={
             PUBLISHED: category_rule(NUMERIC),
-            "rerun": lambda model: mean_asymmetry(rerun_asymmetries(model, [NUMERIC])),
+            Choice.RERUN: lambda model: mean_asymmetry(rerun_asymmetries(model, [NUMERIC])),
         },
         within=Range(below=-BOUND),
     ),
@@ -212,7 +209,7 @@ SINGLE = (
         models=paper_1_models,
         choices={
             PUBLISHED: lambda model: facts_over_others(model.asymmetries(categories(model.file))),
-            "rerun": lambda model: facts_over_others(
+            Choice.RERUN: lambda model: facts_over_others(
                 rerun_asymmetries(model, categories(model.file))
             ),
         },
@@ -227,7 +224,7 @@ SINGLE = (
         models=paper_1_models,
         choices={
             PUBLISHED: category_rule(BUSINESS),
-            "rerun": lambda model: mean_asymmetry(rerun_asymmetries(model, [BUSINESS])),
+            Choice.RERUN: lambda model: mean_asymmetry(rerun_asymmetries(model, [BUSINESS])),
         },
         within=Range(above=0.0),
     ),

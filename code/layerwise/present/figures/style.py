@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -25,6 +24,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from layerwise.present.figures.numbers import OWN, RANDOM, Numbers
+from layerwise.present.figures.settings import own_settings
 from layerwise.present.figures.svg import as_svg
 
 WIDTH = 6.3  # inches: the text width of the paper
@@ -74,12 +74,12 @@ _UNDATED = {"Creator": None, "Producer": None, "CreationDate": None}
 
 def house_style() -> AbstractContextManager[None]:
     """Text sizes and lines of every figure; matplotlib's global state is left as it was."""
-    return matplotlib.rc_context(_RC)
+    return own_settings(_RC)
 
 
 def look(number: int) -> dict[str, Any]:
-    """Colour and marker of the n-th series."""
-    return {"color": COLOURS[number % 7], "marker": MARKERS[number % 7]}
+    """Colour and marker of the n-th series; those of the first 49 differ."""
+    return {"color": COLOURS[number % 7], "marker": MARKERS[(number + number // 7) % 7]}
 
 
 def panels(

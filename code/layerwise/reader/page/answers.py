@@ -15,6 +15,7 @@ from layerwise.engine.words import in_words
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
+from layerwise.present.figures.settings import own_settings
 from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.tables import Table, Value, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
@@ -224,7 +225,8 @@ def strip(answer: Answer, drawn: Sequence[float] = ()) -> dict[str, Any]:
 
 def ticks(low: float, high: float, place: Callable[[float], float]) -> list[tuple[float, str]]:
     """Return the round numbers on a strip's axis: where each stands, and its text."""
-    values = map(float, MaxNLocator(TICKS, steps=[1, 2, 5, 10]).tick_values(low, high))
+    with own_settings():
+        values = map(float, MaxNLocator(TICKS, steps=[1, 2, 5, 10]).tick_values(low, high))
     return [
         (place(value), with_signs(f"{round(value, 10):g}"))
         for value in values

@@ -6,14 +6,14 @@ from typing import Any
 
 from layerwise.engine.curves import Curves
 from layerwise.engine.words import display_names, label_model
+from layerwise.folders import FIGURES, FIGURES_ACROSS
 from layerwise.models.registry import read_models
 from layerwise.papers.across.rules import drawn
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import OWN, Numbers
 from layerwise.reader.page import ROOT
 
-OF_ONE = ("validation", "layers", "pairs", "anisotropy", "gains", "spectral")
-ACROSS = ("by_depth", "gains", "spectral")
+OF_ONE, ACROSS = FIGURES, FIGURES_ACROSS
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
 LEFT_OUT = "_without_one"  # of the validation: r by the category that is left out
 NO_GLYPH = "\u25a1"

@@ -20,7 +20,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from layerwise.errors import INTERRUPTED, ROOM, LayerwiseError, not_installed, refused
+from layerwise.errors import (
+    INTERRUPTED,
+    ROOM,
+    LayerwiseError,
+    hidden_module,
+    not_installed,
+    refused,
+    require_docstrings,
+)
 from layerwise.files import LATEST, from_environment, is_first_process, revealed
 
 Source = Literal["published", "measured"]
@@ -74,6 +82,7 @@ def sentences(name: str) -> Iterator[None]:
     with contextlib.suppress(AttributeError):  # not where a test keeps what is printed
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
+        require_docstrings()
         from_environment("SOURCE_DATE_EPOCH", 0, LATEST)  # libraries read it too
         yield
         return
@@ -82,7 +91,7 @@ def sentences(name: str) -> Iterator[None]:
     except LayerwiseError as error:
         said, code = str(error), 2
     except ModuleNotFoundError as error:  # of an extra: nothing else is imported late
-        if error.name is None or error.name.startswith("layerwise"):
+        if error.name is None or error.name.startswith("layerwise") or hidden_module():
             raise
         said, code = not_installed(error.name), 2
     except OSError as error:

@@ -4,8 +4,10 @@ DVC's Python interface runs each stage, so that nothing here reads DVC's words; 
 go to the terminal as they come.
 """
 
+import json
 import logging
 import os
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -15,8 +17,10 @@ from typing import Annotated, Literal
 import psutil
 import typer
 from dvc.exceptions import DvcException
+from dvc.lock import make_lock
 from dvc.repo import Repo
 from dvc.repo.reproduce import plan_repro
+from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 from dvc.stage import Stage
 from dvc.stage.exceptions import StageCmdFailedError
 
@@ -29,7 +33,8 @@ from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
 from layerwise.run.steps import Source, program
 
-LOCK = Path(".dvc/tmp/layerwise")  # held while a run is under way
+DVC_TMP = Path(".dvc/tmp")
+LOCK = DVC_TMP / "layerwise"  # held while a run is under way
 SITE = ".dvc-site"  # where DVC keeps pickles that it reads again, as .dvc/config says
 MODEL = "measure@"  # begins the name of a model's stage
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
@@ -69,9 +74,11 @@ def run(
 def alone() -> Iterator[None]:
     """Hold the checkout for this run; DVC is quiet inside the block, and its errors are ours."""
     logging.getLogger("dvc").setLevel(logging.CRITICAL)
-    close_to_others(Path(os.environ.get("DVC_SITE_CACHE_DIR") or SITE))
+    site = Path(os.environ.get("DVC_SITE_CACHE_DIR") or SITE)
+    close_to_others(site)
     try:
         with locked(LOCK):
+            remove_cut_rwlock(DVC_TMP)
             yield
     except Busy:
         raise LayerwiseError(
@@ -79,6 +86,26 @@ def alone() -> Iterator[None]:
         ) from None
     except DvcException as error:
         raise LayerwiseError(f"DVC: {error}; {MEND}") from None
+    except sqlite3.DatabaseError as error:
+        raise LayerwiseError(
+            f"{site}: DVC keeps there what it knows of files, and cannot read it ({error}); remove "
+            "that folder, nothing is lost, then run it again"
+        ) from None
+
+
+def remove_cut_rwlock(folder: Path) -> None:
+    """Remove DVC's list of the stages under way where a kill left it empty or cut off.
+
+    DVC would refuse to go on. It writes the list while it holds the same guard.
+    """
+    rwlock = folder / RWLOCK_FILE
+    if not rwlock.exists():
+        return
+    with make_lock(str(folder / RWLOCK_LOCK), tmp_dir=str(folder)):
+        try:
+            json.loads(rwlock.read_bytes())
+        except ValueError:
+            rwlock.unlink()
 
 
 def close_to_others(folder: Path) -> None:

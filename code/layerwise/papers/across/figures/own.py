@@ -23,6 +23,9 @@ QUANTITIES = {
 }
 LOGARITHMIC = (GAIN, *MATRICES)
 LEVELS = {CATEGORIES: 0, PAIRWISE: 0, GAIN: 1}  # no correlation, neither damped nor expanded
+COLUMNS = 3  # of the legend
+MOST_NAMED = 7 * COLUMNS  # models: of more the legend would leave no room for the panels
+ONE_OF_MANY: dict[str, Any] = {"color": style.BLUE, "alpha": 0.5, "linewidth": 0.8}
 
 
 def gains(numbers: Numbers) -> Figure:
@@ -44,7 +47,8 @@ def gains(numbers: Numbers) -> Figure:
         title += f", {'above' if over else 'not above'} {bound}"
     else:
         title += f": {len(over)} of {len(bounds)} above the claimed bound 10^(1/L)"
-    figure, (left, right) = style.panels(numbers, title, 3.2, numbers.grey, columns=2)
+    height, remark = _height(3.2, len(documents)), _remark(numbers, len(documents))
+    figure, (left, right) = style.panels(numbers, title, height, remark, columns=2)
     curves = {
         name: own_curves({"layers": document, "gains": document})[GAIN]
         for name, document in documents.items()
@@ -54,8 +58,7 @@ def gains(numbers: Numbers) -> Figure:
     left.axhline(1, **style.REFERENCE)
     left.set(ylabel="gain", title="by block")
     _against_depth(right, numbers, documents, stated["interval"])
-    if len(curves) > 1:
-        style.legend_below(figure, 3)
+    _name_models(figure, len(curves))
     style.draw_papers_curves(numbers, {GAIN: left})
     return figure
 
@@ -74,10 +77,12 @@ def _against_depth(
     for point in printed.values():
         axes.plot(*point, "o", color=style.GREY, mfc="none", markersize=4)
     for number, (name, document) in enumerate(documents.items()):
-        look, depth = style.look(number), document["n_layers"]
+        look, depth = _look(number, len(documents)), document["n_layers"]
         if ends := intervals.get(name):
             axes.vlines(depth, ends[0], ends[1], color=look["color"], zorder=3)
-        axes.plot(depth, document["residual_gain_mean"], zorder=3, ls="none", **look)
+        axes.plot(
+            depth, document["residual_gain_mean"], zorder=3, ls="none", **{"marker": "o", **look}
+        )
     axes.margins(y=0.1)
     axes.set_title("second-last block")
     names = {name.removeprefix("Pythia-"): point for name, point in printed.items()}
@@ -142,7 +147,9 @@ def _panels(
         if any(quantity in curves for curves in curves_by_model.values())
     ]
     grid |= {"n": len(quantities), "columns": min(2, len(quantities))}
-    figure, panels = style.panels(numbers, title, 2.45, numbers.grey, **grid)
+    n, rows = len(curves_by_model), -(-len(quantities) // grid["columns"])
+    height, remark = _height(2.45, n, rows), _remark(numbers, n)
+    figure, panels = style.panels(numbers, title, height, remark, **grid)
     for axes, quantity in zip(panels, quantities, strict=True):
         if quantity in LOGARITHMIC:
             style.log_axis(axes, "y")
@@ -153,8 +160,7 @@ def _panels(
         if quantity in LEVELS:
             axes.axhline(LEVELS[quantity], **style.REFERENCE)
         axes.set_title(titles[quantity])
-    if len(curves_by_model) > 1:
-        style.legend_below(figure, 3)
+    _name_models(figure, n)
     style.draw_papers_curves(numbers, dict(zip(quantities, panels, strict=True)))
     return figure
 
@@ -162,10 +168,33 @@ def _panels(
 def _curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> None:
     """Draw own curves in colour."""
     for number, (name, curve) in enumerate(curves.items()):
-        look: dict[str, Any] = {**style.look(number), "zorder": 3, "markersize": 3.5}
+        look = {**_look(number, len(curves)), "zorder": 3, "markersize": 3.5}
         axes.plot(*zip(*curve, strict=True), label=numbers.names[name], **look)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel("relative depth (layer / L)")
+
+
+def _look(number: int, n: int) -> dict[str, Any]:
+    """Return the look of a model among n; too many to be told apart have one look."""
+    return style.look(number) if n <= MOST_NAMED else ONE_OF_MANY
+
+
+def _name_models(figure: Figure, n: int) -> None:
+    """Add the legend, where there is more than one model and room for their names."""
+    if 1 < n <= MOST_NAMED:
+        style.legend_below(figure, COLUMNS)
+
+
+def _height(height: float, n: int, rows: int = 1) -> float:
+    """Return the height of a row of panels, with room for the legend's lines beyond two."""
+    lines = -(-n // COLUMNS) if n <= MOST_NAMED else 0
+    return height + style.ROW * max(0, lines - 2) / rows
+
+
+def _remark(numbers: Numbers, n: int) -> str:
+    """Return what the footer says of grey lines, and of models that are not named."""
+    many = f"{n} models, too many to name here: the tables list them." * (n > MOST_NAMED)
+    return f"{numbers.grey} {many}".strip()
 
 
 def _values(numbers: Numbers, values: Mapping[str, float], ends: Sequence[float]) -> str:

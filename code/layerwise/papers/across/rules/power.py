@@ -12,18 +12,18 @@ from typing import Any
 
 from layerwise.engine.derivation import Document, Function, Rule, words_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.questions.question import NO, OF_R, PUBLISHED, Asked, Question
+from layerwise.engine.published import PUBLISHED
+from layerwise.engine.questions.question import NO, OF_R, Asked, Question
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.questions.curves import Curve, mean_over
 from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE
 from layerwise.papers.paper3.rules.gain_files import damps, share
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, models_by_lab, other_models
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import HUNT
 from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
-
-AT_ONCE = "models_at_once"
 
 
 def smallest_effect(question: Question, asked: Asked) -> float | None:
@@ -112,7 +112,7 @@ def models_above_bound(evidence: Evidence) -> str:
     """Name the models whose gain lies above its bound, all tested at once."""
     question = QUESTIONS["bound"]
     words = {
-        name: question.rules(model)[AT_ONCE]()["word"]
+        name: question.rules(model)[Choice.MODELS_AT_ONCE]()["word"]
         for name, model in question.models(evidence).items()
     }
     *names, last = [name for name, word in words.items() if word == NO] or [""]

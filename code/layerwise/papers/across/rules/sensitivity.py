@@ -12,6 +12,7 @@ from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import pointer
 from layerwise.papers.across.questions import rows
 from layerwise.papers.shared.names import models
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.result_files import CHOICES_FILE
 from layerwise.papers.shared.rules.categories import PAIR_TESTS, n_categories, p_over_categories
 from layerwise.statistics import curves
@@ -56,11 +57,11 @@ def before_norm(model: Entry) -> dict[str, float] | None:
 
     None where states before the final norm were not given.
     """
-    if "before_norm" not in model:
+    if Choice.BEFORE_NORM not in model:
         return None
-    r = model.before_norm.r
+    r = model[Choice.BEFORE_NORM].r
     p = p_over_categories(model, r)
-    return {"r": r, "p_value": p, "r_after_norm": model.categories.published.r}
+    return {"r": r, "p_value": p, "r_after_norm": model.categories[Choice.PUBLISHED].r}
 
 
 def all_tokens(model: Entry) -> dict[str, Any] | None:
@@ -68,10 +69,12 @@ def all_tokens(model: Entry) -> dict[str, Any] | None:
 
     None where means over all tokens were not given.
     """
-    if "all_tokens" not in model:
+    if Choice.ALL_TOKENS not in model:
         return None
     return tests_by_layer(
-        model, model.all_tokens, lambda layer: {"r_without_first": model.by_layer[layer].r}
+        model,
+        model[Choice.ALL_TOKENS],
+        lambda layer: {"r_without_first": model.by_layer[layer].r},
     )
 
 

@@ -8,15 +8,12 @@ import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
-from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
+from layerwise.engine.published import PUBLISHED, NotMeasured
+from layerwise.engine.questions.question import OF_R, Question, Range
 from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
+from layerwise.papers.shared.names.choices import STATES, Choice
 from layerwise.papers.shared.names.models import slug_of
-from layerwise.papers.shared.questions.choices import (
-    STATES,
-    measured_choices,
-    rules_without_each,
-)
+from layerwise.papers.shared.questions.choices import measured_choices, rules_without_each
 from layerwise.papers.shared.rules.categories import (
     asymmetry,
     categories,
@@ -148,7 +145,7 @@ def r_over_bins(model: LastLayer) -> Estimate:
     return bins_estimate(last_test(model, "bins", "bootstrap_results"))
 
 
-def categories_rule(choice: str) -> Function:
+def categories_rule(choice: Choice) -> Function:
     """Return the rule for r over the categories in another reading of the last layer's states."""
 
     def rule(model: LastLayer) -> Estimate:
@@ -249,11 +246,11 @@ QUESTIONS = (
         models=last_layers_by_model,
         choices={
             PUBLISHED: r_at_last_layer,
-            "bootstrap": bootstrapped_r,
-            "category_out": rules_without_each_category,
-            "spearman": rank_correlation,
-            "layers_at_once": lambda model: r_at_last_layer(model, len(model.tests)),
-            "random_bins": r_over_bins,
+            Choice.BOOTSTRAP: bootstrapped_r,
+            Choice.CATEGORY_OUT: rules_without_each_category,
+            Choice.SPEARMAN: rank_correlation,
+            Choice.LAYERS_AT_ONCE: lambda model: r_at_last_layer(model, len(model.tests)),
+            Choice.RANDOM_BINS: r_over_bins,
             **{choice: categories_rule(choice) for choice in STATES},
         },
         within=Range(below=0.0),

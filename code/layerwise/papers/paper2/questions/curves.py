@@ -6,9 +6,10 @@ import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
-from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
+from layerwise.engine.published import PUBLISHED, NotMeasured
+from layerwise.engine.questions.question import OF_R, Question, Range
 from layerwise.papers.paper2.rules.pair_curves import CURVES, OWN_CURVE, PairCurve
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.questions.choices import measured_choices
@@ -37,7 +38,7 @@ class Curve:
         """Return what was measured of the model under the choices."""
         return measured_choices(_evidence(self.pairs.source), self.name)
 
-    def under(self, choice: str) -> Entry:
+    def under(self, choice: Choice) -> Entry:
         """Return the curve as measured under a choice."""
         measured = self.choices()
         if "curves" not in measured:
@@ -85,7 +86,7 @@ def fall_of_r(curve: Curve) -> Estimate:
     return Estimate(late.value - early.value, low, high, curve.n, "pairs")
 
 
-def fall_rule(choice: str, unit: str = "pairs") -> Function:
+def fall_rule(choice: Choice, unit: str = "pairs") -> Function:
     """Return the rule for late minus early mean r under a choice, all layers resampled at once."""
 
     def rule(curve: Curve) -> Estimate:
@@ -125,7 +126,7 @@ def n_tests_of_pairs(curve: Curve) -> int:
     return sum(len(measures) for measures in pairs.source.of(pairs.file)[pairs.group].values())
 
 
-def lowest_rule(choice: str, unit: str = "pairs") -> Function:
+def lowest_rule(choice: Choice, unit: str = "pairs") -> Function:
     """Return the rule for r of the lowest late layer under a choice."""
 
     def rule(curve: Curve) -> Estimate:
@@ -151,10 +152,13 @@ def late_layers_but_last(curve: Curve) -> list[int]:
     return layers
 
 
-def phase_question(name: str, says: str, within: Range, end: str) -> Question:
-    """Return the question whether the mean r of a phase lies on one side of zero."""
-    first = f"{end}_layer"
-    layer = 0 if end == "first" else -1
+def phase_question(name: str, says: str, within: Range, edge: Choice) -> Question:
+    """Return the question whether the mean r of a phase lies on one side of zero.
+
+    Arguments:
+        edge: the choice of the first layer alone, or of the last.
+    """
+    layer = 0 if edge is Choice.FIRST_LAYER else -1
     return Question(
         name=name,
         paper=2,
@@ -164,9 +168,9 @@ def phase_question(name: str, says: str, within: Range, end: str) -> Question:
         models=curves_by_model,
         choices={
             PUBLISHED: lambda curve: mean_over(curve, curve.pairs.phase(name)),
-            first: lambda curve: r_at_layer(curve, curve.pairs.layers[layer]),
-            "by_depth": lambda curve: mean_over(curve, curve.pairs.phase_by_depth(name)),
-            "clusters": lambda curve: mean_by_category(curve, name),
+            edge: lambda curve: r_at_layer(curve, curve.pairs.layers[layer]),
+            Choice.BY_DEPTH: lambda curve: mean_over(curve, curve.pairs.phase_by_depth(name)),
+            Choice.CLUSTERS: lambda curve: mean_by_category(curve, name),
         },
         within=within,
         effect=OF_R,
@@ -176,26 +180,26 @@ def phase_question(name: str, says: str, within: Range, end: str) -> Question:
 # r of the late layers, by choice; a family of tests has no narrow interval.
 LATE_RULES: dict[str, Function] = {
     PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.phase("late")),
-    "phase_mean": lambda curve: mean_over(curve, curve.pairs.phase("late")),
-    "without_last": lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
+    Choice.PHASE_MEAN: lambda curve: mean_over(curve, curve.pairs.phase("late")),
+    Choice.WITHOUT_LAST: lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
 }
-MEASURED_LATE_RULES = {
-    "before_norm": lowest_rule("before_norm"),
-    "all_tokens": lowest_rule("all_tokens"),
-    "clusters": lowest_rule("clusters", "categories"),
+MEASURED_LATE_RULES: dict[str, Function] = {
+    Choice.BEFORE_NORM: lowest_rule(Choice.BEFORE_NORM),
+    Choice.ALL_TOKENS: lowest_rule(Choice.ALL_TOKENS),
+    Choice.CLUSTERS: lowest_rule(Choice.CLUSTERS, "categories"),
 }
 CURVE_QUESTIONS = (
     phase_question(
         "early",
         "In early layers a pair's asymmetry and preference correlate positively.",
         Range(above=0.0),
-        "first",
+        Choice.FIRST_LAYER,
     ),
     phase_question(
         "late",
         "In late layers a pair's asymmetry and preference correlate negatively.",
         Range(below=0.0),
-        "last",
+        Choice.LAST_LAYER,
     ),
     Question(
         name="sign_change",
@@ -206,10 +210,10 @@ CURVE_QUESTIONS = (
         models=curves_by_model,
         choices={
             PUBLISHED: fall_of_r,
-            "paired": fall_rule("published"),
-            "before_norm": fall_rule("before_norm"),
-            "all_tokens": fall_rule("all_tokens"),
-            "clusters": fall_rule("clusters", "categories"),
+            Choice.PAIRED: fall_rule(Choice.PUBLISHED),
+            Choice.BEFORE_NORM: fall_rule(Choice.BEFORE_NORM),
+            Choice.ALL_TOKENS: fall_rule(Choice.ALL_TOKENS),
+            Choice.CLUSTERS: fall_rule(Choice.CLUSTERS, "categories"),
         },
         within=Range(below=0.0),
     ),
@@ -222,10 +226,10 @@ CURVE_QUESTIONS = (
         models=curves_by_model,
         choices={
             **LATE_RULES,
-            "layers_at_once": lambda curve: extreme_at_once(
+            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
                 curve, curve.pairs.phase("late"), len(curve.pairs.layers)
             ),
-            "tests_at_once": lambda curve: extreme_at_once(
+            Choice.TESTS_AT_ONCE: lambda curve: extreme_at_once(
                 curve, curve.pairs.phase("late"), n_tests_of_pairs(curve)
             ),
             **MEASURED_LATE_RULES,
@@ -256,7 +260,7 @@ CURVE_QUESTIONS = (
         models=curves_by_model,
         choices={
             PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.layers, lowest=False),
-            "layers_at_once": lambda curve: extreme_at_once(
+            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
                 curve, curve.pairs.layers, len(curve.pairs.layers), lowest=False
             ),
         },
@@ -309,8 +313,10 @@ TRANSITION_QUESTIONS = (
         models=printed_transitions,
         choices={
             PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.before),
-            "every_layer": lambda transition: extreme_layer(transition.curve, transition.up_to()),
-            "layers_at_once": lambda transition: extreme_at_once(
+            Choice.EVERY_LAYER: lambda transition: extreme_layer(
+                transition.curve, transition.up_to()
+            ),
+            Choice.LAYERS_AT_ONCE: lambda transition: extreme_at_once(
                 transition.curve, [transition.before], len(transition.curve.pairs.layers)
             ),
         },
@@ -326,10 +332,10 @@ TRANSITION_QUESTIONS = (
         models=printed_transitions,
         choices={
             PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.after),
-            "every_layer": lambda transition: extreme_layer(
+            Choice.EVERY_LAYER: lambda transition: extreme_layer(
                 transition.curve, transition.on(), lowest=False
             ),
-            "layers_at_once": lambda transition: extreme_at_once(
+            Choice.LAYERS_AT_ONCE: lambda transition: extreme_at_once(
                 transition.curve, [transition.after], len(transition.curve.pairs.layers)
             ),
         },
@@ -372,7 +378,7 @@ def difference_to_last(extremum: Extremum) -> Estimate:
     return Estimate(at_extremum.value - last.value, low, high, curve.n, "pairs", where=where)
 
 
-def below_last_rule(choice: str) -> Function:
+def below_last_rule(choice: Choice) -> Function:
     """Return the rule for r of the printed layer less r of the last, under a choice."""
 
     def rule(extremum: Extremum) -> Estimate:
@@ -395,8 +401,8 @@ EXTREMUM_QUESTIONS = (
         models=printed_extrema,
         choices={
             PUBLISHED: difference_to_last,
-            "before_norm": below_last_rule("before_norm"),
-            "all_tokens": below_last_rule("all_tokens"),
+            Choice.BEFORE_NORM: below_last_rule(Choice.BEFORE_NORM),
+            Choice.ALL_TOKENS: below_last_rule(Choice.ALL_TOKENS),
         },
         within=Range(below=0.0),
     ),

@@ -11,7 +11,7 @@ from layerwise.engine.experiment import Experiment, Subject, dotted, is_about
 from layerwise.errors import LayerwiseError
 from layerwise.measures import entropy
 from layerwise.measures.residual_gain import (
-    ROUNDED,
+    GainReading,
     gain_definitions,
     last_block_gain,
     layer_gains,
@@ -44,25 +44,25 @@ def mean_gains_by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any
 def gains_by_layer_and_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """Return the same, and every prompt's gain of the second-last block; the sweep saved it."""
     by_layers = mean_gains_by_layer(subject, texts)
-    return {**by_layers, "residual_gain_all": by_layers["beyond"]["gains"]["penultimate"]}
+    return {**by_layers, "residual_gain_all": by_layers["beyond"]["gains"][GainReading.PENULTIMATE]}
 
 
-def readings(traces: Iterable[Stream]) -> dict[str, list[float]]:
+def readings(traces: Iterable[Stream]) -> dict[GainReading, list[float]]:
     """Return the last gain of every text, by its definition."""
     return gains_over_texts(traces)[1]
 
 
 def gains_over_texts(
     traces: Iterable[Stream],
-) -> tuple[Float64[np.ndarray, "text block"], dict[str, list[float]]]:
+) -> tuple[Float64[np.ndarray, "text block"], dict[GainReading, list[float]]]:
     """Return the gains of every block, and `readings`; a trace that was read is let go.
 
     The definition that rounds norms is left out where the dtype cannot hold one of them.
     """
     measured = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]
     last = {name: [definitions[name] for _, definitions in measured] for name in measured[0][1]}
-    if not np.isfinite(last[ROUNDED]).all():
-        del last[ROUNDED]
+    if not np.isfinite(last[GainReading.LAST_BLOCK_ROUNDED]).all():
+        del last[GainReading.LAST_BLOCK_ROUNDED]
     return np.array([gains for gains, _ in measured]), last
 
 

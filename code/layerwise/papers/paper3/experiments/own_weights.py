@@ -10,6 +10,7 @@ import numpy as np
 
 from layerwise import workers
 from layerwise.errors import LayerwiseError
+from layerwise.measures.residual_gain import GainReading
 from layerwise.measures.spectral import Spectrum, spectrum
 from layerwise.models.families import n_heads
 from layerwise.models.load import Checkpoint
@@ -56,7 +57,7 @@ def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
     return {
         "n_heads": n_heads(checkpoint.model.config),
         "d_model": checkpoint.hidden_size,
-        "residual_gain_all": readings["penultimate"],
+        "residual_gain_all": readings[GainReading.PENULTIMATE],
         "all_layer_gains": by_prompt.mean(axis=0).tolist(),
         "all_layer_gains_std": by_prompt.std(axis=0).tolist(),
         "readings": {name: {"all": values} for name, values in readings.items()},

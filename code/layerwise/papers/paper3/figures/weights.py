@@ -2,8 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from layerwise.engine.published import answers_by_model
-from layerwise.engine.questions.question import PUBLISHED
+from layerwise.engine.published import PUBLISHED, answers_by_model
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 

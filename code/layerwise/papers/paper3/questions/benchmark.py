@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
+from layerwise.engine.published import PUBLISHED
+from layerwise.engine.questions.question import OF_MEAN, Question, Range
 from layerwise.papers.paper3.questions.gains import (
     FEWEST_FOR_MAJORITY,
     MAJORITY,
@@ -14,6 +15,7 @@ from layerwise.papers.paper3.questions.gains import (
 )
 from layerwise.papers.paper3.rules.gain_files import Rows
 from layerwise.papers.paper3.rules.twins import keeps_side
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.statistics.estimates import Estimate, family_level, mean_estimate, share_estimate
 
 
@@ -37,7 +39,7 @@ EXPANSION = Question(
     models=rows_by_model,
     choices={
         PUBLISHED: lambda rows: mean_estimate(rows["Last_Gain"], "prompts"),
-        "models_at_once": lambda rows: mean_estimate(
+        Choice.MODELS_AT_ONCE: lambda rows: mean_estimate(
             rows["Last_Gain"], "prompts", family_level(len(rows_by_model(rows.table.evidence)))
         ),
     },
@@ -83,7 +85,7 @@ GAIN_ORDER = Question(
     models=neighbouring_models,
     choices={
         PUBLISHED: rise_of_gain,
-        "models_at_once": lambda neighbours: rise_of_gain(neighbours, len(ORDER) - 1),
+        Choice.MODELS_AT_ONCE: lambda neighbours: rise_of_gain(neighbours, len(ORDER) - 1),
     },
     within=Range(above=0.0),
     effect=OF_MEAN,

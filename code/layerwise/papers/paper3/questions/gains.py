@@ -12,12 +12,14 @@ import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import OVER_MODELS, NotMeasured
-from layerwise.engine.questions.question import PUBLISHED, Question, Range
+from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
+from layerwise.engine.questions.question import Question, Range
+from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.rules.gain_files import models_by_name
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import HUNT, SWEEP
-from layerwise.papers.shared.questions.choices import READINGS, experiment_file, measured_entry
+from layerwise.papers.shared.questions.choices import experiment_file, measured_entry
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.estimates import (
     Estimate,
@@ -52,9 +54,9 @@ class Model:
         """Return the number of blocks."""
         return len(self.entry.all_layer_gains)
 
-    def reading(self, name: str) -> Estimate:
+    def reading(self, name: GainReading) -> Estimate:
         """Return the last gain in one definition, a mean over the prompts."""
-        if name == "penultimate" and "residual_gain_all" in self.entry:
+        if name == GainReading.PENULTIMATE and "residual_gain_all" in self.entry:
             return mean_estimate(self.entry.residual_gain_all[:], "prompts")
         if "readings" in self.entry:  # a reader's
             return mean_estimate(self.entry.readings[name].all[:], "prompts")
@@ -65,7 +67,7 @@ class Model:
         except NotMeasured:
             return self.moments(name)
 
-    def moments(self, name: str) -> Estimate:
+    def moments(self, name: GainReading) -> Estimate:
         """Return the last gain in one definition from the printed mean and deviation.
 
         Raises:
@@ -81,7 +83,10 @@ class Model:
 
 
 # The definitions in print: the block, and the deviation over the prompts.
-IN_PRINT = {"penultimate": (-2, "gain_no_ln_std"), "final_norm": (-1, "gain_with_ln_std")}
+IN_PRINT = {
+    GainReading.PENULTIMATE: (-2, "gain_no_ln_std"),
+    GainReading.FINAL_NORM: (-1, "gain_with_ln_std"),
+}
 NO_SPREAD = "no spread over prompts was published"
 
 
@@ -156,17 +161,19 @@ def inner_blocks_gain(model: Model) -> Estimate:
 def rules_by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Function]:
     """Return a rule per definition of the last gain besides the published one."""
 
-    def rule(name: str, model: Model) -> Estimate:
+    def rule(name: GainReading, model: Model) -> Estimate:
         return transform(model, model.reading(name))
 
-    return {name: partial(rule, name) for name in READINGS if name != "penultimate"}
+    return {
+        name: partial(rule, name) for name in GainReading if name is not GainReading.PENULTIMATE
+    }
 
 
 def gain_at_once(model: Model) -> Estimate:
     """Return the gain with an interval that holds for all pooled models together."""
     if not model.entry.evidence.role("sample"):
         raise NotMeasured("one model is no family of tests")
-    return widened(model.reading("penultimate"), len(pooled_models(model.entry.evidence)))
+    return widened(model.reading(GainReading.PENULTIMATE), len(pooled_models(model.entry.evidence)))
 
 
 DAMPING = Question(
@@ -177,9 +184,9 @@ DAMPING = Question(
     unit="prompts",
     models=single_models,
     choices={
-        PUBLISHED: lambda model: model.reading("penultimate"),
-        "models_at_once": gain_at_once,
-        "inner_blocks": inner_blocks_gain,
+        PUBLISHED: lambda model: model.reading(GainReading.PENULTIMATE),
+        Choice.MODELS_AT_ONCE: gain_at_once,
+        Choice.INNER_BLOCKS: inner_blocks_gain,
         **rules_by_reading(lambda _, estimate: estimate),
     },
     within=BELOW_ONE,
@@ -187,7 +194,7 @@ DAMPING = Question(
 WITHOUT_PRODUCT = {
     name: rule
     for name, rule in rules_by_reading(relative_to_bound).items()
-    if name != "total_amplification"  # a product of all blocks is no gain of one
+    if name != GainReading.TOTAL_AMPLIFICATION  # a product of all blocks is no gain of one
 }
 BOUND = Question(
     name="bound",
@@ -197,10 +204,10 @@ BOUND = Question(
     unit="prompts",
     models=single_models,
     choices={
-        PUBLISHED: lambda model: relative_to_bound(model, model.reading("penultimate")),
-        "models_at_once": lambda model: relative_to_bound(model, gain_at_once(model)),
-        "largest_block": lambda model: relative_to_bound(model, largest_block_gain(model)),
-        "inner_blocks": lambda model: relative_to_bound(model, inner_blocks_gain(model)),
+        PUBLISHED: lambda model: relative_to_bound(model, model.reading(GainReading.PENULTIMATE)),
+        Choice.MODELS_AT_ONCE: lambda model: relative_to_bound(model, gain_at_once(model)),
+        Choice.LARGEST_BLOCK: lambda model: relative_to_bound(model, largest_block_gain(model)),
+        Choice.INNER_BLOCKS: lambda model: relative_to_bound(model, inner_blocks_gain(model)),
         **WITHOUT_PRODUCT,
     },
     within=BELOW_ONE,

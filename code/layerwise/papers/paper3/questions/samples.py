@@ -14,18 +14,9 @@ import numpy as np
 
 from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import (
-    ALPHA,
-    NO,
-    OF_MEAN,
-    OF_R,
-    PUBLISHED,
-    YES,
-    Question,
-    Range,
-    word,
-)
+from layerwise.engine.published import PUBLISHED, NotMeasured
+from layerwise.engine.questions.question import ALPHA, NO, OF_MEAN, OF_R, YES, Question, Range, word
+from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.questions.gains import (
     BELOW_ONE,
     FEWEST_FOR_MAJORITY,
@@ -40,6 +31,7 @@ from layerwise.papers.paper3.questions.gains import (
 from layerwise.papers.paper3.rules.crowding import LIMIT
 from layerwise.papers.paper3.rules.gain_files import Rows, dampens, density, final_gain, gain
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.result_files import GPT2
 from layerwise.papers.shared.questions.choices import rules_without_each
 from layerwise.statistics.estimates import (
@@ -120,11 +112,11 @@ DEPTH_GAIN = Question(
         sweep_models,
         {
             PUBLISHED: {},
-            "model_out": LEAVE_OUT,
-            "spearman": {"ranks": True},
-            "laws_at_once": {"n_tests": N_LAWS},
-            "final_norm": {"gain_of": mean_final_gain},
-            "inner_blocks": {"gain_of": inner_mean},
+            Choice.MODEL_OUT: LEAVE_OUT,
+            Choice.SPEARMAN: {"ranks": True},
+            Choice.LAWS_AT_ONCE: {"n_tests": N_LAWS},
+            GainReading.FINAL_NORM: {"gain_of": mean_final_gain},
+            Choice.INNER_BLOCKS: {"gain_of": inner_mean},
         },
     ),
     within=Range(below=0.0),
@@ -138,7 +130,7 @@ DEPTH_GAIN_OF_SURVEY = Question(
     unit="models",
     models=all_models_together,
     choices=rules_over_models(
-        r_of_depth, hunt_models, {PUBLISHED: {}, "pooled": {"models": pooled_models}}
+        r_of_depth, hunt_models, {PUBLISHED: {}, Choice.POOLED: {"models": pooled_models}}
     ),
     within=Range(below=0.0),
     effect=OF_R,
@@ -174,7 +166,7 @@ class Sides:
         )
 
 
-def count_sides(models: Iterable[Model], reading: str = "penultimate") -> Sides:
+def count_sides(models: Iterable[Model], reading: GainReading = GainReading.PENULTIMATE) -> Sides:
     """Return the sides of 1 on which the gains of models lie."""
     return sides_of([model.reading(reading) for model in models])
 
@@ -196,7 +188,9 @@ def split_by_lab(models: Models) -> tuple[list[Model], list[Model]]:
     return eleuther, [model for model in models.values() if is_other_lab(model)]
 
 
-def fisher_of_labs(models: Models, reading: str = "penultimate", n_tests: int = 1) -> Estimate:
+def fisher_of_labs(
+    models: Models, reading: GainReading = GainReading.PENULTIMATE, n_tests: int = 1
+) -> Estimate:
     """Return Fisher's p, EleutherAI against the others: see `fisher_of_sides`."""
     groups = [count_sides(group, reading) for group in split_by_lab(models)]
     return fisher_of_sides(groups, n_tests)
@@ -248,7 +242,7 @@ def difference_of_labs(models: Models, n_tests: int = 1) -> Estimate:
 
 
 def share_on_side(
-    models: Iterable[Model], *, damping: bool, reading: str = "penultimate"
+    models: Iterable[Model], *, damping: bool, reading: GainReading = GainReading.PENULTIMATE
 ) -> Estimate:
     """Return the share of a group that damps, or expands, however the undecided are counted."""
     counts = count_sides(models, reading)
@@ -262,12 +256,12 @@ def share_on_side(
     )
 
 
-def share_that_damps(models: Models, reading: str = "penultimate") -> Estimate:
+def share_that_damps(models: Models, reading: GainReading = GainReading.PENULTIMATE) -> Estimate:
     """Return the share of EleutherAI's models that damp."""
     return share_on_side(split_by_lab(models)[0], damping=True, reading=reading)
 
 
-def share_that_expands(models: Models, reading: str = "penultimate") -> Estimate:
+def share_that_expands(models: Models, reading: GainReading = GainReading.PENULTIMATE) -> Estimate:
     """Return the share of the other labs' models that expand."""
     return share_on_side(split_by_lab(models)[1], damping=False, reading=reading)
 
@@ -282,16 +276,18 @@ HERITAGE = (
         models=all_models_together,
         choices={
             **rules_over_models(
-                fisher_of_labs, hunt_models, {PUBLISHED: {}, "pooled": {"models": pooled_models}}
+                fisher_of_labs,
+                hunt_models,
+                {PUBLISHED: {}, Choice.POOLED: {"models": pooled_models}},
             ),
-            "with_gpt2": fisher_with_gpt2,
+            Choice.WITH_GPT2: fisher_with_gpt2,
             **rules_over_models(
                 fisher_of_labs,
                 hunt_models,
                 {
-                    "final_norm": {"reading": "final_norm"},
-                    "laws_at_once": {"n_tests": N_LAWS},
-                    "model_out": LEAVE_OUT,
+                    GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM},
+                    Choice.LAWS_AT_ONCE: {"n_tests": N_LAWS},
+                    Choice.MODEL_OUT: LEAVE_OUT,
                 },
             ),
         },
@@ -310,9 +306,9 @@ HERITAGE = (
             hunt_models,
             {
                 PUBLISHED: {},
-                "pooled": {"models": pooled_models},
-                "laws_at_once": {"n_tests": N_LAWS},
-                "model_out": LEAVE_OUT,
+                Choice.POOLED: {"models": pooled_models},
+                Choice.LAWS_AT_ONCE: {"n_tests": N_LAWS},
+                Choice.MODEL_OUT: LEAVE_OUT,
             },
         ),
         within=Range(below=0.0),
@@ -330,9 +326,9 @@ HERITAGE = (
             hunt_models,
             {
                 PUBLISHED: {},
-                "family": {"models": sweep_models},
-                "pooled": {"models": pooled_models},
-                "final_norm": {"reading": "final_norm"},
+                Choice.FAMILY: {"models": sweep_models},
+                Choice.POOLED: {"models": pooled_models},
+                GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM},
             },
         ),
         within=Range(above=MAJORITY),
@@ -348,7 +344,7 @@ HERITAGE = (
         choices=rules_over_models(
             share_that_expands,
             hunt_models,
-            {PUBLISHED: {}, "final_norm": {"reading": "final_norm"}},
+            {PUBLISHED: {}, GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM}},
         ),
         within=Range(above=MAJORITY),
         fewest=FEWEST_FOR_MAJORITY,
@@ -359,7 +355,7 @@ HERITAGE = (
 # --- does the density of heads predict damping? ---------------------------------------------------
 
 
-def fisher_of_densities(models: Models, reading: str = "penultimate") -> Estimate:
+def fisher_of_densities(models: Models, reading: GainReading = GainReading.PENULTIMATE) -> Estimate:
     """Return Fisher's p that models with dense heads damp more often: see `fisher_of_sides`."""
     dense = [model for model in models.values() if head_density(model) >= LIMIT]
     sparse = [model for model in models.values() if head_density(model) < LIMIT]
@@ -386,10 +382,10 @@ CROWDING = (
             hunt_models,
             {
                 PUBLISHED: {},
-                "family": {"models": sweep_models},
-                "pooled": {"models": pooled_models},
-                "final_norm": {"reading": "final_norm"},
-                "model_out": LEAVE_OUT,
+                Choice.FAMILY: {"models": sweep_models},
+                Choice.POOLED: {"models": pooled_models},
+                GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM},
+                Choice.MODEL_OUT: LEAVE_OUT,
             },
         ),
         within=Range(below=ALPHA),
@@ -407,9 +403,9 @@ CROWDING = (
             sweep_models,
             {
                 PUBLISHED: {},
-                "hunt": {"models": hunt_models},
-                "pooled": {"models": pooled_models},
-                "model_out": LEAVE_OUT,
+                Choice.HUNT: {"models": hunt_models},
+                Choice.POOLED: {"models": pooled_models},
+                Choice.MODEL_OUT: LEAVE_OUT,
             },
         ),
         within=Range(below=0.0),
@@ -459,7 +455,7 @@ def hierarchy_question(
         choices=rules_over_models(
             partial(difference_of_r, first=first, second=second),
             hunt_models,
-            {PUBLISHED: {}, "pooled": {"models": pooled_models}, "model_out": LEAVE_OUT},
+            {PUBLISHED: {}, Choice.POOLED: {"models": pooled_models}, Choice.MODEL_OUT: LEAVE_OUT},
         ),
         within=Range(above=0.0),
     )

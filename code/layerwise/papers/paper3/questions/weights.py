@@ -9,7 +9,8 @@ import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
-from layerwise.engine.questions.question import OF_MEAN, OF_R, PUBLISHED, Question, Range
+from layerwise.engine.published import PUBLISHED
+from layerwise.engine.questions.question import OF_MEAN, OF_R, Question, Range
 from layerwise.papers.paper3.questions.gains import all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
 from layerwise.papers.paper3.rules.gain_files import gain, short_name
@@ -18,6 +19,7 @@ from layerwise.papers.paper3.rules.spectral_norms import (
     models_with_gains,
     value_over_output,
 )
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.matrices import CORRECT
 from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
@@ -73,8 +75,8 @@ BELL_QUESTIONS = (
         models=profiles_by_model,
         choices={
             PUBLISHED: lambda profile: bell(np.array(profile.shares()), "layers"),
-            "without_last": lambda profile: bell(np.array(profile.shares()[:-1]), "layers"),
-            "before_norm": lambda profile: bell(np.array(profile.before_norm()), "layers"),
+            Choice.WITHOUT_LAST: lambda profile: bell(np.array(profile.shares()[:-1]), "layers"),
+            Choice.BEFORE_NORM: lambda profile: bell(np.array(profile.before_norm()), "layers"),
         },
         within=Range(above=0.0),
     ),
@@ -204,10 +206,10 @@ SPECTRAL_QUESTIONS = (
         models=norms_by_model,
         choices={
             PUBLISHED: ratio_of_means,
-            "mean_of_ratios": mean_of_ratios,
-            "geometric": geometric_mean,
-            "frobenius": lambda model: ratio_of_means(model, "frobenius_norm"),
-            "correct_slices": ratio_of_correct_slices,
+            Choice.MEAN_OF_RATIOS: mean_of_ratios,
+            Choice.GEOMETRIC: geometric_mean,
+            Choice.FROBENIUS: lambda model: ratio_of_means(model, "frobenius_norm"),
+            Choice.CORRECT_SLICES: ratio_of_correct_slices,
         },
         within=Range(above=1.0),
     ),
@@ -220,9 +222,9 @@ SPECTRAL_QUESTIONS = (
         models=all_models_together,
         choices={
             PUBLISHED: lambda evidence: log_difference(evidence, value_over_output),
-            "meta_alone": lambda evidence: log_difference(evidence, value_over_output, "meta"),
-            "value_norms": lambda evidence: log_difference(evidence, mean_value_norm),
-            "model_out": log_difference_without_each,
+            Choice.META_ALONE: lambda evidence: log_difference(evidence, value_over_output, "meta"),
+            Choice.VALUE_NORMS: lambda evidence: log_difference(evidence, mean_value_norm),
+            Choice.MODEL_OUT: log_difference_without_each,
         },
         within=Range(above=0.0),
         fewest=FEWEST_FOR_LABS,
@@ -236,9 +238,9 @@ SPECTRAL_QUESTIONS = (
         models=all_models_together,
         choices={
             PUBLISHED: lambda evidence: r_of_gains(evidence, value_over_output),
-            "value_norms": lambda evidence: r_of_gains(evidence, mean_value_norm),
-            "spearman": lambda evidence: r_of_gains(evidence, value_over_output, rank=True),
-            "model_out": r_of_gains_without_each,
+            Choice.VALUE_NORMS: lambda evidence: r_of_gains(evidence, mean_value_norm),
+            Choice.SPEARMAN: lambda evidence: r_of_gains(evidence, value_over_output, rank=True),
+            Choice.MODEL_OUT: r_of_gains_without_each,
         },
         within=Range(below=0.0),
         effect=OF_R,
@@ -286,7 +288,7 @@ LAYER_QUESTIONS = (
         models=all_models_together,
         choices={
             PUBLISHED: lambda evidence: trace_factor(evidence, "full"),
-            "multihead": lambda evidence: trace_factor(evidence, "multihead"),
+            Choice.MULTIHEAD: lambda evidence: trace_factor(evidence, "multihead"),
         },
         within=Range(above=float(sheaf_trace.FACTOR)),
         fewest=FEWEST_FOR_TRACE,
@@ -300,10 +302,10 @@ LAYER_QUESTIONS = (
         models=all_models_together,
         choices={
             PUBLISHED: lambda evidence: formula_against_half(list(evidence[CROSS].results)),
-            "unseen": lambda evidence: formula_against_half(
+            Choice.UNSEEN: lambda evidence: formula_against_half(
                 list(critical_layer.models_not_fitted(evidence[CROSS]).values())
             ),
-            "model_out": formula_without_each,
+            Choice.MODEL_OUT: formula_without_each,
         },
         within=Range(below=0.0),
         effect=OF_MEAN,

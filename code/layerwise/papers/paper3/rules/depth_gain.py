@@ -7,6 +7,7 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, any_of, count, for_each_group
 from layerwise.engine.evidence import Entry, floats
+from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.rules.gain_files import (
     damps,
     density,
@@ -201,7 +202,7 @@ OWN_RULES: Rules = {
     ),  # of the notebooks; Gemma's heads are wider
     "rho": density,
     "gain_with_ln_std": Rule(
-        lambda model: np.std(model.readings.final_norm.all),
+        lambda model: np.std(model.readings[GainReading.FINAL_NORM].all),
         "population SD of the gain behind the final norm",
     ),
 }

@@ -12,6 +12,7 @@ from layerwise.engine.derivation import Document, Rule, Rules, combined, count, 
 from layerwise.engine.evidence import Entry, measured_among
 from layerwise.engine.published import BEYOND, PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
+from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.rules.gain_files import (
     Rows,
     dampens,
@@ -200,7 +201,7 @@ def measured_by_name(hunt: Entry) -> dict[str, Entry]:
 def n_prompts(hunt: Entry) -> int:
     """Return the number of prompts that every model of this run read."""
     if OURS in hunt.evidence:
-        (n,) = {count(model.gains.penultimate) for _, model in hunt.of(OURS).items()}
+        (n,) = {count(model.gains[GainReading.PENULTIMATE]) for _, model in hunt.of(OURS).items()}
         return n
     return int(hunt.of(PROMPTS).rho_hunt.n_prompts)
 
@@ -212,7 +213,7 @@ def gain_estimate(model: Entry) -> Estimate:
     """
     slug = slug_of(short_name(model))
     if OURS in model.evidence and slug in model.of(OURS):
-        return mean_estimate(model.of(OURS)[slug].gains.penultimate[:], "prompts")
+        return mean_estimate(model.of(OURS)[slug].gains[GainReading.PENULTIMATE][:], "prompts")
     return mean_estimate_from_moments(
         gain(model), model.gain_no_ln_std, n_prompts(model), "prompts"
     )
@@ -249,7 +250,7 @@ def gpt2_gain(hunt: Entry) -> float:
     """
     if OURS not in hunt.evidence or "gpt2" not in hunt.of(OURS):
         raise NotMeasured("no run of the papers measured GPT-2 on the hunt's prompts")
-    return float(np.mean(hunt.of(OURS).gpt2.gains.penultimate[:]))
+    return float(np.mean(hunt.of(OURS).gpt2.gains[GainReading.PENULTIMATE][:]))
 
 
 # --- GPT-2 over its prompts ---

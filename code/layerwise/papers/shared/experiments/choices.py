@@ -12,9 +12,19 @@ import numpy as np
 from jaxtyping import Float
 
 from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import ANISOTROPY, Values
+from layerwise.measures.values import (
+    ANISOTROPY,
+    FIRST_TOKEN,
+    LAST_TOKEN,
+    MEAN_POOLED,
+    Values,
+    all_tokens_reading,
+    before_norm_reading,
+    layer_reading,
+)
 from layerwise.papers.shared.experiments.documents import r_and_ends
 from layerwise.papers.shared.names.categories import NUMERIC, SERIES
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.statistics import phases
 from layerwise.statistics.bootstrap import Draws, correlation_interval, ends, resampled_correlations
 from layerwise.statistics.correlation import pearson_r
@@ -28,21 +38,21 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
 
     Curves need three sampled layers with the last among them, the profile needs prompts.
     """
-    last, y = f"layer_{values.n_layers}", values.category_preferences()
+    y = values.category_preferences()
 
     def r(reading: str) -> dict[str, float]:
         names = (f"{SERIES[0]} ({reading})", SERIES[1])
         return {"r": pearson_r(values.asymmetries(reading), y, names)}
 
     document: dict[str, Any] = {
-        "by_layer": {str(n): r(f"layer_{n}") for n in values.layers},
+        "by_layer": {str(n): r(layer_reading(n)) for n in values.layers},
         "pairs_by_category": _clustered(values, draws),
         **_over_categories(values, draws),
     }
     if values.pair_metrics_all_tokens is not None:
-        document["all_tokens"] = {str(n): r(f"layer_{n}_all_tokens") for n in values.layers}
+        document[Choice.ALL_TOKENS] = {str(n): r(all_tokens_reading(n)) for n in values.layers}
     if values.pair_metrics_before_norm is not None:
-        document["before_norm"] = r(f"{last}_before_norm")
+        document[Choice.BEFORE_NORM] = r(before_norm_reading(values.n_layers))
     if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers:
         document["curves"] = _curves(values, draws)
     if values.n_prompts:
@@ -51,19 +61,19 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
     return document
 
 
-def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
+def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any]]:
     """Return r over the categories and mean neutral UA, by reading of the last layer.
 
     Left out are readings that are the same in every statement, or in every category.
     """
-    last, y = f"layer_{values.n_layers}", values.category_preferences()
+    last, y = values.n_layers, values.category_preferences()
     neutral = np.array([name != NUMERIC for name in values.categories])
     readings = {
-        "published": "mean_pooled",
-        "before_norm": f"{last}_before_norm",
-        "all_tokens": f"{last}_all_tokens",
-        "last_token": "last_token",
-        "first_token": "first_token",
+        Choice.PUBLISHED: MEAN_POOLED,
+        Choice.BEFORE_NORM: before_norm_reading(last),
+        Choice.ALL_TOKENS: all_tokens_reading(last),
+        Choice.LAST_TOKEN: LAST_TOKEN,
+        Choice.FIRST_TOKEN: FIRST_TOKEN,
     }
 
     def interval(ua: np.ndarray) -> dict[str, float]:
@@ -72,7 +82,9 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
 
     r, calibration = {}, {}
     for choice, reading in readings.items():
-        if choice != "published" and (reading not in values.readings or values.has_no_r(reading)):
+        if choice is not Choice.PUBLISHED and (
+            reading not in values.readings or values.has_no_r(reading)
+        ):
             continue
         ua = values.asymmetries(reading)
         r[choice] = interval(ua)
@@ -84,17 +96,17 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     return {"categories": r, "calibration": calibration}
 
 
-def _curves(values: Values, draws: Draws) -> dict[str, Any]:
+def _curves(values: Values, draws: Draws) -> dict[Choice, Any]:
     """Return r over the pairs by layer, and intervals of the late layers and the fall to them.
 
     All curves are resampled at once, so that they compare.
     """
-    readings = {"published": values.pair_metrics[:, CENTROID]}
+    readings = {Choice.PUBLISHED: values.pair_metrics[:, CENTROID]}
     if values.pair_metrics_before_norm is not None:
-        readings["before_norm"] = readings["published"].copy()
-        readings["before_norm"][-1] = values.pair_metrics_before_norm[CENTROID]
+        readings[Choice.BEFORE_NORM] = readings[Choice.PUBLISHED].copy()
+        readings[Choice.BEFORE_NORM][-1] = values.pair_metrics_before_norm[CENTROID]
     if values.pair_metrics_all_tokens is not None:
-        readings["all_tokens"] = values.pair_metrics_all_tokens[:, CENTROID]
+        readings[Choice.ALL_TOKENS] = values.pair_metrics_all_tokens[:, CENTROID]
     series = np.concatenate(list(readings.values()))
     y, n = values.preferences, len(values.layers)
     r = np.array([pearson_r(x, y, (f"curve {i}", "the preferences")) for i, x in enumerate(series)])
@@ -108,7 +120,7 @@ def _curves(values: Values, draws: Draws) -> dict[str, Any]:
         reading: (r[at * n : (at + 1) * n], by_pair[:, at * n : (at + 1) * n])
         for at, reading in enumerate(readings)
     }
-    curves["clusters"] = r[:n], by_cluster[:, :n]
+    curves[Choice.CLUSTERS] = r[:n], by_cluster[:, :n]
     thirds = phases.thirds_of_list(values.layers)
     early, late = ([values.layers.index(n) for n in thirds[name]] for name in ("early", "late"))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
-from layerwise.measures.values import POOLED, Values
+from layerwise.measures.values import MEAN_POOLED, POOLED, Values, layer_reading
 from layerwise.papers.shared.names.categories import SERIES
 from layerwise.progress import track
 from layerwise.statistics import curves
@@ -28,7 +28,7 @@ OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefe
 
 def category_numbers(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return columns of each category: last-layer cosines, preferences (nats) and token NLL."""
-    uniformity = values.uniformity[values.readings.index("mean_pooled")]
+    uniformity = values.uniformity[values.readings.index(MEAN_POOLED)]
     by_category = {}
     for number, name in enumerate(values.categories):
         inside = values.category_of_pair == number
@@ -52,7 +52,7 @@ def category_intervals(values: Values, draws: Draws) -> Intervals:
     preferences = values.category_preferences()
     test = _tester(draws, np.random.RandomState(draws.seed))
     return {
-        layer: test(values.asymmetries(f"layer_{layer}"), preferences, names=SERIES)
+        layer: test(values.asymmetries(layer_reading(layer)), preferences, names=SERIES)
         for layer in values.layers
     }
 
@@ -122,7 +122,7 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
     """
     preferences = values.category_preferences()
     by_strategy: dict[str, dict[str, Any]] = {}
-    for name in (*POOLED, *(f"layer_{layer}" for layer in values.layers)):
+    for name in (*POOLED, *map(layer_reading, values.layers)):
         if name not in values.readings:
             continue
         asymmetries = values.asymmetries(name)

@@ -14,7 +14,7 @@ from layerwise.engine.experiment import Fragments, dotted, is_about
 from layerwise.engine.measured import merge
 from layerwise.engine.published import Published, leaves, pointer
 from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import Values
+from layerwise.measures.values import MEAN_POOLED, Values, layer_reading
 from layerwise.models.registry import Extraction, Model
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments import choices, documents
@@ -161,7 +161,7 @@ def scaling_file(values: Values, slug: str, published: Published) -> Documents:
     """Return a model of the family file (notebook 002); its last r follows from the file on UA."""
     by_strategy = documents.strategies(values)
     results = {
-        str(layer): {"correlation": by_strategy[f"layer_{layer}"]["correlation"]}
+        str(layer): {"correlation": by_strategy[layer_reading(layer)]["correlation"]}
         for layer in values.layers
         if slug not in files.UA_FILES or layer != values.n_layers
     }
@@ -179,7 +179,7 @@ def first_model_files(values: Values, slug: str, draws: Draws) -> Documents:
     """
     by_result, last = documents.layer_documents(values, draws), values.n_layers
     by_file: Documents = {file: by_result[name] for name, file in OF_FIRST_MODEL.items()}
-    for name in ("mean_pooled", f"layer_{last}"):
+    for name in (MEAN_POOLED, layer_reading(last)):
         del by_file[files.LAYERS]["strategies"][name]["correlation"]
     by_file[TYPED_INTERVALS] = {
         "original_results": {
@@ -213,7 +213,8 @@ def cross_validation_file(values: Values, slug: str, draws: Draws) -> Documents:
     if place.metric:
         r = documents.strategies(values)
         by_file[place.file]["category_level_results"] = {
-            str(layer): {"r": r[f"layer_{layer}"]["correlation"]} for layer in values.layers[:-1]
+            str(layer): {"r": r[layer_reading(layer)]["correlation"]}
+            for layer in values.layers[:-1]
         }
     return by_file
 

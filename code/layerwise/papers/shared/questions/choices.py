@@ -1,73 +1,75 @@
 """The ways to ask a question, and what was measured of a model under those that need its states."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import BEYOND, NotMeasured, pointer
-from layerwise.engine.questions.question import PUBLISHED
+from layerwise.measures.residual_gain import GainReading
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.models import EXTRACTIONS
 from layerwise.papers.shared.names.result_files import CHOICES_FILE
 from layerwise.statistics.estimates import Estimate
 
-STATES = ("before_norm", "all_tokens", "last_token", "first_token")  # of Papers 1 and 2
-
-READINGS = {
-    "penultimate": "second-last block, last token (the papers' gain without the final norm)",
-    "final_norm": "last block and final norm, last token (the papers' gain with it)",
-    "last_block": "last block, last token, before the final norm",
-    "last_block_rounded": "last block, last token, norms rounded to the model's dtype",
-    "sequence": "last block, all tokens together, before the final norm",
-    "sequence_final_norm": "last block, all tokens together, after the final norm",
-    "token": "last block, mean over the tokens' norms, before the final norm",
-    "token_final_norm": "last block, mean over the tokens' norms, after the final norm",
-    "total_amplification": "last block against the first, last token, before the final norm",
+READINGS: Mapping[str, str] = {  # of the gain
+    GainReading.PENULTIMATE: "second-last block, last token (the papers' gain without the "
+    "final norm)",
+    GainReading.FINAL_NORM: "last block and final norm, last token (the papers' gain with it)",
+    GainReading.LAST_BLOCK: "last block, last token, before the final norm",
+    GainReading.LAST_BLOCK_ROUNDED: "last block, last token, norms rounded to the model's dtype",
+    GainReading.SEQUENCE: "last block, all tokens together, before the final norm",
+    GainReading.SEQUENCE_FINAL_NORM: "last block, all tokens together, after the final norm",
+    GainReading.TOKEN: "last block, mean over the tokens' norms, before the final norm",
+    GainReading.TOKEN_FINAL_NORM: "last block, mean over the tokens' norms, after the final norm",
+    GainReading.TOTAL_AMPLIFICATION: "last block against the first, last token, before the "
+    "final norm",
 }
-TEXTS = {
-    PUBLISHED: "as the papers did",
+TEXTS: Mapping[str, str] = {
+    Choice.PUBLISHED: "as the papers did",
     # which units, and how many tests
-    "clusters": "categories as resampling units",
-    "paired": "pairs resampled together at all layers",
-    "bootstrap": "the notebook's bootstrap interval",
-    "spearman": "ranks instead of values",
-    "category_out": "without one category",
-    "model_out": "without one model",
-    "layers_at_once": "all sampled layers tested at once",
-    "tests_at_once": "all layers and measures tested at once, in the files with several measures",
-    "laws_at_once": "the three laws tested at once",
-    "models_at_once": "all models tested at once",
-    "random_bins": "random bins of pairs instead of categories",
+    Choice.CLUSTERS: "categories as resampling units",
+    Choice.PAIRED: "pairs resampled together at all layers",
+    Choice.BOOTSTRAP: "the notebook's bootstrap interval",
+    Choice.SPEARMAN: "ranks instead of values",
+    Choice.CATEGORY_OUT: "without one category",
+    Choice.MODEL_OUT: "without one model",
+    Choice.LAYERS_AT_ONCE: "all sampled layers tested at once",
+    Choice.TESTS_AT_ONCE: "all layers and measures tested at once, in the files with several "
+    "measures",
+    Choice.LAWS_AT_ONCE: "the three laws tested at once",
+    Choice.MODELS_AT_ONCE: "all models tested at once",
+    Choice.RANDOM_BINS: "random bins of pairs instead of categories",
     # which state
-    "before_norm": "last layer before the final norm",
-    "all_tokens": "all tokens pooled",
-    "last_token": "last token instead of the mean",
-    "first_token": "first token instead of the mean",
+    Choice.BEFORE_NORM: "last layer before the final norm",
+    Choice.ALL_TOKENS: "all tokens pooled",
+    Choice.LAST_TOKEN: "last token instead of the mean",
+    Choice.FIRST_TOKEN: "first token instead of the mean",
     # which layers
-    "first_layer": "the first layer alone",
-    "last_layer": "the last layer alone",
-    "without_last": "without the last layer, which is read after the final norm",
-    "by_depth": "thirds of the depth instead of thirds of the sampled layers",
-    "every_layer": "every layer before or after the transition instead of the nearest",
-    "phase_mean": "the mean of the late layers instead of the lowest",
+    Choice.FIRST_LAYER: "the first layer alone",
+    Choice.LAST_LAYER: "the last layer alone",
+    Choice.WITHOUT_LAST: "without the last layer, which is read after the final norm",
+    Choice.BY_DEPTH: "thirds of the depth instead of thirds of the sampled layers",
+    Choice.EVERY_LAYER: "every layer before or after the transition instead of the nearest",
+    Choice.PHASE_MEAN: "the mean of the late layers instead of the lowest",
     # which run, which models
-    "rerun": "the second run, of the supplement",
-    "hunt": "the models of the survey",
-    "family": "the eight Pythia sizes",
-    "pooled": "the models of survey and sweep together",
-    "with_gpt2": "survey, sweep and the three GPT-2 sizes together",
-    "meta_alone": "against Meta's models alone",
-    "unseen": "the models that the formula was not fitted to",
+    Choice.RERUN: "the second run, of the supplement",
+    Choice.HUNT: "the models of the survey",
+    Choice.FAMILY: "the eight Pythia sizes",
+    Choice.POOLED: "the models of survey and sweep together",
+    Choice.WITH_GPT2: "survey, sweep and the three GPT-2 sizes together",
+    Choice.META_ALONE: "against Meta's models alone",
+    Choice.UNSEEN: "the models that the formula was not fitted to",
     # which number
-    "value_norms": "W_V alone",
-    "frobenius": "Frobenius norms",
-    "mean_of_ratios": "the mean of the blocks' ratios",
-    "geometric": "the geometric mean of the blocks' ratios",
-    "correct_slices": "correct slices of the fused weights",
-    "multihead": "the trace by heads",
-    "largest_block": "the block of the largest gain",
-    "inner_blocks": "the mean of the inner blocks",
+    Choice.VALUE_NORMS: "W_V alone",
+    Choice.FROBENIUS: "Frobenius norms",
+    Choice.MEAN_OF_RATIOS: "the mean of the blocks' ratios",
+    Choice.GEOMETRIC: "the geometric mean of the blocks' ratios",
+    Choice.CORRECT_SLICES: "correct slices of the fused weights",
+    Choice.MULTIHEAD: "the trace by heads",
+    Choice.LARGEST_BLOCK: "the block of the largest gain",
+    Choice.INNER_BLOCKS: "the mean of the inner blocks",
     **READINGS,
 }
 
