@@ -17,8 +17,6 @@ from typing import Any
 from layerwise.errors import LayerwiseError
 
 LONGEST_NAME = 100  # characters: more do not fit into a table or a figure
-LATEST = 2**37  # seconds since 1970: the year 6325
-LARGEST = 2**26  # bytes of a file that is read whole: up to 0.6 GB where characters are wide
 LAUNCHER = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 _PART = ".layerwise-"  # begins the name of what is being written
 _UNSEEN = ("Cc", "Cf", "Cs")  # Unicode's control, format and surrogate characters
@@ -197,7 +195,7 @@ def from_environment(variable: str, least: int, most: int) -> int | None:
     text = os.environ.get(variable)
     if not text:
         return None
-    if text.isdecimal() and least <= int(text[:20]) <= most:
+    if text.isdecimal() and least <= int(text) <= most:
         return int(text)
     raise LayerwiseError(
         f"the environment variable {variable} must be a whole number from {least} to {most}, "
@@ -209,7 +207,7 @@ def read_text(path: Path) -> str:
     """Return the UTF-8 text of a file, with or without a byte order mark.
 
     Raises:
-        LayerwiseError: if it is no file, say a device or a pipe, which may never end, or too large.
+        LayerwiseError: if it is no file, say a device or a pipe, which may never end.
     """
     if not path.exists():
         problem = "no such file; check the path"
@@ -217,10 +215,8 @@ def read_text(path: Path) -> str:
         problem = "expected a file, found a folder; check the path"
     elif not path.is_file():
         problem = "expected a file, found a device or a pipe; save what it gives to a file first"
-    elif (size := path.stat().st_size) == 0:
+    elif path.stat().st_size == 0:
         return ""  # or a file of the kernel's, which may never end
-    elif size > LARGEST:
-        problem = f"a file that is read whole has at most {LARGEST} bytes, found {size}; use less"
     else:
         try:
             return path.read_text(encoding="utf-8-sig")

@@ -19,6 +19,11 @@ from layerwise.files import read_text
 
 def _device(name: str) -> str:
     """Return the name of a device that can be asked for."""
+    if re.fullmatch(r"mps(:[0-9]+)?", name):
+        raise ValueError(
+            "numbers of Apple's GPUs (mps) have differed from a CPU's without an error, and were "
+            f"never compared here, found {name!r}; use cpu"
+        )
     if not re.fullmatch(r"cpu|auto|cuda(:[0-9]+)?", name):
         raise ValueError(f"must be cpu, cuda, cuda:1 or auto, found {name!r:.80}; name one of them")
     return name

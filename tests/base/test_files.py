@@ -9,7 +9,6 @@ import pytest
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import (
-    LARGEST,
     atomic_path,
     is_first_process,
     read_json,
@@ -105,13 +104,6 @@ def test_read_json_missing_or_folder(tmp_path: Path) -> None:
     for endless in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(LayerwiseError, match="found a device or a pipe; save what it gives"):
             read_json(endless)
-    with (tmp_path / "sparse.json").open("wb") as file:
-        file.truncate(LARGEST + 1)
-    with pytest.raises(
-        LayerwiseError,
-        match=rf"read whole has at most {LARGEST} bytes, found {LARGEST + 1}; use less",
-    ):
-        read_json(tmp_path / "sparse.json")
 
 
 def test_together_replaces_folders_whole_and_files_by_name(tmp_path: Path) -> None:

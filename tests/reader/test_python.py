@@ -635,6 +635,8 @@ WRONG = [
             ({"revision": ""}, "revision: must not be empty"),
             ({"dtype": torch.int8}, "dtype: must be 'float32', .* found 'int8'"),
             ({"dtype": np.float16}, "dtype: must be 'float32', "),
+            ({"device": "mps"}, "device: numbers of Apple's GPUs"),
+            ({"device": torch.device("mps")}, "device: numbers of Apple's GPUs"),
             ({"device": "tpu"}, "device: must be cpu, cuda, cuda:1 or auto, found 'tpu'; name"),
         )
     ),

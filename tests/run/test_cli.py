@@ -172,7 +172,8 @@ def test_a_module_that_hides_one_that_is_needed_is_named(tmp_path, name, place):
         ([*ANALYZE, "--without", "all"], "without.0: must be 'gains' or 'spectral', found 'all'"),
     ],
 )
-def test_wrong_usage_refused(capsys, arguments, message):
+def test_wrong_usage_refused(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in " ".join(err.replace("│", " ").split())

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Int
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import LARGEST, parse_json, read_json, read_text, require_name, require_text
+from layerwise.files import parse_json, read_json, read_text, require_name, require_text
 
 SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
 COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
@@ -170,8 +170,8 @@ def _require_different_names(name: str, categories: Iterable[str]) -> None:
 
 
 def fold_name(name: str) -> str:
-    """Return a name as a reader tells it apart: NFKC, case folded, without what is not seen."""
-    composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    """Return a name as a reader tells it apart: NFC, case folded, without what is not seen."""
+    composed = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return " ".join("".join(letter for letter in composed if letter not in UNSEEN).split())
 
 
@@ -340,7 +340,7 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
 
 def _read_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
     """Yield the rows of a table, without blanks between a separator and the text behind it."""
-    csv.field_size_limit(LARGEST)  # a statement may be long
+    csv.field_size_limit(2**31 - 1)  # a statement may be long
     text = io.StringIO(read_text(path))
     rows = csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
     try:

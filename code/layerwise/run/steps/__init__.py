@@ -29,7 +29,7 @@ from layerwise.errors import (
     refused,
     require_docstrings,
 )
-from layerwise.files import LATEST, from_environment, is_first_process, revealed
+from layerwise.files import from_environment, is_first_process, revealed
 
 Source = Literal["published", "measured"]
 Place = Annotated[Path, typer.Option()]  # a file or a folder: `--out DIR`
@@ -83,7 +83,7 @@ def sentences(name: str) -> Iterator[None]:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         require_docstrings()
-        from_environment("SOURCE_DATE_EPOCH", 0, LATEST)  # libraries read it too
+        from_environment("SOURCE_DATE_EPOCH", 0, sys.maxsize)  # libraries read it
         yield
         return
     except BrokenPipeError:  # the reader of a list, say `head`, has seen enough
