@@ -94,7 +94,7 @@ def test_a_finished_extraction_in_a_read_only_folder_opens_and_no_other(checkpoi
         place = Path(folder)
         extract(checkpoint, TEXTS, (), place / "out")
         place.chmod(0o555)
-        for parent in (checkpoint.folder, *checkpoint.folder.parents[:2]):
+        for parent in (checkpoint.files.folder, *checkpoint.files.folder.parents[:2]):
             parent.chmod(0o755)  # its tokenizer.json is read again
         try:
             with as_nobody():

@@ -287,8 +287,8 @@ CHOICES: dict[str, Any] = {
 def test_dtypes_and_devices_of_torch_are_taken_by_their_names() -> None:
     for dtype, device in ((torch.float16, torch.device("cuda", 1)), ("float16", "cuda:1")):
         asked = CHOICES | {"dtype": dtype, "device": device}
-        loading = request_of("m", EXAMPLE["pairs"], None, asked).loading
-        assert (loading["dtype"], loading["device"]) == ("float16", "cuda:1")
+        choices = request_of("m", EXAMPLE["pairs"], None, asked).choices
+        assert (choices["dtype"], choices["device"]) == ("float16", "cuda:1")
 
 
 @pytest.mark.usefixtures("quick")
