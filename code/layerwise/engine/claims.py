@@ -167,7 +167,7 @@ class _Member(dict[str, Any]):
 
 
 def read_ledger(folder: Path, published: Published) -> list[Claim]:
-    """Return every claim of `claims/paper*/*.yaml`, in order.
+    """Return every claim of `claims/paper*/*.yaml`: of each paper, then of what stands beside it.
 
     Raises:
         LayerwiseError: naming file and claim for an unknown field, kind or set, a template that
@@ -180,8 +180,9 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
         raise LayerwiseError(
             f"{folder}: no ledger (paper1/paper.yaml, ...) here; restore the folder"
         )
-    for path in files:
-        document = require_shape(path, Ledger, read_yaml(path))
+    ledgers = [(path, require_shape(path, Ledger, read_yaml(path))) for path in files]
+    ledgers.sort(key=lambda read: _order(read[1]))
+    for path, document in ledgers:
         for entry in document["claims"]:
             require_shape(f"{path}: claim {entry.get('id', '(no id)')!s:.80}", Entry, entry)
             for claim in _expand(path, document, entry, published):
@@ -193,6 +194,11 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
                 seen[claim.id] = path
                 claims.append(claim)
     return claims
+
+
+def _order(ledger: Ledger) -> tuple[int, int]:
+    """Return the place of a file in the ledger: by paper, then by the kind of its document."""
+    return ledger["paper"], DOCUMENT_KINDS.index(ledger["document"]["kind"])
 
 
 def _expand(
