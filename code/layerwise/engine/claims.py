@@ -299,7 +299,8 @@ def _claim(
         )
     apart = ("for", "printed", "also", "quote", "against")
     given = {k: v for k, v in entry.items() if k not in apart and v is not None}
-    fields = {"source_file": file, "source_key": key, **_filled(given, variables)}
+    filled = {name: value for name, value in _filled(given, variables).items() if value != ""}
+    fields = {"source_file": file, "source_key": key, **filled}
     places = fields.get("where", "")
     further = entry.get("also", {}).get(fields["id"], [])
     fields["where"] = "; ".join([*([places] if isinstance(places, str) else places), *further])
