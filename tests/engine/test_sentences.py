@@ -74,7 +74,7 @@ def test_a_printed_p_stands_if_the_rounded_statistic_can_give_it(
 
 
 def test_every_printed_test_is_a_claim_with_the_p_of_the_table(root, numbers):
-    claims = {claim.id.partition(".test.")[2]: claim for claim in ledger(root, numbers)}
+    claims = {claim.id.partition(".test.")[2]: claim for claim in ledger(root)}
     tested = {key.split("/")[1] for key in numbers.keys(PRINTED)}
     assert tested
     for name in tested:

@@ -65,7 +65,7 @@ def test_derived_statistics_against_published(published):
 
 def test_a_reading_names_what_its_own_statistic_read(works, records, root, published):
     """Not what the claim's does; a reading of a source that has no such number names nothing."""
-    of_claim = {claim.id: claim.readings for claim in ledger(root, published)}
+    of_claim = {claim.id: claim.readings for claim in ledger(root)}
     n_other = 0
     for record in records.values():
         for reading in record["readings"]:

@@ -188,7 +188,7 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     node = statistic_value(statistics.documents, statistic)
     if isinstance(node, dict):
         raise LayerwiseError(
-            f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
+            f"{claim.name}: the selection {statistic} matches {len(node)} statistics; "
             "name one of them"
         )
     if isinstance(node, list) and node and all(entry is None for entry in node):
@@ -210,7 +210,7 @@ def judge(
     """
     if claim.tolerance not in TOLERANCES:
         raise LayerwiseError(
-            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
+            f"{claim.name}: tolerance must be one of {', '.join(TOLERANCES)}, "
             f"found {claim.tolerance!r:.40}; take one"
         )
     if claim.cell is not None:
@@ -278,8 +278,7 @@ def _require_statistic(claim: Claim, statistics: Statistics, statistic: str) -> 
     known = statistics.why_none(statistic) is not None
     if not known and all(statistic_value(statistics.documents, place) is None for place in places):
         raise LayerwiseError(
-            f"claim {claim.id}: the reading {statistic} matches no statistic of any model; "
-            "correct it"
+            f"{claim.name}: the reading {statistic} matches no statistic of any model; correct it"
         )
 
 
@@ -290,7 +289,7 @@ def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]
         if statistics.why_none(claim.statistic):
             return None, [], False
         raise LayerwiseError(
-            f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
+            f"{claim.name}: the selection {claim.statistic} matches no statistic; correct "
             "it, or mark the claim `unpublished` if published numbers cannot give it"
         )
     derived = value is not None and statistics.derived_from(claim.statistic) is not None
