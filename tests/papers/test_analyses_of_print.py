@@ -7,13 +7,19 @@ import random
 import pytest
 
 from judged import DRAWS, analysed, at, changed, inputs_of, ledger
-from layerwise.engine.derivation import derived_cells, documents_of
+from layerwise.engine.analysing import recomputed_cells
 from layerwise.engine.evidence import Evidence
+from layerwise.engine.verdicts import gives
 from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.paper2.rules.pair_curves import CURVES, PYTHIA_CURVE
 from layerwise.papers.shared.names.result_files import (
+    BOOTSTRAP,
     PAIRS,
     PAPER1,
     SWEEP,
+    TYPED_CURVE,
+    TYPED_INTERVALS,
+    TYPED_MODELS,
 )
 
 # The statistics that are not what the file says: the notebook typed its L*, where the stated rule
@@ -26,15 +32,6 @@ DIFFERING = {
 LEAST = 1100  # published numbers that follow from others
 CELLS = 4  # numbers perturbed per analysis
 DEAR = ("questions", "power")  # analyses that take seconds each time; one number is perturbed
-
-
-def counterparts(published):
-    """(analysis, cell, derived value) of every statistic that has a published place."""
-    evidence = Evidence(published, DRAWS)
-    for analysis, table in TABLES.items():
-        for document in documents_of(table, evidence).values():
-            for cell, compute in derived_cells(document, evidence).items():
-                yield analysis, cell, compute()
 
 
 def same(value, printed):
@@ -50,14 +47,38 @@ WITHOUT_COUNTERPART = {
 
 
 def test_derived_statistics_against_published(published):
-    derived = list(counterparts(published))
+    derived = list(recomputed_cells(TABLES, Evidence(published, DRAWS)))
     assert len(derived) >= LEAST
-    assert {analysis for analysis, _, _ in derived} == set(TABLES) - WITHOUT_COUNTERPART
+    assert {analysis for analysis, *_ in derived} == set(TABLES) - WITHOUT_COUNTERPART
     assert {
         (analysis, key)
-        for analysis, (file, key), value in derived
+        for analysis, (file, key), value, _ in derived
         if not same(value, published.value(file, key))
     } == DIFFERING
+
+
+@pytest.mark.parametrize(("slug", "curve"), CURVES.items())
+def test_the_consolidated_table_rounds_the_result_files(published, slug, curve):
+    """But for Pythia's intervals, which are claims of their own."""
+    curve = curve.of(Evidence(published, DRAWS))
+    for layer, r in curve.r().items():
+        row = curve.row(layer)
+        printed, values = [row.r], [r]
+        if curve != PYTHIA_CURVE.of(curve.source):
+            printed, values = [row.r, row.ci_lo, row.ci_hi], [r, *curve.ends()[layer]]
+        assert gives(printed, values, 2), (slug, layer)
+
+
+def test_what_notebooks_typed_rounds_the_result_files(published, works):
+    layers = published.value(BOOTSTRAP, "/layer_results")
+    for layer, typed in published.value(TYPED_INTERVALS, "/original_results").items():
+        assert all(gives(number, layers[layer][name], 2) for name, number in typed.items()), layer
+    for layer, r in published.value(TYPED_CURVE, "/pythia_reference").items():
+        assert gives(r, published[PAIRS, f"/results/{layer}/centroid_asymmetry/r"], 2), layer
+    reference = works["validation"].documents["reference"]
+    for model, typed in published.value(TYPED_MODELS, "/reference_models").items():
+        numbers = reference[model.partition("-")[0].lower()]
+        assert gives([typed["ua"], typed["pref"]], [numbers["ua"], numbers["pref"]], 3), model
 
 
 # --- the recorded inputs are the true dependencies ------------------------------------------------

@@ -22,6 +22,7 @@ from layerwise.shapes import read_cells
 # Our files, for what was measured and never published: `beyond/<experiment>`, by model.
 BEYOND = "beyond/"
 DATASET, PROMPTS = "dataset.json", "prompts.json"  # what was measured on
+COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Value = Number | int | bool | str | None
 EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact

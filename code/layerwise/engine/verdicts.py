@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from layerwise.engine.claims import FULL, Claim, Quote, statistic_parts
 from layerwise.engine.origins import Origins, prefixes
-from layerwise.engine.published import DATASET, PROMPTS, Published, split_pointer
+from layerwise.engine.published import COUNTED, Published, split_pointer
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.noise import Noise, is_number, noise_of
 
@@ -43,7 +43,6 @@ VERDICTS = {  # and what each means, in the order of lists
 UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
 UNCOMPARED = ("not measured", *UNSHOWN)
 RECORDED = ("id", "paper", "document", "where", "quantity", "model", "unit", "kind", "decimals")
-COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 NOTHING_GIVEN = "the stated method gives no value"
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
 FALLS = ("differs", "contradicted")
