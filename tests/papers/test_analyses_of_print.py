@@ -5,6 +5,7 @@ import math
 import random
 
 import pytest
+from scipy.stats import fisher_exact
 
 from judged import DRAWS, analysed, at, changed, inputs_of, ledger
 from layerwise.engine.analysing import recomputed_cells
@@ -16,6 +17,7 @@ from layerwise.papers.shared.names.result_files import (
     BOOTSTRAP,
     PAIRS,
     PAPER1,
+    PAPER_3_TEXT,
     SWEEP,
     TYPED_CURVE,
     TYPED_INTERVALS,
@@ -42,7 +44,7 @@ def same(value, printed):
 
 # what is asked of other numbers, and what is held of files and of print itself
 WITHOUT_COUNTERPART = {
-    *("sensitivity", "questions", "power", "laws", "sources", "printed_tests"),
+    *("sensitivity", "questions", "power", "laws", "sources"),
 }
 
 
@@ -79,6 +81,18 @@ def test_what_notebooks_typed_rounds_the_result_files(published, works):
     for model, typed in published.value(TYPED_MODELS, "/reference_models").items():
         numbers = reference[model.partition("-")[0].lower()]
         assert gives([typed["ua"], typed["pref"]], [numbers["ua"], numbers["pref"]], 3), model
+
+
+def test_fisher_p_of_the_printed_shares_against_counting(published, works):
+    """With 80% of 5 and none of 11, the four damping models of 16 are all of the first lab."""
+    p = math.comb(5, 4) / math.comb(16, 4)
+    assert at(works["lab_heritage"], "hunt:/fisher/printed") == f"{p:.3f}"
+    shares = {
+        (PAPER_3_TEXT, "/heritage/eleuther_dampen_pct"): 40,
+        (PAPER_3_TEXT, "/heritage/others_expand_pct"): 81,
+    }
+    again = analysed("lab_heritage", changed(published, shares))
+    assert at(again, "hunt:/fisher/printed") == f"{fisher_exact([[2, 3], [2, 9]]).pvalue:.3f}"
 
 
 # --- the recorded inputs are the true dependencies ------------------------------------------------

@@ -28,7 +28,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     short_name,
 )
 from layerwise.papers.shared.names.models import slug_of
-from layerwise.papers.shared.names.result_files import GPT2, HUNT, SWEEP
+from layerwise.papers.shared.names.result_files import GPT2, HUNT, PAPER_3_TEXT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.estimates import (
     Estimate,
@@ -141,6 +141,15 @@ def signs(
     groups = [*models_by_lab(hunt)[ELEUTHER], *further], other_models(hunt)
     damping = [sum(dampens(gain_of(model), decimals) for model in group) for group in groups]
     return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
+
+
+def signs_in_print(hunt: Entry) -> np.ndarray:
+    """Return the counts that the shares in print stand for, of as many models."""
+    printed = hunt.of(PAPER_3_TEXT).heritage
+    damping = np.array([printed.eleuther_dampen_pct, 100 - printed.others_expand_pct]) / 100
+    n_models = signs(hunt).sum(axis=1)
+    n_damping = np.rint(damping * n_models).astype(int)
+    return np.column_stack([n_damping, n_models - n_damping])
 
 
 def models_only_swept(hunt: Entry) -> Models:
@@ -334,6 +343,10 @@ HUNT_RULES: Rules = {
         "p of Fisher's exact test, EleutherAI against the other labs",
     ),
     "fisher/p": Rule(lambda hunt: fisher_p(signs(hunt)), "p of Fisher's exact test, in full"),
+    "fisher/printed": Rule(
+        lambda hunt: p_text(fisher_p(signs_in_print(hunt))),
+        "p of Fisher's exact test of the shares that are printed",
+    ),
     "fisher/rounded": Rule(
         lambda hunt: p_text(fisher_p(signs(hunt, 2))),
         "p of Fisher's exact test after rounding to two decimals",
