@@ -429,7 +429,7 @@ def test_a_statement_is_contradicted_with_the_place():
     record = judge(denied, measured(None))
     assert record["verdict"] == "contradicted"
     assert record["cause"] == (
-        '"tuned" (a.tex, line 3); but /x of f says \'base\'; "base" (b.md at ccccccc, line 4); '
+        "“tuned” (a.tex, line 3); but /x of f says 'base'; “base” (b.md at ccccccc, line 4); "
         "so it is"
     )
     assert verdict(replace(denied, statistic="layers:m:/r"), measured(0.123)) == "reproduced"

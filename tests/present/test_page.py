@@ -125,6 +125,14 @@ def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> N
     assert in_words(f"{said}; {code}", names) == f"{shown}; {code}"
 
 
+@pytest.mark.parametrize("marks", ["“{}”", '"{}"'])
+def test_a_quotation_keeps_the_names_that_it_has(root: Path, marks: str) -> None:
+    names = display_names(read_models(root / "models.yaml"))
+    quoted = marks.format("of gt_numeric than opt-125m, directly")
+    said = f"opt-125m: {quoted} and {quoted} (gt_numeric)"
+    assert in_words(said, names) == f"OPT-125M: {quoted} and {quoted} (numeric facts)"
+
+
 def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(root: Path) -> None:
     names = display_names(read_models(root / "models.yaml"))
     reading = {"text": "of gt_numeric", "value": "opt-2.7b", "inputs": ["a#/opt-2.7b"]}

@@ -334,7 +334,7 @@ def _passage(quote: Quote | str) -> str:
     if isinstance(quote, str):
         return quote
     at_commit = f" at {quote['commit'][:7]}" if "commit" in quote else ""
-    return f'"{quote["text"]}" ({quote["file"]}{at_commit}, line {quote["line"]})'
+    return f"“{quote['text']}” ({quote['file']}{at_commit}, line {quote['line']})"
 
 
 # --- a measured claim: gates, of which the first that answers wins --------------------------------
