@@ -185,6 +185,11 @@ def figure_word(mean_gain: float) -> str:
     return "DAMPEN" if dampens(mean_gain) else "EXPAND"
 
 
+def figure_word_of_model(model: Entry) -> str:
+    """Return the figures' word for a model, UNDECIDED where its prompts allow either."""
+    return "UNDECIDED" if is_undecided(model) else figure_word(gain(model))
+
+
 def figure_models(hunt: Entry, names: Iterable[str]) -> dict[str, Entry]:
     """Return the models whose gains a figure draws, from the sweep where it has them."""
     known = pooled_by_name(hunt.evidence)
@@ -217,8 +222,11 @@ def n_prompts(hunt: Entry) -> int:
 def gain_estimate(model: Entry) -> Estimate:
     """Return a model's mean gain with Student's interval over its prompts.
 
-    The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
+    The survey's file has the deviation of the gains alone; the sweep's, and a measurement, has
+    every prompt's gain.
     """
+    if "residual_gain_all" in model:
+        return mean_estimate(model.residual_gain_all[:], "prompts")
     slug = slug_of(short_name(model))
     if OURS in model.evidence and slug in model.of(OURS):
         return mean_estimate(model.of(OURS)[slug].gains.penultimate[:], "prompts")
@@ -382,8 +390,9 @@ HUNT_RULES: Rules = {
     "figure3": for_each_group(
         lambda hunt: figure_models(hunt, FIGURE3),
         Rule(
-            lambda model: figure_word(gain(model)),
-            "whether the mean gain damps or expands, as figure 3 says",
+            figure_word_of_model,
+            "whether the mean gain damps or expands, as figure 3 says, if its interval over the "
+            "prompts does",
         ),
     ),
     "figure3/gpt2": Rule(
