@@ -6,8 +6,9 @@ the document. Beside the rows, `readings.csv` has other readings of a claim's ru
 columns of each.
 """
 
+import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, get_args
@@ -296,22 +297,39 @@ def _parse_decimals(text: str) -> int | str | None:
 
 def _require_decimals(text: str, decimals: int | str | None) -> None:
     """Refuse a number with other decimals than its row says: they are how it is compared."""
+    for number in _numbers_in(text):
+        if not _has_decimals(number, decimals):
+            raise LayerwiseError(
+                f"a printed number must have the decimals of its row, found {number!r:.80} with "
+                f"{'none' if decimals is None else decimals}; write it as it is printed, or "
+                "correct `decimals`"
+            )
+
+
+def _numbers_in(printed: str) -> Iterator[str]:
+    """Yield the numbers of a list as they are written; of anything else the text itself."""
+    pending = [printed]
+    if printed.startswith("["):
+        pending = json.loads(printed, parse_int=str, parse_float=str)
+    while pending:
+        entry = pending.pop(0)
+        if isinstance(entry, list):
+            pending[:0] = entry
+        elif isinstance(entry, str):
+            yield entry
+
+
+def _has_decimals(text: str, decimals: int | str | None) -> bool:
+    """Return whether a number is written with these decimals; no words have any."""
     number = _NUMBER.fullmatch(text)
     if number is None:
-        fits = decimals is None or text.startswith("[")
-    elif decimals == FULL:
-        fits = True
-    else:
-        stated, n_printed = int(decimals or 0), len(number["decimals"] or "")
-        fits = n_printed == max(stated, 0) and not number["exponent"]
-        if fits and stated < 0:  # 300 has -2 decimals, 310 has not
-            fits = round(int(text), stated) == int(text)
-    if not fits:
-        raise LayerwiseError(
-            f"a printed number must have the decimals of its row, found {text!r:.80} with "
-            f"{'none' if decimals is None else decimals}; write it as it is printed, or correct "
-            "`decimals`"
-        )
+        return decimals is None
+    if decimals == FULL:
+        return True
+    stated, n_written = int(decimals or 0), len(number["decimals"] or "")
+    if number["exponent"] or n_written != max(stated, 0):
+        return False
+    return stated >= 0 or round(int(text), stated) == int(text)  # 300 has -2, 310 has not
 
 
 def _require_transcribed(printed: Any, file: str, key: str, published: Published) -> None:
