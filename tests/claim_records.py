@@ -70,7 +70,7 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "inputs": {},
         "judged_from": {},
     }
-    lists = ("headlines", "findings", "story", "strip", "stored")
+    lists = ("headlines", "findings", "story", "strip")
     strip = {"strip": [*map(strip_row, fields.get("headlines", ()))]}
     made = document | {name: [] for name in lists} | strip | {"claims": records} | fields
     return sealed(made)

@@ -2,9 +2,6 @@
 
 from dataclasses import replace
 from functools import cache
-from unittest import mock
-
-import yaml
 
 from layerwise.engine import verdicts
 from layerwise.engine.analysing import derive_all
@@ -12,16 +9,16 @@ from layerwise.engine.claims import read_ledger
 from layerwise.engine.derivation import evidence_of
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.papers.across.analyses import TABLES, analyse
+from layerwise.papers.shared.published import read_published
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = Draws(n_resamples=10000, level=0.95, seed=42)
-parse_once = cache(yaml.load)
 
 
-def ledger(root, numbers):
-    """Return the committed claims, printed in these numbers; their YAML is parsed once."""
-    with mock.patch.object(yaml, "load", parse_once):
-        return read_ledger(root / "claims", numbers)
+@cache
+def ledger(root):
+    """Return the committed claims: print does not move with the numbers."""
+    return read_ledger(root / "claims", read_published(root / "published"))
 
 
 def analysed(name, numbers, **draws):
@@ -44,7 +41,7 @@ def judged(root, numbers, works):
         {f"{a}:{key}": why for a, work in works.items() for key, why in work.undefined.items()},
         published=numbers,
     )
-    return {claim.id: judge(claim, statistics) for claim in ledger(root, numbers)}
+    return {claim.id: judge(claim, statistics) for claim in ledger(root)}
 
 
 def at(work, statistic):

@@ -102,7 +102,7 @@ def included(hook, root, version="standard"):
 
 
 FILES = {  # what the judged claims follow from, and what they are
-    "claims/paper1/claims.yaml": "a ledger",
+    "claims/paper1/paper.csv": "a ledger",
     "claims/more/paper2.yaml": "another",
     "models.yaml": "models",
     "code/a.py": "1",
@@ -161,8 +161,8 @@ def test_a_wheel_brings_the_judged_claims_that_are_recorded(hook, recorded):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("claims/paper1/claims.yaml", "another"),
-        ("claims/paper3/claims.yaml", "one more"),
+        ("claims/paper1/paper.csv", "another"),
+        ("claims/paper3/paper.csv", "one more"),
         ("code/a.py", None),
         ("params.yaml", "analyse: {seed: 3}\n"),
         ("results/published/claims.json", "others"),

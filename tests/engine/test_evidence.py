@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from layerwise.engine.analysing import recomputed_cells
 from layerwise.engine.derivation import Document, derive, derived_cells, evidence_of
 from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.measured import measured
-from layerwise.engine.published import NotMeasured
+from layerwise.engine.published import NotMeasured, Published
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.statistics.bootstrap import Draws
@@ -268,3 +269,38 @@ def test_what_was_published_is_not_shown_in_place_of_what_is_undefined():
     assert found.undefined.keys() >= {"it:/models/0/mean"}
     assert found.documents["it"]["models"][0]["mean"] is None
     assert in_print().cells.document("gains")["models"][0]["mean"] is not None
+
+
+# --- what is recomputed of a file -----------------------------------------------------------------
+
+
+def test_a_recomputed_cell_is_a_copy_where_its_rule_repeats_one_number():
+    """A rule that reads the cell itself recomputes nothing; a count of texts repeats nothing."""
+    cells = {
+        **{("f", f"/x/{row}"): number for row, number in enumerate((1.0, 3.0))},
+        **{
+            ("f", f"/{name}"): 1.0 for name in ("mean", "first", "twice", "flag", "own", "n", "off")
+        },
+        ("dataset.json", "/n"): 1.0,
+    }
+    rules = {
+        "mean": lambda f: float(np.mean(f.x)),
+        "first": lambda f: f.x[0],
+        "twice": lambda f: 2 * f.x[0],
+        "flag": lambda f: f.x[0] > 0,
+        "own": lambda f: f.own + f.x[0] - f.x[0],
+        "n": lambda f: f.of("dataset.json").n,
+        "off": lambda f: f.x[1],
+    }
+    evidence = Evidence(Published(cells), DRAWS)
+    found = list(recomputed_cells({"a": {"d": Document("f", {"": rules})}}, evidence))
+    assert all((entry.analysis, entry.cell[0]) == ("a", "f") for entry in found)
+    assert {entry.cell[1]: (entry.value, entry.is_copy) for entry in found} == {
+        "/mean": (2.0, False),
+        "/first": (1.0, True),
+        "/twice": (2.0, False),
+        "/flag": (True, False),
+        "/own": (1.0, True),
+        "/n": (1.0, False),
+        "/off": (3.0, True),
+    }

@@ -1,5 +1,8 @@
-"""The ledger: families of claims, printed values, errors with their place; and the verdicts."""
+"""The ledger: rows, printed values, errors with their place; and the verdicts."""
 
+import csv
+import io
+import json
 import math
 import re
 from dataclasses import replace
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from judged import ledger as committed_ledger
-from layerwise.engine.claims import Claim, read_ledger, statistic_parts
+from layerwise.engine.claims import Claim, read_ledger
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import Published
 from layerwise.engine.verdicts import (
@@ -28,114 +31,235 @@ from layerwise.engine.verdicts import (
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import read_models
 
-VALUES = {"/4/r": 0.25, "/8/r": -0.5, "/list/0": 1, "/list/1": 2}
+VALUES = {"/4/r": 0.25, "/8/label": "FLAT", "/list/0": 1, "/list/1": 2}
 MODELS = read_models(Path(__file__).parents[2] / "models.yaml")
 PUBLISHED = Published({("f.json", key): value for key, value in VALUES.items()})
-HEAD = "paper: 2\ndocument: {kind: paper, title: A paper, file: paper.tex}\n"
+ROW = {"id": "p2.a", "where": "table 1", "quantity": "r", "printed": "3", "answer": "layers:m:/r"}
+QUOTE = {"text": "tuned models", "file": "a.tex", "line": 3}
 
 
-def ledger(tmp_path, text):
-    path = tmp_path / "paper2" / "claims.yaml"
+def write_table(path, rows, *, end="\n", encoding="utf-8"):
     path.parent.mkdir(exist_ok=True)
-    path.write_text(HEAD + text)
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), "")
+    table.writer.writerow(table.fieldnames)
+    table.writerows(rows)
+    path.write_bytes(text.getvalue().replace("\r\n", end).encode(encoding))
+
+
+def read_rows(tmp_path, *rows, readings=(), denied=None, **file):
+    """Read the ledger of some rows, each like `ROW` but for what it gives."""
+    folder = tmp_path / "paper2"
+    write_table(folder / "paper.csv", [ROW | row for row in rows], **file)
+    if readings:
+        header = ("id", "reading", "statistic")
+        write_table(folder / "readings.csv", [dict(zip(header, r, strict=True)) for r in readings])
+    if denied:
+        (folder / "denied.yaml").write_text(json.dumps(denied))
     return read_ledger(tmp_path, PUBLISHED)
 
 
-def test_family_runs_over_its_variables(tmp_path):
-    claims = ledger(
-        tmp_path,
-        """\
-sets: {model: {big: {layers: [4, 8]}, small: {layers: [4]}}}
-claims:
-- id: p2.{model}.L{layer}.r
-  for: {model: model, layer: model.layers}
-  where: table
-  quantity: r, layer {layer}
-  printed: {file: f.json, key: "/{layer}/r"}
-  decimals: full
-  statistic: layers:{model}:/{layer}
-""",
+@pytest.mark.parametrize("file", [{}, {"end": "\r\n"}, {"encoding": "utf-8-sig"}])
+def test_a_row_is_a_claim(tmp_path, file):
+    """As a spreadsheet saves it, too."""
+    row = {"why": "a, b", "where": " abstract; table 1 ", "tolerance": "measured", "unit": "%"}
+    (claim,) = read_rows(tmp_path, row, **file)
+    assert claim == Claim(
+        id="p2.a",
+        paper=2,
+        document="paper",
+        where="abstract; table 1",
+        quantity="r",
+        printed=3,
+        unit="%",
+        tolerance="measured",
+        statistic="layers:m:/r",
+        why="a, b",
     )
-    assert [claim.id for claim in claims] == ["p2.big.L4.r", "p2.big.L8.r", "p2.small.L4.r"]
-    assert [claim.printed for claim in claims] == [0.25, -0.5, 0.25]
-    assert claims[1].quantity == "r, layer 8"
-    assert (claims[1].source_file, claims[1].source_key) == ("f.json", "/8/r")
-    assert statistic_parts(claims[1].statistic) == ("layers", "big", "/8")
+    assert claim.place.endswith("paper2/paper.csv, line 2")
 
 
-def test_one_fact_has_all_its_places(tmp_path):
-    claims = ledger(
-        tmp_path,
-        """\
-claims:
-- id: p2.{x}
-  for: {x: [a, b]}
-  where: [abstract, table 1]
-  printed: 1
-  also: {p2.b: [conclusion]}
-""",
-    )
-    places = ["abstract; table 1", "abstract; table 1; conclusion"]
-    assert [claim.where for claim in claims] == places
-
-
-def test_printed_forms(tmp_path):
-    claims = ledger(
-        tmp_path,
-        """\
-claims:
-- {id: text, printed: DISCREPANCY}
-- {id: number, printed: "+0.060"}
-- {id: count, printed: "21"}
-- {id: list, printed: {file: f.json, key: /list}}
-- {id: "table.{x}", for: {x: [a, b]}, printed: {by: [x], cells: {a: "0.1", b: "0-3"}}}
-""",
-    )
-    printed = ["DISCREPANCY", 0.06, 21, [1, 2], 0.1, "0-3"]
-    assert [claim.printed for claim in claims] == printed
+def test_the_file_of_a_row_says_its_document(tmp_path):
+    names = ("notebooks.csv", "supplement.csv", "paper.csv")
+    for paper, name in [(3, "paper.csv"), *((1, name) for name in names)]:
+        row = ROW | {"id": f"p{paper}.{name}"}
+        write_table(tmp_path / f"paper{paper}" / name, [row])
+    kinds = [(claim.paper, claim.document) for claim in read_ledger(tmp_path, PUBLISHED)]
+    assert kinds == [(1, "paper"), (1, "supplement"), (1, "notebook"), (3, "paper")]
 
 
 @pytest.mark.parametrize(
-    ("entry", "message"),
+    ("printed", "decimals", "value"),
     [
-        ("{id: a, printed: 1, colour: red}", "claim a: colour: no such key; remove it"),
-        ("{id: a, printed: 1, cell: f.json#/9/r}", "a cell is .* published .* found 'f.json#/9/r'"),
-        ("{id: a, printed: 1, quote: {text: x, line: 1}}", "words in `quote` and what denies them"),
+        ("DISCREPANCY", "", "DISCREPANCY"),
+        ("+0.060", "3", 0.06),
+        ("21", "", 21),
+        ("21", "0", 21),
+        ("300", "-2", 300),
+        ("1.5e-07", "full", 1.5e-07),
+        ("5e-05", "full", 5e-05),
+        ("[0.3, 0.4]", "1", [0.3, 0.4]),
+        ("[[0.30, 1.50], [-0.07, 1.00]]", "2", [[0.3, 1.5], [-0.07, 1.0]]),
+        ("true", "", True),
+        ("TRUE", "", "TRUE"),
+        ("0-8", "", "0-8"),
+        ("***", "", "***"),
+    ],
+)
+def test_printed_forms(tmp_path, printed, decimals, value):
+    (claim,) = read_rows(tmp_path, {"printed": printed, "decimals": decimals})
+    assert claim.printed == value
+    assert type(claim.printed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [
+        ({"answer": "cell f.json#/4/r"}, {"statistic": None, "cell": "f.json#/4/r"}),
         (
-            f"{{id: a, printed: 1, against: [x], quote: {{line: 1, text: '{'x ' * 26}'}}}}",
-            "quote.text: .*a quotation has at most 25 words, found 26",
+            {"printed": "FLAT", "source": "f.json#/8/label"},
+            {"source_file": "f.json", "source_key": "/8/label"},
         ),
-        ("{id: a, printed: 1, also: {b: [table 2]}}", "must name claims of its entry, 'b' is none"),
-        ("{id: 'a.{x}', printed: 1, for: {x: nowhere}}", "no set 'nowhere'"),
+        ({"printed": "[1, 2]", "source": "f.json#/list"}, {"source_key": "/list"}),
+        ({"printed": "FLAT: no change", "source": "f.json#/x"}, {"source_key": "/x"}),
+        ({"source": "notebook 1"}, {"source_file": "notebook 1", "source_key": None}),
+        ({"kind": "declared"}, {"kind": "declared", "identity": False}),
+        ({"kind": "identity"}, {"kind": "computed", "identity": True}),
+        ({"kind": "unpublished"}, {"kind": "computed", "unpublished": True}),
+        ({"answer": "", "why": "no rule"}, {"statistic": None, "why": "no rule"}),
+    ],
+)
+def test_what_a_cell_says(tmp_path, row, fields):
+    (claim,) = read_rows(tmp_path, row)
+    assert {name: getattr(claim, name) for name in fields} == fields
+
+
+def test_readings_and_denials_stand_beside_the_rows(tmp_path):
+    denied = {"p2.b": {"quote": QUOTE, "against": ["f.json#/8/label", "the paper", QUOTE]}}
+    first, second = read_rows(
+        tmp_path,
+        {},
+        {"id": "p2.b", "answer": ""},
+        readings=[("p2.a", "cut off", "layers:m:/cut"), ("p2.a", "rounded", "layers:m:/r3")],
+        denied=denied,
+    )
+    assert first.readings == {"cut off": "layers:m:/cut", "rounded": "layers:m:/r3"}
+    assert (first.quote, second.readings) == (None, {})
+    assert second.quote == QUOTE
+    assert second.against == ["f.json has FLAT at /8/label", "the paper", QUOTE]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"colour": "red"}, "line 1: a column must be one of id, .* found 'colour'; remove"),
+        ({"where": ""}, "line 2: claim p2.a: .* its `where` is empty; fill it in"),
+        ({"id": "p2/a"}, "line 2: claim p2/a: id: "),
+        ({"printed": "0.25"}, "decimals of its row, found '0.25' with none; write"),
+        ({"printed": "0.25", "decimals": "3"}, "found '0.25' with 3; "),
+        ({"printed": "0.25", "decimals": "1"}, "found '0.25' with 1; "),
+        ({"printed": "2.5e-1", "decimals": "1"}, "found '2.5e-1' with 1; "),
+        ({"printed": "310", "decimals": "-2"}, "found '310' with -2; "),
+        ({"printed": "[0.3, 0.45]", "decimals": "1"}, "found '0.45' with 1; "),
+        ({"printed": "[[1, 2], [3, 0.5]]"}, "found '0.5' with none; "),
+        ({"printed": "\u22120.25", "decimals": "2"}, "found '\u22120.25' with 2; "),
+        ({"printed": "10,000", "decimals": "0"}, "found '10,000' with 0; "),
+        ({"decimals": "two"}, "a whole number, `full`, or empty .* found 'two'; correct"),
+        ({"decimals": "21"}, "found '3' with 21; "),
+        ({"printed": "[0.3, "}, "printed: "),
+        ({"answer": "layers/m"}, "a statistic is analysis:document:/json/pointer, found 'layers/m"),
+        ({"answer": "cell f.json#/9/r"}, "a cell must be .* published .* found 'f.json#/9/r'"),
+        ({"printed": "4", "source": "f.json#/list/0"}, "/list/0 of f.json is 1, found 4; correct"),
+        ({"printed": "[1, 2, 3]", "source": "f.json#/list"}, r"is \[1, 2\], found \[1, 2, 3\]"),
+        ({"source": "f.json#/nowhere"}, "no number '/nowhere' of f.json"),
+        ({"kind": "settled"}, "declared, identity, unpublished or empty, found 'settled'"),
+        ({"answer": ""}, "without an answer must say `why`, or be denied"),
+    ],
+)
+def test_malformed_row_refused(tmp_path, row, message):
+    with pytest.raises(LayerwiseError, match=message) as error:
+        read_rows(tmp_path, row)
+    assert "paper2/paper.csv, line " in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,where,where,quantity,printed\n", "line 1: a column .* 'where' does 2 times; remove"),
+        ("id,where,quantity\n", "line 1: the header must name .* 'printed' is missing; add it"),
+        ("id;where;quantity;printed\n", "line 1: a column must be one of"),
+        ("id,where,quantity,printed\na,b,c,0,5\n", "line 2: a row .* 4 columns, found 5; quote"),
+        ('id,where,quantity,printed\na,"b"c,d,1\n', "line 2: not valid CSV .*; quote"),
+        ("", "line 1: the header must name"),
+    ],
+)
+def test_malformed_table_refused(tmp_path, text, message):
+    path = tmp_path / "paper1" / "supplement.csv"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(LayerwiseError, match=rf"paper1/supplement\.csv, {message}"):
+        read_ledger(tmp_path, PUBLISHED)
+
+
+def test_an_id_twice_refused(tmp_path):
+    with pytest.raises(LayerwiseError, match=r"paper\.csv, line 3: .*\(also in .*csv, line 2\)"):
+        read_rows(tmp_path, {}, {})
+    write_table(tmp_path / "paper1" / "notebooks.csv", [ROW])
+    with pytest.raises(LayerwiseError, match=r"paper2.*line 2: .* \(also in .*notebooks\.csv, "):
+        read_rows(tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"readings": [("p2.z", "x", "layers:m:/r")]}, r"readings\.csv, line 2: .* found 'p2.z'; "),
+        ({"readings": [("p2.a", "x", "layers")]}, r"readings\.csv, line 2: a statistic is "),
         (
-            "{id: 'a.{y}', printed: 1, for: {x: [1]}}",
-            r"a template names its variables \(x\) and their attributes, found 'a.{y}' \('y'\); ",
+            {"readings": [("p2.a", "x", "layers:m:/r"), ("p2.a", "x", "layers:m:/q")]},
+            r"readings\.csv, line 3: .* 'x' of claim p2.a is there twice; remove one",
         ),
         (
-            "{id: a, printed: 1, statistic: layers/x}",
-            "claim a: a statistic is analysis:document:/json",
+            {"denied": {"p2.z": {"quote": QUOTE, "against": ["it"]}}},
+            r"denied\.yaml: an id must .* found 'p2.z'; correct",
         ),
-        ("{id: a, printed: {file: f.json, key: /nowhere}}", "claim a: published/: no number"),
-        ("{id: a, printed: 1}\n- {id: a, printed: 1}", "claim a is listed twice"),
         (
-            "{id: 'a.{m}', for: {m: [1, 2]}, printed: {by: [m], cells: {1: 2}}}",
-            "one for every member of m, found none for m 2; add it",
+            {"denied": {"p2.a": {"quote": QUOTE | {"text": "x " * 26}, "against": ["it"]}}},
+            r"denied\.yaml: p2.a.quote.text: a quotation has at most 25 words, found 26; correct",
+        ),
+        ({"denied": {"p2.a": {"quote": QUOTE}}}, r"denied\.yaml: p2.a.against: missing; add it"),
+        ({"denied": {"p2.a": {"quote": QUOTE, "against": []}}}, r"denied\.yaml: p2.a.against: "),
+        (
+            {"denied": {"p2.a": {"quote": QUOTE, "against": ["f.json#/nowhere"]}}},
+            "line 2: claim p2.a: published/: no number '/nowhere'",
         ),
     ],
 )
-def test_malformed_claim_refused(tmp_path, entry, message):
-    with pytest.raises(LayerwiseError, match=message) as error:
-        ledger(tmp_path, f"claims:\n- {entry}\n")
-    assert "paper2/claims.yaml" in str(error.value)
+def test_malformed_beside_the_rows_refused(tmp_path, beside, message):
+    with pytest.raises(LayerwiseError, match=message):
+        read_rows(tmp_path, {}, **beside)
 
 
-def test_committed_ledger(root, published):
-    """The claims of three papers: every one has words, a place, and a rule or a reason."""
-    for claim in committed_ledger(root, published):
-        assert claim.quantity, claim.id
-        assert claim.where, claim.id
-        if claim.statistic is None and claim.cell is None:
-            assert claim.why or claim.against, f"{claim.id}: it says why there is no statistic"
+@pytest.mark.parametrize("name", ["claims.csv", "paper.yaml"])
+def test_another_file_of_the_ledger_refused(tmp_path, name):
+    """It would be left out without a word."""
+    (tmp_path / "paper2").mkdir()
+    (tmp_path / "paper2" / name).write_text("")
+    with pytest.raises(LayerwiseError, match=f"paper2/{name}: .* one of paper.csv, .*; rename it"):
+        read_rows(tmp_path, {})
+
+
+def test_no_ledger_refused(tmp_path):
+    with pytest.raises(LayerwiseError, match=r"no ledger .*; restore the folder"):
+        read_ledger(tmp_path, PUBLISHED)
+
+
+def test_committed_ledger(root):
+    """The claims of three papers, each in the file of its document."""
+    claims = committed_ledger(root)
+    assert {claim.paper for claim in claims} == {1, 2, 3}
+    assert {claim.document for claim in claims} == {"paper", "supplement", "notebook"}
+    assert len({claim.id for claim in claims}) == len(claims) > 600
 
 
 # --- verdicts follow from values alone ----------------------------------------------------------
@@ -308,7 +432,7 @@ def test_a_statement_is_contradicted_with_the_place():
     record = judge(denied, measured(None))
     assert record["verdict"] == "contradicted"
     assert record["cause"] == (
-        '"tuned" (a.tex, line 3); but /x of f says \'base\'; "base" (b.md at ccccccc, line 4); '
+        "“tuned” (a.tex, line 3); but /x of f says 'base'; “base” (b.md at ccccccc, line 4); "
         "so it is"
     )
     assert verdict(replace(denied, statistic="layers:m:/r"), measured(0.123)) == "reproduced"
@@ -321,8 +445,8 @@ def test_a_p_value_has_no_absolute_band():
     assert equal(3.4e-13, 3.41e-13, None, TOLERANCES["p"])
 
 
-def test_every_p_value_of_the_ledger_is_compared_on_its_own_scale(root, published):
-    claims = committed_ledger(root, published)
+def test_every_p_value_of_the_ledger_is_compared_on_its_own_scale(root):
+    claims = committed_ledger(root)
     of_p = [c for c in claims if re.search(r"(^|[^a-z])p([^a-z]|$)", c.quantity)]
     numbers = [c for c in of_p if isinstance(c.printed, float) and c.tolerance != "exact"]
     assert numbers
@@ -508,5 +632,9 @@ def test_a_curve_without_what_is_printed_differs(source, known, word, cause):
     ],
 )
 def test_judge_refused(change, value, message):
-    with pytest.raises(LayerwiseError, match=rf"claim p2\.x: .*{message}"):
-        judge(replace(CLAIM, **change), published(value))
+    for claim, where in [
+        (CLAIM, "^"),
+        (replace(CLAIM, place="paper.csv, line 3"), r"^paper\.csv, line 3: "),
+    ]:
+        with pytest.raises(LayerwiseError, match=rf"{where}claim p2\.x: .*{message}"):
+            judge(replace(claim, **change), published(value))

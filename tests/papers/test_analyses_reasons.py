@@ -81,7 +81,7 @@ class Reading:
 
 @pytest.fixture(scope="module")
 def read(works, published, root):
-    claims = {claim.id: claim for claim in ledger(root, published)}
+    claims = {claim.id: claim for claim in ledger(root)}
     return Reading(works, published, claims)
 
 

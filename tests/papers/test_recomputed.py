@@ -750,6 +750,18 @@ def formula(n_layers, n_heads):
     return n_layers * (0.11 + 0.012 * n_layers + 4.9 / n_heads)
 
 
+def least_error(models):
+    """The smallest mean error, % of depth, of a formula through three of the models."""
+    columns = np.array([(1, n_layers, 1 / n_heads) for n_layers, n_heads, _ in models])
+    depths = np.array([layer / n_layers for n_layers, _, layer in models])
+    errors = []
+    for three in map(list, itertools.combinations(range(len(models)), 3)):
+        if np.linalg.matrix_rank(columns[three]) == 3:
+            fit = columns @ np.linalg.solve(columns[three], depths[three])
+            errors.append(100 * np.mean(np.abs(fit - depths)))
+    return min(errors)
+
+
 def steepest(trace):
     """The layer of the largest step of the gradient; a NaN is the largest of all."""
     return int(np.argmax(np.abs(np.gradient(trace))))
@@ -774,10 +786,11 @@ def p3_lstar(tables):
     unseen = [errors for name, errors in miss.items() if name not in seen]
     mean = np.mean(list(miss.values()), axis=0)
     ends = t_interval([a - b for a, b in miss.values()])
-    within = []
+    within, models = [], []
     for entry in fitted:
         trace = series(entry, "/traces_mh" if "/traces_mh/0" in entry else "/traces_full")
         layer = steepest(trace)
+        models.append((entry["/n_layers"], entry["/n_heads"], layer))
         within.append(
             [
                 100 * abs(guess - layer) / entry["/n_layers"]
@@ -789,7 +802,6 @@ def p3_lstar(tables):
         )
     ours, half = np.mean(within, axis=0)
     shift = (ends.high - ends.low) / 2 * SHIFT / Z
-    printed = "4.8"
     return [
         f"{mean[0]:.1f}",
         f"{mean[1]:.1f}",
@@ -798,8 +810,8 @@ def p3_lstar(tables):
         f"{np.mean(unseen, axis=0)[1]:.1f}",
         f"{ends.low:+.0f}",
         f"{ends.high:+.0f}",
+        f"{least_error(models):.1f}",
         f"{ours:.1f}",
-        printed,
         f"{half:.1f}",
         "80",
         "5",

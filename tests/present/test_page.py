@@ -125,6 +125,14 @@ def test_models_and_categories_have_the_names_that_readers_know(root: Path) -> N
     assert in_words(f"{said}; {code}", names) == f"{shown}; {code}"
 
 
+@pytest.mark.parametrize("marks", ["“{}”", '"{}"'])
+def test_a_quotation_keeps_the_names_that_it_has(root: Path, marks: str) -> None:
+    names = display_names(read_models(root / "models.yaml"))
+    quoted = marks.format("of gt_numeric than opt-125m, directly")
+    said = f"opt-125m: {quoted} and {quoted} (gt_numeric)"
+    assert in_words(said, names) == f"OPT-125M: {quoted} and {quoted} (numeric facts)"
+
+
 def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(root: Path) -> None:
     names = display_names(read_models(root / "models.yaml"))
     reading = {"text": "of gt_numeric", "value": "opt-2.7b", "inputs": ["a#/opt-2.7b"]}
@@ -165,7 +173,7 @@ def test_claims_of_another_source_are_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def judged_repository(tmp_path: Path) -> Path:
     """A repository with a ledger, a published table, and what was judged from them."""
-    for mark in (*REPOSITORY, "claims/paper1/a.yaml", "published/paper1.csv"):
+    for mark in (*REPOSITORY, "claims/paper1/paper.csv", "published/paper1.csv"):
         (tmp_path / mark).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / mark).write_text("as it was")
     behind = hashes_judged_from(tmp_path / "claims", tmp_path / "published")
@@ -174,7 +182,7 @@ def judged_repository(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "file", [None, "claims/paper1/a.yaml", "published/paper1.csv", "claims/paper2/new.yaml"]
+    "file", [None, "claims/paper1/paper.csv", "published/paper1.csv", "claims/paper2/paper.csv"]
 )
 def test_claims_judged_from_other_files_say_so(
     judged_repository: Path, capsys: pytest.CaptureFixture[str], file: str | None
@@ -201,7 +209,7 @@ def test_outside_a_repository_no_file_is_compared(
 ) -> None:
     """A wheel brings the judged claims, and of what they follow from some files only."""
     (judged_repository / "dvc.yaml").unlink()
-    (judged_repository / "claims/paper1/a.yaml").unlink()
+    (judged_repository / "claims/paper1/paper.csv").unlink()
     judged_claims("published", judged_repository / "results")
     assert capsys.readouterr().err == ""
 

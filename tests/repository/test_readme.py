@@ -35,6 +35,7 @@ PAGES = (
     "docs/weights.md",
     "docs/docker.md",
     "docs/extending.md",
+    "docs/another-paper.md",
     "docs/clusters.md",
 )
 

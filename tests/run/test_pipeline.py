@@ -110,7 +110,7 @@ IDLE = (  # changes that no measured number follows from
     ("code/layerwise/errors.py", "the likely fix", "the fix"),
     ("code/layerwise/papers/fetching/mirrors.py", '"""', '"""Mirrors. '),
     ("published/paper1.csv", "/business/uniformity_a,0", "/business/uniformity_a,1"),
-    ("claims/paper1/paper.yaml", "decimals: 3", "decimals: 4"),
+    ("claims/paper1/paper.csv", ",UA of business,", ",UA of Business,"),
 )
 
 

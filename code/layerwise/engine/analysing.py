@@ -2,14 +2,21 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from layerwise.engine.derivation import Derivation, Table, derive, evidence_of
+from layerwise.engine.derivation import (
+    Derivation,
+    Table,
+    derive,
+    derived_cells,
+    documents_of,
+    evidence_of,
+)
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import map_leaves
-from layerwise.engine.published import Published
+from layerwise.engine.published import COUNTED, Cell, Published
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.bootstrap import Draws
 
@@ -20,6 +27,35 @@ OF_MEASURED = ("missing",)  # in print nothing is missing
 def derive_all(tables: Mapping[str, Table], evidence: Evidence) -> dict[str, Derivation]:
     """Return the documents of every analysis, and from which cells they were derived or given."""
     return {name: derive(table, evidence) for name, table in tables.items()}
+
+
+class Recomputed(NamedTuple):
+    """What a rule gives for a published cell, and whether it only repeats a number that it read."""
+
+    analysis: str
+    cell: Cell
+    value: Any
+    is_copy: bool
+
+
+def recomputed_cells(tables: Mapping[str, Table], evidence: Evidence) -> Iterator[Recomputed]:
+    """Yield what the rules give for every published cell that a document has a place for."""
+    for analysis, table in tables.items():
+        for document in documents_of(table, evidence).values():
+            for cell, compute in derived_cells(document, evidence).items():
+                with evidence.recording() as recording:
+                    value = compute()
+                read = recording.cells
+                is_copy = cell in read or _is_copy(value, read, evidence.cells)
+                yield Recomputed(analysis, cell, value, is_copy)
+
+
+def _is_copy(value: Any, read: Collection[Cell], numbers: Published) -> bool:
+    """Return whether a value is the one number that its rule read; a count of ours is no copy."""
+    if len(read) != 1 or isinstance(value, bool):
+        return False
+    ((file, key),) = read
+    return file not in COUNTED and numbers.cells[file, key] == value
 
 
 def statistics_files(

@@ -1,79 +1,49 @@
 """The ledger: every number, label or statement that a paper or a notebook prints or saves.
 
-`claims/paperN/*.yaml` keeps tables as tables. An entry is one claim or a family of them: its `for`
-names the variables that the id runs over, each an entry of `sets` (or an attribute of another
-variable, written `size.layers`). In the templates `{size}` is the name of a member as it stands
-in ids, `{size[slug]}` one of its attributes. `statistic` answers the claim; where the claim repeats
-a stored number, `cell` names that instead, as FILE#/pointer. `readings` are other readings of the
-claim's rule, as {text: statistic}: where the stated one differs from print, they say which one
-gives it, if any. `where` is the place, or the list of all places that print one fact; `also` has
-the further places of single members, as {id: [place, ...]}. `identity` is a number that no
-measurement can change. A statement that the published material denies has its words in `quote`,
-and in `against` what denies it: FILE#/pointer of a published label, a quotation, or a place in
-words. An attribute `tolerance` of a member goes before that of the entry.
+A claim is a row of `claims/paperN/paper.csv`, `supplement.csv` or `notebooks.csv`, in the order of
+the document. Beside the rows, `readings.csv` has other readings of a claim's rule, and
+`denied.yaml` the statements that the published material denies. `claims/README.md` explains the
+columns of each.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, Required, get_args
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, get_args
 
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
-from typing_extensions import TypedDict
 
-from layerwise.engine.published import Published, Value, pointer
+from layerwise.engine.published import Published, Value, leaves, pointer
 from layerwise.errors import LayerwiseError
-from layerwise.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
-
-FULL: Literal["full"] = "full"
-MOST_QUOTED = 25  # words of a quotation
-Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
-# How many are printed, below 0 of rounded thousands; or "full": every digit is published.
-Decimals = Annotated[int, Field(ge=-20, le=20)] | Literal["full"]
-Words = str | None
-Sets = dict[Any, dict[Any, Any] | None] | list[int | float | str]  # members, with attributes
-
+from layerwise.files import parse_json
+from layerwise.shapes import STRICT, Paper, Strict, explained, read_rows, read_yaml, require_shape
 
 DocumentKind = Literal["paper", "supplement", "notebook"]
 DOCUMENT_KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)  # in the order of lists
+ROWS: Mapping[str, DocumentKind] = {  # the files of claims, in the order in which they are read
+    "paper.csv": "paper",
+    "supplement.csv": "supplement",
+    "notebooks.csv": "notebook",
+}
+READINGS, DENIED = "readings.csv", "denied.yaml"
+FILES = (*ROWS, READINGS, DENIED)
+REQUIRED = ("id", "where", "quantity", "printed")  # no row leaves them empty
+OPTIONAL = (
+    *("decimals", "unit", "tolerance", "answer", "model"),
+    *("source", "kind", "unmeasured", "why"),
+)
+CELL = "cell "  # begins the answer of a claim that repeats a stored number
+KINDS = ("declared", "identity", "unpublished")
+FULL: Literal["full"] = "full"
+MOST_QUOTED = 25  # words of a quotation
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.(?P<decimals>[0-9]+))?(?P<exponent>[eE][+-]?[0-9]+)?")
 
-
-class Document(Strict):
-    """The published document whose claims a file of the ledger lists.
-
-    Attributes:
-        file: its path in the papers' repository; a folder where the claims say which file.
-        commit: of that repository, if the file is of another than the pinned one.
-    """
-
-    kind: DocumentKind
-    title: str
-    file: str
-    commit: NotRequired[Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]]
-
-
-class Ledger(Strict):
-    """A file of the ledger."""
-
-    paper: Paper
-    document: Document
-    sets: NotRequired[dict[str, Sets]]
-    claims: list[dict[str, Any]]
-
-
-class Place(Strict):
-    """The place of a published number, or of a list of them."""
-
-    file: str
-    key: str
-
-
-class Table(Strict):
-    """Printed cells by the names of the variables, one level for each."""
-
-    by: Annotated[list[str], Field(min_length=1)]
-    cells: dict[Any, Any]
+Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
+# How many are printed, below 0 of rounded thousands; or "full": every digit is published.
+Decimals = Annotated[int, Field(ge=-20, le=20)] | Literal["full"]
 
 
 def _few_words(text: str) -> str:
@@ -86,45 +56,27 @@ class Quote(Strict):
     """Words of a document as they stand there, in one line.
 
     Attributes:
-        file: its path in the papers' repository; of an entry by default the document's.
+        file: its path in the papers' repository.
         commit: of that repository, if it is not the pinned one.
     """
 
     text: Annotated[str, AfterValidator(_few_words)]
     line: Annotated[int, Field(ge=1)]
     file: str
-    commit: NotRequired[str]
+    commit: NotRequired[Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]]
 
 
-Entry = TypedDict(
-    "Entry",
-    {
-        "id": Required[str],
-        "for": dict[str, str | Sets],
-        "kind": Literal["computed", "declared"],
-        "printed": Required[Any],
-        "decimals": int | str | None,
-        "tolerance": str,
-        "readings": dict[str, str],
-        "cell": str,
-        "quote": dict[str, Any],
-        "against": list[str | dict[str, Any]],
-        "identity": bool,
-        "unpublished": bool,
-        "where": Words | list[str],
-        "also": dict[str, list[str]],
-        "quantity": Words,
-        "statistic": Words,
-        "source_file": Words,
-        "source_key": Words,
-        "model": Words,
-        "unit": Words,
-        "why": Words,
-        "unmeasured": Words,
-    },
-    total=False,
-)
-Entry.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
+class Denial(Strict):
+    """A statement that the published material denies.
+
+    Attributes:
+        quote: its words.
+        against: what denies them: a quotation, FILE#/pointer of a published label, or a place in
+            words.
+    """
+
+    quote: Quote
+    against: Annotated[list[str | Quote], Field(min_length=1)]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -148,199 +100,269 @@ class Claim:
     unit: str | None = None
     why: str | None = None  # why nothing can be checked, or what a reader should know
     readings: Mapping[str, str] = field(default_factory=dict)  # other readings: their statistics
-    identity: bool = False
-    quote: Quote | None = None  # of a statement that is denied; its file is always there
+    identity: bool = False  # no measurement can change it
+    quote: Quote | None = None  # of a statement that is denied
     against: Sequence[str | Quote] = ()  # what denies it
     unpublished: bool = False  # its statistic cannot be had from published numbers, even as given
     unmeasured: str | None = None  # why no measurement of ours can answer it
+    place: str = field(default="", compare=False)  # the file and line of its row
+
+    @property
+    def name(self) -> str:
+        """The claim as an error names it: by its row, where it has one, and its id."""
+        return f"{self.place}: claim {self.id}" if self.place else f"claim {self.id}"
 
 
-class _Member(dict[str, Any]):
-    """A member of a set inside a template: `{x}` is its name, `{x[attribute]}` an attribute."""
+class Row(NamedTuple):
+    """A row of the ledger: the file and line that it stands in, and its cells by column."""
 
-    def __init__(self, name: Any, attributes: Mapping[str, Any]) -> None:
-        super().__init__(attributes)
-        self.name = name
+    place: str
+    document: DocumentKind
+    cells: Mapping[str, str]
 
-    def __format__(self, _: str) -> str:
-        return str(self.name)
+    @property
+    def id(self) -> str:
+        """The id of its claim."""
+        return self.cells["id"]
 
 
 def read_ledger(folder: Path, published: Published) -> list[Claim]:
-    """Return every claim of `claims/paper*/*.yaml`, in order.
+    """Return every claim of a folder `claims`: of each paper, then of what stands beside it.
 
     Raises:
-        LayerwiseError: naming file and claim for an unknown field, kind or set, a template that
-            names something unknown, a printed number that is not published, or an id twice.
+        LayerwiseError: naming file and line for a row that is no claim (a number of other decimals
+            than it says, an unknown kind, an answer that is no statistic), or an id that is taken.
     """
     claims: list[Claim] = []
-    seen: dict[str, Path] = {}
-    files = sorted(folder.glob("paper*/*.yaml"))
-    if not files:
+    for paper in get_args(Paper):
+        claims += _read_paper(folder / f"paper{paper}", paper, published)
+    if not claims:
         raise LayerwiseError(
-            f"{folder}: no ledger (paper1/paper.yaml, ...) here; restore the folder"
+            f"{folder}: no ledger (paper1/paper.csv, ...) here; restore the folder"
         )
-    for path in files:
-        document = require_shape(path, Ledger, read_yaml(path))
-        for entry in document["claims"]:
-            require_shape(f"{path}: claim {entry.get('id', '(no id)')!s:.80}", Entry, entry)
-            for claim in _expand(path, document, entry, published):
-                if claim.id in seen:
-                    raise LayerwiseError(
-                        f"{path}: claim {claim.id} is listed twice (also in {seen[claim.id]}); "
-                        "an id names one claim"
-                    )
-                seen[claim.id] = path
-                claims.append(claim)
+    places: dict[str, str] = {}
+    for claim in claims:
+        if claim.id in places:
+            raise LayerwiseError(
+                f"{claim.name} is listed twice (also in {places[claim.id]}); an id names one "
+                "claim, rename one of them"
+            )
+        places[claim.id] = claim.place
     return claims
 
 
-def _expand(
-    path: Path, document: dict[str, Any], entry: dict[str, Any], published: Published
-) -> list[Claim]:
+def _read_paper(folder: Path, paper: Paper, published: Published) -> list[Claim]:
+    """Return the claims of the folder of a paper; none where there is no such folder."""
+    names = sorted(path.name for path in folder.glob("*") if path.suffix in (".csv", ".yaml"))
+    if unknown := [name for name in names if name not in FILES]:
+        raise LayerwiseError(
+            f"{folder / unknown[0]}: a file of the ledger must be one of {', '.join(FILES)}; "
+            "rename it, or move its rows there"
+        )
+    rows = [
+        Row(f"{folder / name}, line {line}", document, cells)
+        for name, document in ROWS.items()
+        if name in names
+        for line, cells in read_rows(folder / name, REQUIRED, OPTIONAL)
+    ]
+    ids = {row.id for row in rows}
+    readings = _read_readings(folder / READINGS, ids) if READINGS in names else {}
+    denials = _read_denials(folder / DENIED, ids) if DENIED in names else {}
+    return [
+        _read_claim(row, paper, readings.get(row.id, {}), denials.get(row.id), published)
+        for row in rows
+    ]
+
+
+def _read_claim(
+    row: Row,
+    paper: Paper,
+    readings: Mapping[str, str],
+    denial: Denial | None,
+    published: Published,
+) -> Claim:
+    """Return the claim of a row, with what stands beside it."""
     try:
-        combinations = _combinations(document.get("sets", {}), entry.get("for", {}))
-        claims = [_claim(document, entry, variables, published) for variables in combinations]
-        _require_members(entry.get("also", {}), claims)
-        return claims
+        fields = _fields(row.cells, published) | _denied(denial, published)
+        _require_reason(fields)
+        return Claim(
+            paper=paper, document=row.document, place=row.place, readings=readings, **fields
+        )
     except ValidationError as error:
         problem = explained(error)
     except LayerwiseError as error:
         problem = str(error)
-    raise LayerwiseError(f"{path}: claim {entry['id']:.80}: {problem}")
+    raise LayerwiseError(f"{row.place}: claim {row.id:.80}: {problem}")
 
 
-def _require_members(further: Iterable[str], claims: Sequence[Claim]) -> None:
-    """Refuse further places of a claim that the entry does not have."""
-    ids = {claim.id for claim in claims}
-    if unknown := [name for name in further if name not in ids]:
-        raise LayerwiseError(
-            f"`also` must name claims of its entry, {unknown[0]!r:.80} is none of them; correct it"
-        )
-
-
-def _combinations(sets: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[dict[str, _Member]]:
-    """Return every choice of members; a later variable's may depend on an earlier one's."""
-    choices: list[dict[str, _Member]] = [{}]
-    for variable, source in wanted.items():
-        choices = [
-            {**chosen, variable: member}
-            for chosen in choices
-            for member in _members(variable, source, sets, chosen)
-        ]
-    return choices
-
-
-def _members(
-    variable: str, source: Any, sets: Mapping[str, Any], chosen: Mapping[str, _Member]
-) -> Iterator[_Member]:
-    if isinstance(source, str):
-        owner, _, attribute = source.partition(".")
-        if attribute and attribute in chosen.get(owner, {}):
-            source = require_shape(source, Sets, chosen[owner][attribute])
-        elif source in sets:
-            source = sets[source]
-        else:
-            raise LayerwiseError(f"no set {source!r}; add it to `sets`")
-    members = source if isinstance(source, dict) else {member: {} for member in source}
-    for member, attributes in members.items():
-        if not isinstance(attributes, dict | None):
+def _read_readings(path: Path, ids: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return the other readings of claims, {id: {words: statistic}}."""
+    readings: dict[str, dict[str, str]] = {}
+    for line, row in read_rows(path, ("id", "reading", "statistic")):
+        place, of_claim = f"{path}, line {line}", readings.setdefault(row["id"], {})
+        _require_known(place, row["id"], ids)
+        if row["reading"] in of_claim:
             raise LayerwiseError(
-                f"{variable} {member!r:.40} must have attributes, found {attributes!r:.40}; "
-                "correct the set"
+                f"{place}: a reading must be listed once, {row['reading']!r:.80} of claim "
+                f"{row['id']} is there twice; remove one"
             )
-        empty = [key for key, value in (attributes or {}).items() if value is None]
-        if empty:  # a comma in an unquoted text starts a new key
-            raise LayerwiseError(
-                f"{variable} {member!r} has keys without a value, {', '.join(map(repr, empty))}; "
-                "quote texts that hold a comma"
-            )
-        yield _Member(member, attributes or {})
-
-
-def _filled(template: Any, variables: Mapping[str, _Member]) -> Any:
-    """Fill every text of a template, keys too, with the members' names and attributes."""
-    if isinstance(template, str):
         try:
-            return template.format(**variables)
-        except (LookupError, AttributeError, TypeError, ValueError) as error:
+            statistic_parts(row["statistic"])
+        except LayerwiseError as error:
+            raise LayerwiseError(f"{place}: {error}") from None
+        of_claim[row["reading"]] = row["statistic"]
+    return readings
+
+
+def _read_denials(path: Path, ids: Collection[str]) -> dict[str, Denial]:
+    """Return the statements that are denied, by the id of the claim."""
+    denials: dict[str, Denial] = require_shape(path, dict[str, Denial], read_yaml(path))
+    for claim_id in denials:
+        _require_known(path, claim_id, ids)
+    return denials
+
+
+def _require_known(place: object, claim_id: str, ids: Collection[str]) -> None:
+    """Refuse what stands beside the rows of a paper for a claim that none of them lists."""
+    if claim_id not in ids:
+        raise LayerwiseError(
+            f"{place}: an id must be that of a row of {', '.join(ROWS)} beside it, found "
+            f"{claim_id!r:.80}; correct it"
+        )
+
+
+def _fields(cells: Mapping[str, str], published: Published) -> dict[str, Any]:
+    """Return the fields of a claim that its row gives.
+
+    Raises:
+        LayerwiseError: with the rule that a cell breaks.
+    """
+    if empty := [column for column in REQUIRED if not cells[column]]:
+        raise LayerwiseError(
+            f"a row must have {', '.join(REQUIRED)}, its `{empty[0]}` is empty; fill it in"
+        )
+    kind, answer = cells["kind"], cells["answer"]
+    if kind and kind not in KINDS:
+        raise LayerwiseError(
+            f"a kind must be one of {', '.join(KINDS)} or empty, found {kind!r:.40}; correct it"
+        )
+    printed, decimals = _parse_printed(cells["printed"]), _parse_decimals(cells["decimals"])
+    _require_decimals(cells["printed"], decimals)
+    file, _, key = cells["source"].partition("#")
+    if key:
+        _require_transcribed(printed, file, key, published)
+    if answer.startswith(CELL):
+        _require_cell(answer.removeprefix(CELL), published)
+    elif answer:
+        statistic_parts(answer)
+    return {
+        **{name: cells[name] for name in ("id", "where", "quantity")},
+        **{name: cells[name] or None for name in ("unit", "model", "unmeasured", "why")},
+        "printed": printed,
+        "decimals": decimals,
+        "tolerance": cells["tolerance"] or "exact",
+        "statistic": None if answer.startswith(CELL) else answer or None,
+        "cell": answer.removeprefix(CELL) if answer.startswith(CELL) else None,
+        "source_file": file or None,
+        "source_key": key or None,
+        "kind": "declared" if kind == "declared" else "computed",
+        "identity": kind == "identity",
+        "unpublished": kind == "unpublished",
+    }
+
+
+def _parse_printed(text: str) -> Any:
+    """Return a printed value: a number, a boolean, a list in JSON, else the words themselves."""
+    if text in ("true", "false"):
+        return text == "true"
+    if text.startswith("["):
+        return parse_json("printed", text)
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return text
+    return float(text) if number["decimals"] or number["exponent"] else int(text)
+
+
+def _parse_decimals(text: str) -> int | str | None:
+    if text in ("", FULL):
+        return text or None
+    try:
+        return int(text)
+    except ValueError:
+        raise LayerwiseError(
+            f"decimals must be a whole number, `{FULL}`, or empty for words and counts, found "
+            f"{text!r:.40}; correct them"
+        ) from None
+
+
+def _require_decimals(text: str, decimals: int | str | None) -> None:
+    """Refuse a number with other decimals than its row says: they are how it is compared."""
+    for number in _numbers_in(text):
+        if not _has_decimals(number, decimals):
             raise LayerwiseError(
-                f"a template names its variables ({', '.join(variables) or 'none'}) and their "
-                f"attributes, found {template!r:.80} ({error!s:.80}); correct it"
-            ) from None
-    if isinstance(template, dict):
-        filled = {_filled(k, variables): _filled(v, variables) for k, v in template.items()}
-        if len(filled) < len(template):
-            raise LayerwiseError(
-                f"templates of keys must give different ones, found {', '.join(template):.80}; "
-                "name another variable in them"
+                f"a printed number must have the decimals of its row, found {number!r:.80} with "
+                f"{'none' if decimals is None else decimals}; write it as it is printed, or "
+                "correct `decimals`"
             )
-        return filled
-    return [_filled(v, variables) for v in template] if isinstance(template, list) else template
 
 
-def _claim(
-    ledger: Mapping[str, Any],
-    entry: dict[str, Any],
-    variables: dict[str, _Member],
-    published: Published,
-) -> Claim:
-    printed, file, key = _printed(entry.get("printed"), variables, published)
-    if printed is None:
+def _numbers_in(printed: str) -> Iterator[str]:
+    """Yield the numbers of a list as they are written; of anything else the text itself."""
+    pending = [printed]
+    if printed.startswith("["):
+        pending = json.loads(printed, parse_int=str, parse_float=str)
+    while pending:
+        entry = pending.pop(0)
+        if isinstance(entry, list):
+            pending[:0] = entry
+        elif isinstance(entry, str):
+            yield entry
+
+
+def _has_decimals(text: str, decimals: int | str | None) -> bool:
+    """Return whether a number is written with these decimals; no words have any."""
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return decimals is None
+    if decimals == FULL:
+        return True
+    stated, n_written = int(decimals or 0), len(number["decimals"] or "")
+    if number["exponent"] or n_written != max(stated, 0):
+        return False
+    return stated >= 0 or round(int(text), stated) == int(text)  # 300 has -2, 310 has not
+
+
+def _require_transcribed(printed: Any, file: str, key: str, published: Published) -> None:
+    """Refuse a value that is not what the published tables hold in its place.
+
+    They hold numbers and labels of one word, so longer texts stand in the ledger alone.
+    """
+    if next(leaves(key, printed), None) and published.value(file, key) != printed:
         raise LayerwiseError(
-            "a claim must have a printed value, found none; what was never saved is no claim, "
-            "remove it"
+            f"the printed value must be the one of its source, {key} of {file} is "
+            f"{published.value(file, key)!r:.80}, found {printed!r:.80}; correct one of them"
         )
-    apart = ("for", "printed", "also", "quote", "against")
-    given = {k: v for k, v in entry.items() if k not in apart and v is not None}
-    fields = {"source_file": file, "source_key": key, **_filled(given, variables)}
-    places = fields.get("where", "")
-    further = entry.get("also", {}).get(fields["id"], [])
-    fields["where"] = "; ".join([*([places] if isinstance(places, str) else places), *further])
-    if isinstance(fields.get("decimals"), str):  # of a template
-        fields["decimals"] = _number_or_text(fields["decimals"])
-    tolerances = [member["tolerance"] for member in variables.values() if "tolerance" in member]
-    if tolerances:
-        fields["tolerance"] = tolerances[0]
-    if ("against" in entry) != ("quote" in entry):
+
+
+def _require_cell(cell: str, published: Published) -> None:
+    """Refuse the cell of a stored number that is not published."""
+    file, _, key = cell.partition("#")
+    if not any(f"{stored}/".startswith(f"{key}/") for stored in published.keys(file)):
         raise LayerwiseError(
-            "a denied statement has its words in `quote` and what denies them in `against`, found "
-            "one of the two; add the other"
+            f"a cell must be the FILE#/pointer of a published number, found {cell!r:.120}; "
+            "correct it"
         )
-    own = {k: v for k, v in ledger["document"].items() if k in ("file", "commit")}
-    denials = _filled(entry.get("against", []), variables)
-    fields["against"] = [
-        _said_by(denial, published) if isinstance(denial, str) else _quote(denial, own)
-        for denial in denials
+
+
+def _denied(denial: Denial | None, published: Published) -> dict[str, Any]:
+    """Return the fields of a claim that is denied."""
+    if denial is None:
+        return {}
+    against = [
+        _said_by(passage, published) if isinstance(passage, str) else passage
+        for passage in denial["against"]
     ]
-    if "quote" in entry:
-        fields["quote"] = _quote(_filled(entry["quote"], variables), own)
-    if "cell" in fields:
-        _require_cell(fields, published)
-    for statistic in (fields.get("statistic"), *fields.get("readings", {}).values()):
-        if statistic is not None:
-            statistic_parts(statistic)
-    kind = ledger["document"]["kind"]
-    return Claim(**fields, paper=ledger["paper"], document=kind, printed=printed)
-
-
-def _require_cell(fields: Mapping[str, Any], published: Published) -> None:
-    """Refuse a cell that is not published, or that stands beside a statistic."""
-    file, _, key = fields["cell"].partition("#")
-    if "statistic" in fields or not any(
-        f"{stored}/".startswith(f"{key}/") for stored in published.keys(file)
-    ):
-        raise LayerwiseError(
-            "a cell is the FILE#/pointer of a published number, in place of a statistic, found "
-            f"{fields['cell']!r:.120}; correct it"
-        )
-
-
-def _quote(filled: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Return a quotation with its file, by default the document's own, and its line as a number."""
-    place = own if "file" not in filled else {}
-    line = filled.get("line")
-    return {**place, **filled, "line": _number_or_text(line) if isinstance(line, str) else line}
+    return {"quote": denial["quote"], "against": against}
 
 
 def _said_by(place: str, published: Published) -> str:
@@ -349,41 +371,12 @@ def _said_by(place: str, published: Published) -> str:
     return f"{file} has {published[file, key]} at {key}" if at_pointer else place
 
 
-def _printed(
-    printed: Any, variables: dict[str, _Member], published: Published
-) -> tuple[Printed, str | None, str | None]:
-    """Return the value in print, and the published file and key it stands in."""
-    if isinstance(printed, dict) and "cells" in printed:
-        require_shape("printed", Table, printed)
-        printed = _cell(printed["by"], printed["cells"], variables)
-    printed = _filled(printed, variables)
-    if isinstance(printed, str):
-        return _number_or_text(printed), None, None
-    if not isinstance(printed, dict):
-        return printed, None, None
-    require_shape("printed", Place, printed)
-    return published.value(printed["file"], printed["key"]), printed["file"], printed["key"]
-
-
-def _cell(axes: Sequence[str], cells: Any, variables: Mapping[str, _Member]) -> Any:
-    """Return the cell of a table: nested mappings, one level per variable."""
-    for variable in axes:
-        name = variables[variable].name if variable in variables else None
-        if not isinstance(cells, dict) or name not in cells:
-            raise LayerwiseError(
-                f"a table of printed cells must have one for every member of "
-                f"{', '.join(axes):.80}, "
-                f"found none for {variable} {name!r:.40}; add it"
-            )
-        cells = cells[name]
-    return cells
-
-
-def _number_or_text(text: str) -> Value:
-    try:
-        return float(text) if "." in text else int(text)
-    except ValueError:
-        return text
+def _require_reason(fields: Mapping[str, Any]) -> None:
+    """Refuse a claim that nothing answers, and that does not say why."""
+    if not any(fields.get(name) for name in ("statistic", "cell", "why", "quote")):
+        raise LayerwiseError(
+            f"a claim without an answer must say `why`, or be denied in {DENIED}; add one of them"
+        )
 
 
 def statistic_parts(statistic: str) -> tuple[str, str, str]:

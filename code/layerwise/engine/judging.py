@@ -16,7 +16,6 @@ from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import HEADER, Published, read_table
 from layerwise.engine.questions.question import Question
-from layerwise.engine.stored import judge_stored, read_stored
 from layerwise.engine.story import read_story, story
 from layerwise.engine.strip import read_strip, strip_rows
 from layerwise.engine.verdicts import Statistics, judge
@@ -94,14 +93,13 @@ def statistics_of(
 def judge_ledger(
     claims: Path, sides: Sides, published: Published, questions: Mapping[str, Question]
 ) -> dict[str, Any]:
-    """Judge every claim and every stored file.
+    """Judge every claim, and what is made of them.
 
     Arguments:
         questions: by name, those that the headlines ask.
 
     Returns:
-        `claims`, the records; `headlines`, `strip`, `findings` and `story` on them; `stored`, a
-        line for each result file.
+        `claims`, the records; `headlines`, `strip`, `findings` and `story` on them.
     """
     records = [
         judge(claim, sides.results, sides.replicates, sides.draws)
@@ -120,16 +118,11 @@ def judge_ledger(
     )
     paragraphs = story(records, results.documents, graded, read_story(claims))
     rows = strip_rows(graded, records, results.documents, questions, read_strip(claims))
-    stored = [
-        judge_stored(entry, published, sides.results, sides.replicates, sides.draws)
-        for entry in read_stored(claims)
-    ]
     return {
         "headlines": [asdict(headline) for headline in graded],
         "strip": [asdict(row) for row in rows],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in paragraphs],
-        "stored": [asdict(file) for file in stored],
         "claims": records,
     }
 

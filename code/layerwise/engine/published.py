@@ -6,8 +6,6 @@ every digit. Numbers, booleans and one-word labels are facts and are kept; texts
 statements are not.
 """
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,11 +17,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_text
+from layerwise.shapes import read_cells
 
 # Our files, for what was measured and never published: `beyond/<experiment>`, by model.
 BEYOND = "beyond/"
 DATASET, PROMPTS = "dataset.json", "prompts.json"  # what was measured on
+COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Value = Number | int | bool | str | None
 EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes is a fact
@@ -171,23 +170,18 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
     """Yield line number and cells of every row of a table of `published/`."""
     if not path.is_file():
         raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    try:
-        if next(rows, None) != list(columns):
-            raise LayerwiseError(
-                f"{path}: the first line must be {','.join(columns)}; restore the table"
-            )
-        for row in rows:
-            if len(row) != len(columns):
-                raise LayerwiseError(
-                    f"{path}, line {rows.line_num}: expected {len(columns)} columns, "
-                    f"found {len(row)}; restore the table"
-                )
-            yield rows.line_num, row
-    except csv.Error as error:
+    rows = read_cells(path, "restore the table")
+    if next(rows, (1, None))[1] != list(columns):
         raise LayerwiseError(
-            f"{path}, line {rows.line_num}: not valid CSV ({error}); restore the table"
-        ) from None
+            f"{path}: the first line must be {','.join(columns)}; restore the table"
+        )
+    for line, row in rows:
+        if len(row) != len(columns):
+            raise LayerwiseError(
+                f"{path}, line {line}: expected {len(columns)} columns, found {len(row)}; "
+                "restore the table"
+            )
+        yield line, row
 
 
 def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, Value]]:

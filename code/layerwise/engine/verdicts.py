@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from layerwise.engine.claims import FULL, Claim, Quote, statistic_parts
 from layerwise.engine.origins import Origins, prefixes
-from layerwise.engine.published import DATASET, PROMPTS, Published, split_pointer
+from layerwise.engine.published import COUNTED, Published, split_pointer
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.noise import Noise, is_number, noise_of
 
@@ -43,7 +43,6 @@ VERDICTS = {  # and what each means, in the order of lists
 UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
 UNCOMPARED = ("not measured", *UNSHOWN)
 RECORDED = ("id", "paper", "document", "where", "quantity", "model", "unit", "kind", "decimals")
-COUNTED = (DATASET, PROMPTS)  # whose numbers are counts of ours
 NOTHING_GIVEN = "the stated method gives no value"
 STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
 FALLS = ("differs", "contradicted")
@@ -188,7 +187,7 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     node = statistic_value(statistics.documents, statistic)
     if isinstance(node, dict):
         raise LayerwiseError(
-            f"claim {claim.id}: the selection {statistic} matches {len(node)} statistics; "
+            f"{claim.name}: the selection {statistic} matches {len(node)} statistics; "
             "name one of them"
         )
     if isinstance(node, list) and node and all(entry is None for entry in node):
@@ -210,7 +209,7 @@ def judge(
     """
     if claim.tolerance not in TOLERANCES:
         raise LayerwiseError(
-            f"claim {claim.id}: tolerance must be one of {', '.join(TOLERANCES)}, "
+            f"{claim.name}: tolerance must be one of {', '.join(TOLERANCES)}, "
             f"found {claim.tolerance!r:.40}; take one"
         )
     if claim.cell is not None:
@@ -278,8 +277,7 @@ def _require_statistic(claim: Claim, statistics: Statistics, statistic: str) -> 
     known = statistics.why_none(statistic) is not None
     if not known and all(statistic_value(statistics.documents, place) is None for place in places):
         raise LayerwiseError(
-            f"claim {claim.id}: the reading {statistic} matches no statistic of any model; "
-            "correct it"
+            f"{claim.name}: the reading {statistic} matches no statistic of any model; correct it"
         )
 
 
@@ -290,7 +288,7 @@ def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]
         if statistics.why_none(claim.statistic):
             return None, [], False
         raise LayerwiseError(
-            f"claim {claim.id}: the selection {claim.statistic} matches no statistic; correct "
+            f"{claim.name}: the selection {claim.statistic} matches no statistic; correct "
             "it, or mark the claim `unpublished` if published numbers cannot give it"
         )
     derived = value is not None and statistics.derived_from(claim.statistic) is not None
@@ -336,7 +334,7 @@ def _passage(quote: Quote | str) -> str:
     if isinstance(quote, str):
         return quote
     at_commit = f" at {quote['commit'][:7]}" if "commit" in quote else ""
-    return f'"{quote["text"]}" ({quote["file"]}{at_commit}, line {quote["line"]})'
+    return f"“{quote['text']}” ({quote['file']}{at_commit}, line {quote['line']})"
 
 
 # --- a measured claim: gates, of which the first that answers wins --------------------------------

@@ -20,6 +20,7 @@ WORDS = "words.yaml"  # beside the claims
 _SLUG = re.compile(
     r"(?<![\w/])(?>[A-Za-z][A-Za-z0-9]*(?:-[a-zA-Z0-9]+(?:\.[0-9]+[a-zA-Z]*)?)+)(?![\w/])"
 )
+_QUOTED = re.compile(r'(“[^”]*”|"[^"]*")')
 
 
 class Words(Strict):
@@ -87,7 +88,17 @@ def label_model(model: str, names: Names) -> str:
 
 
 def in_words(text: str, names: Names = MappingProxyType({})) -> str:
-    """Return a text with the keys of categories, poolings, measures and models in words."""
+    """Return a text with the keys of categories, poolings, measures and models in words.
+
+    What stands in quotation marks is left as it is.
+    """
+    parts = _QUOTED.split(text)  # every second one is a quotation
+    parts[::2] = [_put_in_words(part, names) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _put_in_words(text: str, names: Names) -> str:
+    """Return a text without quotations with its keys in words."""
     if keys := words_here()["keys"]:
         text = _any_of(tuple(keys)).sub(lambda key: keys[key[1]], text)
     return _SLUG.sub(lambda slug: names.get(plain(slug[0]), slug[0]), text) if names else text

@@ -13,7 +13,7 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
 from layerwise.folders import RESULTS
 from layerwise.papers.across import questions
-from layerwise.papers.across.rules import power, printed_tests, sensitivity, sources
+from layerwise.papers.across.rules import power, sensitivity, sources
 from layerwise.papers.paper1.rules import calibration, neutral_control, output_correlation
 from layerwise.papers.paper2.rules import (
     bins,
@@ -73,7 +73,6 @@ MODULES = {
         twins,
         validation,
         sources,
-        printed_tests,
     )
 }
 # The result documents of a reader's model, and the analyses that make them.

@@ -20,7 +20,6 @@ from layerwise.engine.derivation import (
     words_of,
 )
 from layerwise.engine.evidence import Entry, Evidence, measured_among
-from layerwise.engine.published import pointer
 from layerwise.papers.paper2.rules.pair_curves import (
     APERTUS_CURVE,
     CURVES,
@@ -39,7 +38,6 @@ from layerwise.papers.shared.names.result_files import (
     GEMMA,
     LLAMA,
     PAIRS,
-    PHASE_SUMMARY,
 )
 from layerwise.papers.shared.rules.categories import (
     includes_zero,
@@ -358,8 +356,24 @@ def models_negative_at_start(evidence: Evidence) -> str:
     )
 
 
+def mid_transitions(evidence: Evidence, bound: float | None = None) -> str:
+    """Say whether the mid phases of the three models near zero or change sign, or how many do."""
+    n = sum(mid_nears_zero(curve, bound) for curve in inverting_curves(evidence))
+    return MID if n == len(THREE) else f"{MID} in {n} of {len(THREE)} models"
+
+
+def layers_without_zero(curve: PairCurve) -> list[int]:
+    """Return the layers whose interval excludes zero."""
+    return [layer for layer, ends in curve.ends().items() if not curves.includes_zero(ends)]
+
+
+def starred_in_table(curve: PairCurve) -> list[int]:
+    """Return the layers that the consolidated table calls significant."""
+    return [layer for layer in curve.layers if curve.row(layer).significant == "TRUE"]
+
+
 LATE = ("CI excludes zero", "CI includes zero")
-MID = ("approaches zero or changes sign", "neither nears zero nor changes sign")
+MID = "approaches zero or changes sign"
 
 
 def setting_rule(name: str, *files: str) -> Rule:
@@ -468,8 +482,8 @@ STATEMENTS: Rules = {
         lambda evidence: "similar to base" if is_like_base(evidence) else "unlike base",
         "whether Llama's curve without the template is like the base model's",
     ),
-    "mid_transition": statement_on_three(mid_nears_zero, *MID),
-    "mid_transition_strict": statement_on_three(partial(mid_nears_zero, bound=NEAR_ZERO), *MID),
+    "mid_transition": mid_transitions,
+    "mid_transition_strict": partial(mid_transitions, bound=NEAR_ZERO),
     "intervals": Rule(
         statement_on_curve(
             PYTHIA_CURVE, lambda curve: [list(ends) for ends in curve.ends().values()]
@@ -477,12 +491,14 @@ STATEMENTS: Rules = {
         "the intervals of Pythia's curve, layer by layer",
     ),
     "intervals_of_table": statement_on_curve(PYTHIA_CURVE, table_intervals),
+    "significant_layers": statement_on_curve(PYTHIA_CURVE, layers_without_zero),
+    "significant_layers_of_table": statement_on_curve(PYTHIA_CURVE, starred_in_table),
 }
 DOCUMENTS = {
     slug: Document(
         curve.of,
         {"": {**CURVE_RULES, **(DENSITY_RULES if curve is PYTHIA_CURVE else {})}},
-        {"/late_inversion": (PHASE_SUMMARY, pointer(curve.summary_row, "late_inversion"))},
+        places={},
     )
     for slug, curve in CURVES.items()
 } | {"paper": Document(None, {"": STATEMENTS})}

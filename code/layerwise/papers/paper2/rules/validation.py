@@ -9,7 +9,7 @@ import numpy as np
 from layerwise.engine.derivation import Document, Function, Rule, Rules, for_each_group
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
-from layerwise.papers.shared.names.categories import FACTS
+from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.result_files import (
     OUTPUT_CORRELATION,
     PAPER1,
@@ -164,6 +164,16 @@ def weakest_category(results: Entry) -> dict[str, Any]:
     return {"category": name, **correlations[name], "significant": correlations[name]["p"] < LEVEL}
 
 
+def numeric_share(results: Entry) -> str:
+    """Say whether the loss of the numeric facts moves r more than that of all other categories."""
+    whole = r_over_categories(results)
+    moved = {
+        name: abs(test["r"] - whole) for name, test in r_without_each_category(results).items()
+    }
+    numeric = moved.pop(NUMERIC)
+    return f"contributes {'dis' if numeric > sum(moved.values()) else ''}proportionately"
+
+
 def asymmetry_of_facts(evidence: Evidence, model: str) -> float:
     """Return UA of the scientific facts in a model of Paper 1."""
     return asymmetry(evidence[PAPER1[model]][FACTS])
@@ -180,7 +190,7 @@ REFERENCE_RULES: Rules = {
     for name, rule in FACTS_RULES.items()
 }
 DRAWN: Rules = {"_without_one": r_and_interval_without_each, "_interval": whole_interval}
-PRINT_RULES: Rules = {**DRAWN, "_weakest": weakest_category}
+PRINT_RULES: Rules = {**DRAWN, "_weakest": weakest_category, "_numeric": numeric_share}
 DOCUMENTS = {
     slug: Document(
         file,

@@ -11,11 +11,10 @@ from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import short_name
 from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, trace_layer
-from layerwise.papers.shared.names.result_files import CROSS, EXTENDED, SIGNS, V2
+from layerwise.papers.shared.names.result_files import CROSS, EXTENDED, PAPER_3_TEXT, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
 from layerwise.statistics.curves import word_below
 
-PAPER = "Paper 3"  # the coefficients stand in its text
 LEFT_OUT = "mistralai/Mistral-7B-v0.1"  # of the calibration: its L* is 0
 LAYERS = "individual_L_stars"
 WITHIN = 2  # layers that a calibration layer may be missed by
@@ -92,7 +91,9 @@ def half_of_blocks(model: Entry) -> float:
 
 
 PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
-    "printed_coefficients": lambda evidence: formula_prediction(printed_formula(evidence[PAPER])),
+    "printed_coefficients": lambda evidence: formula_prediction(
+        printed_formula(evidence[PAPER_3_TEXT])
+    ),
     "fitted_coefficients": lambda evidence: formula_prediction(fit_formula(evidence)),
     "half_depth": lambda _: half_of_blocks,
 }
@@ -137,7 +138,7 @@ CALIBRATION_RULES: Rules = {
 
 def predicted_layer(model: Entry) -> float:
     """Return the L* that the formula gives."""
-    return printed_formula(model.of(PAPER)).layer(model.L, model.H)
+    return printed_formula(model.of(PAPER_3_TEXT)).layer(model.L, model.H)
 
 
 def empirical_layer(model: Entry) -> float:

@@ -29,7 +29,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     short_name,
 )
 from layerwise.papers.shared.names.models import slug_of
-from layerwise.papers.shared.names.result_files import GPT2, HUNT, SWEEP
+from layerwise.papers.shared.names.result_files import GPT2, HUNT, PAPER_3_TEXT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.estimates import (
     Estimate,
@@ -144,6 +144,15 @@ def signs(
     return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
 
 
+def signs_in_print(hunt: Entry) -> np.ndarray:
+    """Return the counts that the shares in print stand for, of as many models."""
+    printed = hunt.of(PAPER_3_TEXT).heritage
+    damping = np.array([printed.eleuther_dampen_pct, 100 - printed.others_expand_pct]) / 100
+    n_models = signs(hunt).sum(axis=1)
+    n_damping = np.rint(damping * n_models).astype(int)
+    return np.column_stack([n_damping, n_models - n_damping])
+
+
 def models_only_swept(hunt: Entry) -> Models:
     """Return the sweep's models that the survey did not test."""
     hunted = models_by_name(hunt)
@@ -175,6 +184,11 @@ def p_text(p: float) -> str:
 def figure_word(mean_gain: float) -> str:
     """Return the figures' word for a mean gain."""
     return "DAMPEN" if dampens(mean_gain) else "EXPAND"
+
+
+def figure_word_of_model(model: Entry) -> str:
+    """Return the figures' word for a model, UNDECIDED where its prompts allow either."""
+    return "UNDECIDED" if is_undecided(model) else figure_word(gain(model))
 
 
 def figure_models(hunt: Entry, names: Iterable[str]) -> dict[str, Entry]:
@@ -209,8 +223,11 @@ def n_prompts(hunt: Entry) -> int:
 def gain_estimate(model: Entry) -> Estimate:
     """Return a model's mean gain with Student's interval over its prompts.
 
-    The paper's file has the deviation of the gains alone; a measurement has every prompt's gain.
+    The survey's file has the deviation of the gains alone; the sweep's, and a measurement, has
+    every prompt's gain.
     """
+    if "residual_gain_all" in model:
+        return mean_estimate(model.residual_gain_all[:], "prompts")
     slug = slug_of(short_name(model))
     if OURS in model.evidence and slug in model.of(OURS):
         return mean_estimate(model.of(OURS)[slug].gains[GainReading.PENULTIMATE][:], "prompts")
@@ -335,6 +352,10 @@ HUNT_RULES: Rules = {
         "p of Fisher's exact test, EleutherAI against the other labs",
     ),
     "fisher/p": Rule(lambda hunt: fisher_p(signs(hunt)), "p of Fisher's exact test, in full"),
+    "fisher/printed": Rule(
+        lambda hunt: p_text(fisher_p(signs_in_print(hunt))),
+        "p of Fisher's exact test of the shares that are printed",
+    ),
     "fisher/rounded": Rule(
         lambda hunt: p_text(fisher_p(signs(hunt, 2))),
         "p of Fisher's exact test after rounding to two decimals",
@@ -370,8 +391,9 @@ HUNT_RULES: Rules = {
     "figure3": for_each_group(
         lambda hunt: figure_models(hunt, FIGURE3),
         Rule(
-            lambda model: figure_word(gain(model)),
-            "whether the mean gain damps or expands, as figure 3 says",
+            figure_word_of_model,
+            "whether the mean gain damps or expands, as figure 3 says, if its interval over the "
+            "prompts does",
         ),
     ),
     "figure3/gpt2": Rule(

@@ -10,7 +10,12 @@ from jaxtyping import Float
 
 from layerwise.engine.derivation import Document, Function, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.papers.paper3.rules.gain_files import entry_reader
+from layerwise.papers.paper3.rules.gain_files import (
+    damps,
+    entry_reader,
+    pooled_by_name,
+    short_name,
+)
 from layerwise.papers.shared.names.result_files import EXTENDED, V1, V2
 from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
@@ -51,24 +56,39 @@ def gap_layer(model: Entry) -> int:
     return int(np.argmax(model.spectral_gaps[:]))
 
 
-def mean_traces(evidence: Evidence, series: str, kind: str) -> Float[np.ndarray, " model"]:
-    """Return the mean traces of the models that the script calls so, EXPAND or DAMPEN."""
-    models = [model for model in evidence[V2].results if model.behavior == kind]
-    return np.array([mean_trace(model, series) for model in models])
+def is_called_expander(model: Entry) -> bool:
+    """Return whether the script calls a model an expander."""
+    return bool(model.behavior == "EXPAND")
 
 
-def expand_over_dampen(evidence: Evidence, series: str) -> float:
-    """Return the mean trace of the script's expanders over that of its dampeners."""
-    return float(
-        np.mean(mean_traces(evidence, series, "EXPAND"))
-        / np.mean(mean_traces(evidence, series, "DAMPEN"))
-    )
+def is_expander_by_gain(model: Entry) -> bool:
+    """Return whether a model's gain in sweep or survey expands; the script's word without one."""
+    measured = pooled_by_name(model.evidence).get(short_name(model))
+    return is_called_expander(model) if measured is None else not damps(measured)
+
+
+def mean_traces(
+    evidence: Evidence, series: str, expands: Callable[[Entry], bool] = is_called_expander
+) -> tuple[Float[np.ndarray, " expander"], Float[np.ndarray, " dampener"]]:
+    """Return the mean traces of the models that expand, and of those that damp."""
+    traces = [(expands(model), mean_trace(model, series)) for model in evidence[V2].results]
+    expanding = [trace for is_expander, trace in traces if is_expander]
+    damping = [trace for is_expander, trace in traces if not is_expander]
+    return np.array(expanding), np.array(damping)
+
+
+def expand_over_dampen(
+    evidence: Evidence, series: str, expands: Callable[[Entry], bool] = is_called_expander
+) -> float:
+    """Return the mean trace of the expanders over that of the dampeners."""
+    expanding, damping = mean_traces(evidence, series, expands)
+    return float(np.mean(expanding) / np.mean(damping))
 
 
 def count_larger_expanders(evidence: Evidence, series: str) -> int:
     """Return the number of pairs of expander and dampener in which the expander's is larger."""
-    expanding = mean_traces(evidence, series, "EXPAND")
-    return int(np.sum(expanding[:, None] > mean_traces(evidence, series, "DAMPEN")))
+    expanding, damping = mean_traces(evidence, series)
+    return int(np.sum(expanding[:, None] > damping))
 
 
 def count_comparisons(evidence: Evidence) -> int:
@@ -155,6 +175,14 @@ STUDY_RULES: Rules = {
     "expand_over_dampen/multihead": Rule(
         lambda evidence: expand_over_dampen(evidence, "multihead"),
         "expanders' mean trace by heads over the dampeners'",
+    ),
+    "expand_over_dampen/full_by_gain": Rule(
+        lambda evidence: expand_over_dampen(evidence, "full", is_expander_by_gain),
+        "expanders' mean single-slice trace over the dampeners', by the gains that were measured",
+    ),
+    "expand_over_dampen/multihead_by_gain": Rule(
+        lambda evidence: expand_over_dampen(evidence, "multihead", is_expander_by_gain),
+        "expanders' mean trace by heads over the dampeners', by the gains that were measured",
     ),
     "expander_larger/multihead": Rule(
         lambda evidence: count_larger_expanders(evidence, "multihead"),

@@ -66,6 +66,7 @@ BENCHMARK = R + "thermodynamic_benchmark_20260105_141034.json"
 TWIN_ROWS = R + "twin_test_results_20260105_160237.csv"
 TWINS = R + "twin_test_results_20260105_160237.json"
 
+PAPER_3_TEXT = "Paper 3"  # coefficients and shares that rules take as they are printed
 # Numbers that exist only in a notebook's cells, under the notebook's name.
 TYPED_INTERVALS = "notebook 000"  # its n = 6 table, with two decimals
 TYPED_MODELS = "notebook 003"  # Paper 1's models on scientific facts, with three decimals
@@ -132,7 +133,7 @@ CONSTANTS = Constants(
     settings=(
         "notebook 004#",
         "notebook Llama#",
-        "Paper 3#/l_star/",
+        "Paper 3#/",
         "#behavior",
         "#known_gain",
         "#L_star_calibration",
