@@ -16,7 +16,9 @@ from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
 from layerwise.engine.published import DATASET, NotMeasured, Published
-from layerwise.engine.questions.question import (
+from layerwise.engine.questions.question import Range, word
+from layerwise.engine.questions.table import cells
+from layerwise.engine.questions.words import (
     MEANINGS,
     NEVER,
     NO,
@@ -25,10 +27,7 @@ from layerwise.engine.questions.question import (
     UNDECIDED,
     WORDS,
     YES,
-    Range,
-    word,
 )
-from layerwise.engine.questions.table import cells
 from layerwise.errors import LayerwiseError
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES

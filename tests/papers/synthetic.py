@@ -8,7 +8,7 @@ import numpy as np
 from judged import DRAWS
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.derivation import evidence_of as evidence_of_tables
-from layerwise.engine.questions.question import PUBLISHED
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.rules.pair_curves import CURVES

@@ -26,7 +26,7 @@ from synthetic import (
 )
 
 from judged import changed
-from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, YES
+from layerwise.engine.questions.words import NEVER, NO, TOO_FEW, YES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.names import result_files as files
 

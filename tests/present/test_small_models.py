@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from layerwise.engine.questions.question import PUBLISHED, TOO_FEW
+from layerwise.engine.questions.words import PUBLISHED, TOO_FEW
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
 

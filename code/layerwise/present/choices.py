@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from layerwise.engine.paper import Paper
-from layerwise.engine.questions.question import NEVER, TOO_FEW, YES
 from layerwise.engine.questions.table import base
+from layerwise.engine.questions.words import NEVER, TOO_FEW, YES
 
 ANSWERED = "Its questions are answered yes under"
 

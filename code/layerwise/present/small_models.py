@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.questions.question import NEVER, NO, PUBLISHED, TOO_FEW, YES, Question
+from layerwise.engine.questions.question import Question
+from layerwise.engine.questions.words import NEVER, NO, PUBLISHED, TOO_FEW, YES
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.folders import CONTROL

@@ -8,27 +8,12 @@ from typing import Any
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Evidence
+from layerwise.engine.questions.words import NEVER, NO, TOO_FEW, UNDECIDED, YES
 from layerwise.statistics.estimates import Estimate
 
-PUBLISHED = "published"  # the choice: as the papers did
 ALPHA = 0.05
 FEWEST = 5  # units: of four, a third of the resamples hold at most two different ones
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
-WORDS = YES, NO, UNDECIDED, TOO_FEW, NEVER = (
-    "yes",
-    "no",
-    "undecided",
-    "too few",
-    "cannot be answered",
-)
-MEANINGS = {
-    YES: "the 95% interval lies where the claim says; where the claim is that there is no effect, "
-    "the 90% interval, as in two one-sided tests; where there is a p, it is below 0.05 too",
-    NO: "the 95% interval lies wholly where the claim says that the number does not",
-    UNDECIDED: "neither: these data cannot tell",
-    TOO_FEW: "one number without an interval",
-    NEVER: "so few units that nothing they could show would answer the question",
-}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
+from layerwise.engine.questions.question import OF_MEAN, Question, Range
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.papers.paper1.rules.calibration import BAND, BOUND, PASS_BELOW
 from layerwise.papers.paper1.rules.output_correlation import rerun_asymmetry as ua_of_rerun
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC

@@ -7,7 +7,7 @@ from typing import Any
 
 from layerwise.engine.curves import Curves
 from layerwise.engine.published import OVER_MODELS, answers_by_model
-from layerwise.engine.questions.question import PUBLISHED
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import Names, display_names, label_model
 from layerwise.errors import LayerwiseError

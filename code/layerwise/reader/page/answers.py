@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import find_again, shared_answers
-from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, UNDECIDED, WORDS, YES
+from layerwise.engine.questions.words import NEVER, NO, TOO_FEW, UNDECIDED, WORDS, YES
 from layerwise.engine.words import in_words
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS

@@ -9,7 +9,8 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
+from layerwise.engine.questions.question import OF_R, Question, Range
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
 from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.questions.choices import (

@@ -7,7 +7,8 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import OF_R, PUBLISHED, Question, Range
+from layerwise.engine.questions.question import OF_R, Question, Range
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.papers.paper2.rules.pair_curves import CURVES, OWN_CURVE, PairCurve
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.papers.shared.names.models import READER

@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from layerwise.engine.published import answers_by_model
-from layerwise.engine.questions.question import PUBLISHED
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 

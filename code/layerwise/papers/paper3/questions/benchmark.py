@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.questions.question import OF_MEAN, PUBLISHED, Question, Range
+from layerwise.engine.questions.question import OF_MEAN, Question, Range
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.papers.paper3.questions.gains import (
     FEWEST_FOR_MAJORITY,
     MAJORITY,

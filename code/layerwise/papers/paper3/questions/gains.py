@@ -13,7 +13,8 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import OVER_MODELS, NotMeasured
-from layerwise.engine.questions.question import PUBLISHED, Question, Range
+from layerwise.engine.questions.question import Question, Range
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.papers.paper3.rules.gain_files import models_by_name
 from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import HUNT, SWEEP

@@ -15,17 +15,8 @@ import numpy as np
 from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import NotMeasured
-from layerwise.engine.questions.question import (
-    ALPHA,
-    NO,
-    OF_MEAN,
-    OF_R,
-    PUBLISHED,
-    YES,
-    Question,
-    Range,
-    word,
-)
+from layerwise.engine.questions.question import ALPHA, OF_MEAN, OF_R, Question, Range, word
+from layerwise.engine.questions.words import NO, PUBLISHED, YES
 from layerwise.papers.paper3.questions.gains import (
     BELOW_ONE,
     FEWEST_FOR_MAJORITY,

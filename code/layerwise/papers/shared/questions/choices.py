@@ -7,7 +7,7 @@ from typing import Any
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import BEYOND, NotMeasured, pointer
-from layerwise.engine.questions.question import PUBLISHED
+from layerwise.engine.questions.words import PUBLISHED
 from layerwise.papers.shared.names.models import EXTRACTIONS
 from layerwise.papers.shared.names.result_files import CHOICES_FILE
 from layerwise.statistics.estimates import Estimate
