@@ -25,13 +25,13 @@ from synthetic import (
 )
 
 from judged import changed
-from layerwise.engine.headlines import (
+from layerwise.engine.central import read_central
+from layerwise.engine.grades import (
     NOT,
     STANDS,
     answers,
     conjunction,
     grade,
-    read_headlines,
     words_by_model,
 )
 from layerwise.engine.published import split_pointer
@@ -157,11 +157,11 @@ MOVES = {
 
 
 def grades(entries_of_list, documents):
-    by_headline = {}
+    by_claim = {}
     for entry in entries_of_list:
         words = conjunction([answers(ask, documents) for ask in entry["asks"]])
-        by_headline[entry["id"]] = grade(words, words_by_model(entry["asks"], documents))
-    return by_headline
+        by_claim[entry["id"]] = grade(words, words_by_model(entry["asks"], documents))
+    return by_claim
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +193,9 @@ def test_a_number_that_moves_inside_its_interval_moves_a_grade_by_one_step(
     kind, published, works, readers, root
 ):
     documents = works["questions"].documents
-    headlines = read_headlines(root / "claims")
-    asked = {ask["question"] for entry in headlines for ask in entry["asks"]} & set(QUESTIONS)
-    before = grades(headlines, {"questions": documents})
+    central = read_central(root / "claims")
+    asked = {ask["question"] for entry in central for ask in entry["asks"]} & set(QUESTIONS)
+    before = grades(central, {"questions": documents})
     jumps, n_moves = [], 0
     for move, cells in MOVES[kind](published):
         places = defaultdict(set)
@@ -204,7 +204,7 @@ def test_a_number_that_moves_inside_its_interval_moves_a_grade_by_one_step(
                 if question in asked:
                     places[question].add((model, choice))
         again = ask_again(changed(published, cells), places)
-        after = grades(headlines, {"questions": with_answers(documents, again)})
+        after = grades(central, {"questions": with_answers(documents, again)})
         n_moves += 1
         for name, given in after.items():
             if abs(step(given) - step(before[name])) > 1:

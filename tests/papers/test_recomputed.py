@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from layerwise.engine.headlines import headlines, read_headlines
+from layerwise.engine.central import judge_central, read_central
+from layerwise.papers.across.together import PAPERS
 
 NUMBER = re.compile(r"(?<![\w.\-^(])(?<!L/)\(?([-+]?\d+(?:\.\d+)?)(?![\w(])")
 NO_NUMBER = re.compile(r"\bL\d+-\d+")  # the layers of a transition
@@ -76,10 +77,16 @@ def tables(root):
 
 @pytest.fixture(scope="module")
 def shown(root, records, works):
-    """By headline, the numbers of its sentences as they are displayed."""
+    """By central claim, the numbers of its sentences as they are displayed."""
     documents = {analysis: work.documents for analysis, work in works.items()}
-    graded = headlines([*records.values()], documents, read_headlines(root / "claims"))
-    return {headline.id: numbers_of(f"{headline.reason} {headline.power}") for headline in graded}
+    central, _ = judge_central(
+        read_central(root / "claims"),
+        PAPERS.sentences,
+        [*records.values()],
+        documents,
+        PAPERS.questions,
+    )
+    return {claim.id: numbers_of(" ".join([*claim.reason, claim.power])) for claim in central}
 
 
 def numbers_of(text):
@@ -268,7 +275,7 @@ def corr(x, y):
     return float(np.corrcoef(x, y)[0, 1])
 
 
-# --- the headlines of Paper 1 ---
+# --- the central claims of Paper 1 ---
 
 
 def p1_neutral(tables):
@@ -965,10 +972,10 @@ RECOMPUTED = {
 }
 
 
-def test_no_headline_is_left_out(shown):
+def test_no_central_claim_is_left_out(shown):
     assert list(shown) == list(RECOMPUTED)
 
 
-@pytest.mark.parametrize("headline", RECOMPUTED)
-def test_every_number_of_a_headline_is_that_of_numpy(tables, shown, headline):
-    assert shown[headline] == RECOMPUTED[headline](tables)
+@pytest.mark.parametrize("claim", RECOMPUTED)
+def test_every_number_of_a_claim_is_that_of_numpy(tables, shown, claim):
+    assert shown[claim] == RECOMPUTED[claim](tables)

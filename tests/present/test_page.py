@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import folders, headline, hostile_claims, judged, record
+from claim_records import central_claim, folders, hostile_claims, judged, record
 from hostile import SEEN, TEXTS, UNSEEN, WRITTEN, is_unseen
 from layerwise.engine.findings import relative_difference
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
@@ -334,24 +334,24 @@ def test_a_claim_says_in_how_many_draws_random_weights_answer_yes(
     tmp_path: Path, root: Path
 ) -> None:
     counts = ({"draws": 5, "yes": 3, "unanswered": 0}, {"draws": 7, "yes": 0, "unanswered": 0})
-    headlines = [headline(f"p2.{n}", drawn=drawn) for n, drawn in enumerate(counts)]
-    page = built(folders(tmp_path, root, hostile_claims(("x",)), headlines=headlines))
+    central = [central_claim(f"p2.{n}", drawn=drawn) for n, drawn in enumerate(counts)]
+    page = built(folders(tmp_path, root, hostile_claims(("x",)), central=central))
     assert page.count(" draws.") == page.count("in 3 of 5 draws.") == 1
 
 
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
-    headlines = [
-        headline(
+    central = [
+        central_claim(
             f"p2.{text}",
             "does not follow",
             says=text,
             where=text,
-            reason=text,
-            parts=[part(number, text)],
+            reason=[text],
+            printed=[part(number, text)],
         )
         for number, text in enumerate(texts)
     ]
-    return built(folders(folder, root, hostile_claims(texts), headlines=headlines))
+    return built(folders(folder, root, hostile_claims(texts), central=central))
 
 
 def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(

@@ -46,7 +46,7 @@ class JudgedPaper:
     @property
     def grades(self) -> dict[str, str]:
         """The grade of every central claim, by id."""
-        return {headline["id"]: headline["grade"] for headline in self.document["headlines"]}
+        return {claim["id"]: claim["grade"] for claim in self.document["central"]}
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -60,7 +60,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
     Args:
         paper: its rules and questions.
         folder: holds `published/*.csv` (columns file, key, value) and `claims/` (the claims in
-            `paper1/*.yaml`, the central ones in `headlines.yaml`).
+            `paper1/*.yaml`, the central ones in `central.yaml`).
         draws: how often, at which level and from which seed is resampled; 10,000 times at 95 %
             by default.
 
@@ -79,7 +79,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
         tables | dict(paper.rules), published, draws or Draws(N_RESAMPLES, LEVEL, SEED)
     )
     sides = Sides(statistics_of(PRINT, analyses, published), [], [])
-    judged = judge_ledger(folder / LEDGER, sides, published, paper.questions)
+    judged = judge_ledger(folder / LEDGER, sides, published, paper)
     known = table_hashes(folder / NUMBERS, names)
     document = {
         "source": PRINT,

@@ -29,7 +29,7 @@ class Entry(Strict, total=False):
 
 
 def read_entries(path: Path, shape: Any, *, optional: bool = False) -> list[dict[str, Any]]:
-    """Return the entries of a list of the ledger, `headlines.yaml` for one, under the file's name.
+    """Return the entries of a list of the ledger, `findings.yaml` for one, under the file's name.
 
     Args:
         optional: a paper may have no such file, and then no entries.

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NotRequired
 
+from layerwise.engine.central import Central
 from layerwise.engine.words import Names, in_words
 from layerwise.files import together, write_text
 from layerwise.present.latex import render
@@ -15,7 +16,7 @@ from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.small_models import SmallModels
-from layerwise.present.strip import strip_lines
+from layerwise.present.strip import block, deciding_text
 from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
@@ -67,20 +68,19 @@ def smaller_findings(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Ma
     return {paper: [*group] for paper, group in by_paper}
 
 
-def tell_claims(
-    headlines: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]], names: Names
-) -> list[dict[str, Any]]:
-    """Return the central claims for the report: rows of the strip, each with its first reasons.
-
-    Arguments:
-        headlines: as readers see them, `records.readable`.
-        rows: `strip` of the judged claims.
-    """
-    reasons = {headline["id"]: headline["reason"] for headline in headlines}
-    return [
-        {**vars(line), "reason": first_sentences(reasons[line.id], REASON)[0]}
-        for line in strip_lines(rows, names)
-    ]
+def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
+    """Return the central claims for the report, by block, each with its first reasons."""
+    return {
+        heading: [
+            {
+                "central": claim,
+                "decides": deciding_text(claim),
+                "reason": first_sentences(" ".join(claim.reason), REASON)[0],
+            }
+            for claim in group
+        ]
+        for heading, group in groupby(central, key=block)
+    }
 
 
 def care_csv(records: Iterable[Mapping[str, Any]]) -> str:
@@ -156,7 +156,7 @@ def write_source(
         "small": small,
         "most_places": MOST_PLACES,
         "figures": places,
-        "lines": tell_claims(filled["headlines"], document["strip"], names),
+        "blocks": tell_claims(filled["central"]),
         "upstream": upstream,
         "left_out": {name: in_words(why, names) for name, why in drawn.left_out.items()},
         "params": params,

@@ -1,8 +1,13 @@
 """The three papers as one value, for all that is about them together."""
 
 from layerwise.engine.paper import Paper
+from layerwise.engine.seen import Sentences
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.across.story import STORY
+from layerwise.papers.paper1 import central as paper1
+from layerwise.papers.paper2 import central as paper2
+from layerwise.papers.paper3 import central as paper3
 from layerwise.papers.shared.questions.choices import TEXTS
 
 PAPERS = Paper(
@@ -21,4 +26,6 @@ PAPERS = Paper(
     rules=TABLES,
     questions=QUESTIONS,
     choices=TEXTS,
+    sentences=Sentences(paper1.sentences | paper2.sentences | paper3.sentences),
+    story=STORY,
 )

@@ -38,7 +38,7 @@ def run(
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
     sides = read_sides(source, statistics, tables, origins)
-    judged = judge_ledger(claims, sides, tables, PAPERS.questions)
+    judged = judge_ledger(claims, sides, tables, PAPERS)
     records = judged["claims"]
     counts = count_by_paper(records)
     if origins is None:
@@ -54,11 +54,11 @@ def run(
         **behind,
         **judged,
     }
-    grades = Counter(headline["grade"] for headline in judged["headlines"])
+    grades = Counter(claim["grade"] for claim in judged["central"])
     with together(out.parent) as part:
         write_json(part / out.name, sealed(document))
-        write_json(part / "verdicts.json", {**counts, "headlines": grades})
-        write_json(part / "tally.json", in_short(records, judged["headlines"]))
+        write_json(part / "verdicts.json", {**counts, "central": grades})
+        write_json(part / "tally.json", in_short(records, judged["central"]))
     return f"{len(records)} claims judged in {out}"
 
 

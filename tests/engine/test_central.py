@@ -1,4 +1,4 @@
-"""Headlines and findings: by rules from verdicts, explained by sentences that are filled in."""
+"""Central claims and findings: by rules from answers and verdicts, explained by sentences."""
 
 import hashlib
 import math
@@ -10,9 +10,9 @@ import yaml
 
 from claim_records import record
 from judged import changed, everything, judged
-from layerwise.engine import conditions
+from layerwise.engine.central import count_as_printed, judge_central, read_central
 from layerwise.engine.findings import findings, read_findings
-from layerwise.engine.headlines import (
+from layerwise.engine.grades import (
     CANNOT,
     DEPENDS,
     GRADES,
@@ -21,13 +21,12 @@ from layerwise.engine.headlines import (
     SOME,
     STANDS,
     UNDECIDED,
-    count_as_printed,
-    headlines,
-    power_sentence,
-    read_headlines,
+    yes_alone_under,
 )
+from layerwise.engine.questions.question import Question, Range
+from layerwise.engine.seen import Claimed, InRow, Sentences, seen_claim
 from layerwise.engine.sentences import Said, Value, fill
-from layerwise.engine.story import read_story
+from layerwise.engine.units import power_sentence
 from layerwise.engine.verdicts import FALLS
 from layerwise.errors import LayerwiseError
 
@@ -36,22 +35,30 @@ def answer(word, in_range=True):
     return {"word": word, "in_range": in_range, "n": 3, "unit": "families", "fewest": 6}
 
 
-def headline(verdicts=(), answers=None, control=None, reason=(), **fields):
-    """A headline that rests on claims of these verdicts and asks one question of these models."""
+QUESTION = Question("q", 2, "So.", "r", "families", lambda _: {}, {}, Range(above=0.0))
+
+
+def told_so(_):
+    yield "It is."
+
+
+def central(verdicts=(), answers=None, control=None, tell=told_so, **fields):
+    """A central claim on claims of these verdicts, which asks a question of these models."""
     records = [
         record(f"p2.{n}", verdict=word, statistic=f"layers:m:/{n}")
         for n, word in enumerate(verdicts or ["agrees"])
     ]
-    claims = {f"c{n}": one["id"] for n, one in enumerate(records)}
-    entry = {"id": "p2.h", "paper": 2, "source": "paper", "where": "abstract", "claims": claims}
-    entry["says"] = "So."
-    entry |= {"asks": [{"question": "q"}], "reason": list(reason), **fields}
+    printed = [claim["id"] for claim in records]
+    entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claim": "So", "number": "r"}
+    entry |= {"asks": [{"question": "q"}], "printed": printed, "shows": [], **fields}
     documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
     draws = [{"questions": {"q": {"models": models}}} if models else {} for models in control or []]
-    (found,) = headlines(records, documents, [entry], draws)
-    return found
+    sentences = Sentences({"p2.h": tell})
+    (judged,), _ = judge_central([entry], sentences, records, documents, {"q": QUESTION}, draws)
+    return judged
 
 
+ESTIMATE = {"value": 0.5, "low": 0.1, "high": 0.9, "narrow": None, "p": None, "where": ""}
 YES_NO = {"published": answer("yes"), "spearman": answer("no")}
 NEVER = "cannot be answered"
 
@@ -76,7 +83,7 @@ NEVER = "cannot be answered"
     ],
 )
 def test_one_rule_grades_from_words(choices, grade):
-    found = headline(answers={"m": choices})
+    found = central(answers={"m": choices})
     assert found.grade == grade
     assert set(GRADES) == {STANDS, DEPENDS, SOME, UNDECIDED, NOT, NEEDS_WEIGHTS, CANNOT}
 
@@ -88,39 +95,39 @@ def answered(words):
 def test_a_quantifier_counts_models_and_asks_for_the_opposite():
     models = answered(dict(zip("abcd", ("yes", "yes", "undecided", "no"), strict=True)))
     three = {"question": "q", "at_least": 3}
-    assert headline([], models, asks=[three]).grade == UNDECIDED
-    assert headline([], models, asks=[three | {"at_least": 2}]).grade == STANDS
-    assert headline([], models, asks=[three | {"at_least": 4}]).grade == NOT
+    assert central([], models, asks=[three]).grade == UNDECIDED
+    assert central([], models, asks=[three | {"at_least": 2}]).grade == STANDS
+    assert central([], models, asks=[three | {"at_least": 4}]).grade == NOT
     opposite = {"question": "q", "of": ["d"], "answer": "no"}
-    assert headline([], models, asks=[opposite]).grade == STANDS
-    assert headline([], models, asks=[opposite | {"of": ["c"]}]).grade == UNDECIDED
-    assert headline([], models, asks=[opposite | {"of": ["e"]}]).grade == NEEDS_WEIGHTS
+    assert central([], models, asks=[opposite]).grade == STANDS
+    assert central([], models, asks=[opposite | {"of": ["c"]}]).grade == UNDECIDED
+    assert central([], models, asks=[opposite | {"of": ["e"]}]).grade == NEEDS_WEIGHTS
 
 
 @pytest.mark.parametrize("other", ["no", "undecided"])
 def test_a_claim_on_named_models_may_hold_for_some_of_them(other):
     models = answered({"a": "yes", "b": other})
     named = {"question": "q", "of": ["a", "b"]}
-    found = headline([], models, asks=[named])
+    found = central([], models, asks=[named])
     assert (found.grade, found.models) == (SOME, {"a": "yes", "b": other})
     # of all models, or of a number of them, it is one claim
     as_one = NOT if other == "no" else UNDECIDED
-    assert headline([], models).grade == as_one
-    counted = headline([], models, asks=[named | {"at_least": 2}])
+    assert central([], models).grade == as_one
+    counted = central([], models, asks=[named | {"at_least": 2}])
     assert (counted.grade, counted.models) == (as_one, {})
     # each model must answer every question that names it
     both = [named, {"question": "q", "of": ["a", "b"], "answer": "no"}]
-    assert headline([], models, asks=both).grade == NOT
+    assert central([], models, asks=both).grade == NOT
 
 
 def test_a_question_that_can_never_be_answered_holds_nothing_up_or_down():
     ask = {"question": "q"}
     three = answered({"a": "yes", "b": NEVER, "c": "yes"})
-    assert headline([], three).grade == STANDS
-    assert headline([], answered({"b": NEVER})).grade == CANNOT
+    assert central([], three).grade == STANDS
+    assert central([], answered({"b": NEVER})).grade == CANNOT
     beside = [{"question": "q", "of": ["b"]}, ask | {"of": ["a"]}]
-    assert headline([], three, asks=beside).grade == STANDS
-    assert headline([], answered({"b": NEVER})).power == (
+    assert central([], three, asks=beside).grade == STANDS
+    assert central([], answered({"b": NEVER})).power == (
         "3 families cannot answer the question of q, whatever they show; it takes 6."
     )
 
@@ -128,12 +135,12 @@ def test_a_question_that_can_never_be_answered_holds_nothing_up_or_down():
 def test_no_printed_word_decides_a_grade():
     """Its verdict is counted; whether the claim follows is what the question answers."""
     for verdict in ("agrees", "differs", "contradicted"):
-        assert headline([verdict], {"m": {"published": answer("yes")}}).grade == STANDS
-        assert headline([verdict], {"m": {"published": answer("undecided")}}).grade == UNDECIDED
-    found = headline(["follows", "differs"], {"m": {"published": answer("yes")}})
-    assert (found.numbers, found.grade) == ("1 of 2 as printed", STANDS)
-    assert found.parts[1] == {"claim": "p2.1", "verdict": "differs"}
-    assert found.parts[-1] == {"question": "q", "word": "yes"}
+        assert central([verdict], {"m": {"published": answer("yes")}}).grade == STANDS
+        assert central([verdict], {"m": {"published": answer("undecided")}}).grade == UNDECIDED
+    found = central(["follows", "differs"], {"m": {"published": answer("yes")}})
+    assert (found.as_printed, found.grade) == ("1 of 2 as printed", STANDS)
+    assert found.printed[1] == {"claim": "p2.1", "verdict": "differs"}
+    assert found.questions == [{"question": "q", "word": "yes"}]
 
 
 def test_a_number_in_several_places_counts_once():
@@ -150,7 +157,7 @@ def test_what_most_random_weights_answer_too_confirms_nothing():
     """One draw of five says little; a draw without an answer counts apart."""
     models = {"m": {"published": answer("yes")}}
     no = {"m": {"published": answer("no")}}
-    assert headline([], models).drawn is None
+    assert central([], models).drawn is None
     for draws, grade, counts in (
         ([models, no, no, no, no], STANDS, (5, 1, 0)),
         ([models, models, no, no], UNDECIDED, (4, 2, 0)),
@@ -158,35 +165,9 @@ def test_what_most_random_weights_answer_too_confirms_nothing():
         ([models, None, None, None, no], UNDECIDED, (5, 1, 3)),
         ([None, None], STANDS, (2, 0, 2)),
     ):
-        found = headline([], models, control=draws)
+        found = central([], models, control=draws)
         assert (found.grade, found.as_random) == (grade, grade == UNDECIDED)
         assert found.drawn == dict(zip(("draws", "yes", "unanswered"), counts, strict=True))
-
-
-def test_a_sentence_stands_while_its_condition_holds():
-    def said(when, recomputed=0.5, **fields):
-        one = Said(record("p2.a", recomputed=recomputed, **fields))
-        values = {"c": one, "x": Value(0.4), "word": Value("yes"), "none": Value(None)}
-        return conditions.fill_sentences([{"when": when, "text": "It is {c:.1f}."}], values)
-
-    for true in ("c > 0", "c > x", "x <= 0.4", "c stands", "c known", "word is 'yes'"):
-        assert said(true) == "It is 0.5."
-    for true in ("c > 0 and word is not 'no'", "c.printed is 0.345", "c is not x"):
-        assert said(true) == "It is 0.5."
-    for false in ("c < 0", "c falls", "none known", "none > 0", "c > none", "c > 0 and c < x"):
-        assert said(false) == ""
-    assert said("c falls", verdict="differs") == "It is 0.5."
-    reading = [{"text": "by depth and lab", "value": -0.5, "gives": False}]
-    assert said("c[by depth and lab] < 0", readings=reading) == "It is 0.5."
-    for broken, message in (
-        ("c maybe", "must be `name stands`"),
-        ("d > 0", "names 'd', known are c, x"),
-        ("x[by depth] > 0", "'x' is no claim"),
-        ("c[by length] > 0", "has no reading 'by length'"),
-        ("word > 0", "cannot be compared"),
-    ):
-        with pytest.raises(LayerwiseError, match=message):
-            said(broken)
 
 
 def test_a_template_that_does_not_fit_is_refused():
@@ -199,10 +180,6 @@ def test_a_template_that_does_not_fit_is_refused():
     for template in ("{b}", "{a[by length]}", "{a.unit}"):
         with pytest.raises(LayerwiseError, match="does not fit its values"):
             fill(template, {"a": said})
-    with pytest.raises(LayerwiseError, match=r"headline p2\.h: no claim fits 'p9"):
-        headline(also=["p9.*"])
-    with pytest.raises(LayerwiseError, match=r"p2\.h: a name may stand for one thing"):
-        headline(values={"q": "laws:laws:/x"})
 
 
 def test_a_finding_is_a_fact_and_a_caveat_is_always_there():
@@ -227,40 +204,87 @@ def test_a_finding_is_a_fact_and_a_caveat_is_always_there():
         findings(records, [{**entry, "id": "none", "claims": {"x": "p9"}}], [])
 
 
-def test_committed_entries_quote_numbers_and_type_none(root):
-    entries, facts = read_headlines(root / "claims"), read_findings(root / "claims")
-    places = [(entry["source"] == "notebooks", entry["paper"]) for entry in entries]
+def test_sentences_go_where_they_belong_and_what_has_no_value_is_left_out():
+    def tell(seen):
+        r, answer = seen.claim("p2.0"), seen.answer("q", "m")
+        yield Claimed(f"r is {r.printed}.")
+        yield InRow("By r.")
+        if answer.yes:
+            yield f"It is {r:.2f}, by {answer.value:.1f}."
+        yield f"Never {seen.answer('q', 'other').value:.1f}."
+        yield f"Nor {seen.statistic('laws', 'laws', 'y')}."
+        yield f"But {seen_list(seen)}."
+
+    def seen_list(seen):
+        return ", ".join(seen.statistic("laws", "laws", "x"))
+
+    models = {"m": {"published": answer("yes") | ESTIMATE}}
+    found = central([], models, tell=tell)
+    assert (found.says, found.row) == ("r is 0.345.", ["By r."])
+    assert found.reason == ["It is 0.35, by 0.5.", "But a, b."]
+    with pytest.raises(LayerwiseError, match=r"sentences of p2\.h: the ledger has no claim 'p9'"):
+        central([], models, tell=lambda seen: [f"{seen.claim('p9')}"])
+
+
+def test_a_claim_is_seen_with_what_is_printed_and_its_readings():
+    reading = [{"text": "by depth", "value": -0.5, "gives": False}]
+    claim = seen_claim(
+        record("p2.a", verdict="differs", recomputed=[0.1875, 0.25], readings=reading)
+    )
+    assert (claim.printed, claim.falls, claim.known) == ("0.345", True, True)
+    assert f"{claim:.2f}" == "0.19 to 0.25"  # a range
+    assert f"{claim.reading('by depth'):+.1f}" == "-0.5"
+    assert not seen_claim(record("p2.a", recomputed=None)).known
+    with pytest.raises(LayerwiseError, match="no reading 'by length', known are by depth"):
+        claim.reading("by length")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"printed": ["p9"]}, "p2.h: there is no claim 'p9'"),
+        ({"asks": [{"question": "x"}]}, "p2.h: there is no question 'x'"),
+    ],
+)
+def test_an_entry_names_what_there_is(fields, message):
+    with pytest.raises(LayerwiseError, match=message):
+        central(**fields)
+
+
+def test_a_claim_without_sentences_and_sentences_without_a_claim_are_refused():
+    with pytest.raises(LayerwiseError, match=r"p2\.new has none; add one"):
+        judge_central([{"id": "p2.new"}], Sentences(), [], {}, {})
+    with pytest.raises(LayerwiseError, match=r"p2\.old is none; add an entry"):
+        judge_central([], Sentences({"p2.old": told_so}), [], {}, {})
+    sentences = Sentences()
+    sentences("p2.h")(told_so)
+    with pytest.raises(LayerwiseError, match=r"p2\.h has its sentences twice"):
+        sentences("p2.h")
+
+
+def test_committed_entries_stand_in_the_papers_order_and_type_no_number(root):
+    entries = read_central(root / "claims")
+    places = [("source" in entry, entry["paper"]) for entry in entries]
     assert places == sorted(places)
-    texts = [entry["says"] for entry in entries]
-    texts += [sentence["text"] for entry in entries for sentence in entry["reason"]]
+    texts = [entry[name] for entry in entries for name in ("claim", "number")]
+    facts = read_findings(root / "claims")
     texts += [entry.get(part, "") for entry in facts for part in ("title", "gives", "follows")]
-    texts += [one["text"] for entry in read_story(root / "claims") for one in entry["sentences"]]
     for text in texts:
-        words = re.sub(r"\{[^}]*\}|\w+-[\d.]+\w*", "", text)
+        words = re.sub(r"\{[^}]*\}|\w+-[\d.]+\w*|90% interval", "", text)
         assert not re.search(r"\d[.,]\d|\d ?%|[-+]\d", words), text
 
 
 def test_committed_entries_ask_what_there_is(root, works):
-    for entry in read_headlines(root / "claims"):
+    for entry in read_central(root / "claims"):
         for ask in entry["asks"]:
             models = works["questions"].documents[ask["question"]]["models"]
             assert set(ask.get("of", [])) <= set(models), entry["id"]
 
 
-def test_every_headline_of_print_has_its_reason(root, records, works):
-    documents = {analysis: work.documents for analysis, work in works.items()}
-    for found in headlines([*records.values()], documents, read_headlines(root / "claims")):
-        assert found.reason, found.id
-        assert "no value" not in found.says + found.reason, found.id
-
-
 def test_the_choice_that_alone_answers_yes_is_named():
-    one = {"published": answer("undecided"), "final_norm": answer("yes")}
-    reason = [{"when": "yes_alone_under is 'final_norm'", "text": "By that alone."}]
-    assert headline([], {"m": one}, reason=reason).reason == "By that alone."
-    both = one | {"spearman": answer("yes")}
-    assert headline([], {"m": both}, reason=reason).reason == ""
-    assert headline([], {"m": {"published": answer("no")}}, reason=reason).reason == ""
+    one = {"published": "undecided", "final_norm": "yes"}
+    assert yes_alone_under(one) == "final_norm"
+    assert yes_alone_under(one | {"spearman": "yes"}) == yes_alone_under({"published": "no"}) == ""
 
 
 def test_power_is_told_of_what_is_not_answered_as_claimed():
@@ -293,21 +317,19 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
 
 def test_the_list_is_fixed_before_anything_is_measured(root):
     """The list says so itself; its bytes are held from the first measurement on."""
-    text = (root / "claims" / "headlines.yaml").read_bytes()
+    text = (root / "claims" / "central.yaml").read_bytes()
     assert re.search(rb"fixed on \d{4}-\d\d-\d\d, before\n", text)
     lock = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
     measured = [name for name in lock if name.startswith("measure@")]
-    pinned = root / "claims" / "headlines.sha256"
-    assert bool(measured) == pinned.is_file(), (
-        "pin claims/headlines.yaml with the first measurement"
-    )
+    pinned = root / "claims" / "central.sha256"
+    assert bool(measured) == pinned.is_file(), "pin claims/central.yaml with the first measurement"
     if measured:
         assert pinned.read_text().split()[0] == hashlib.sha256(text).hexdigest()
 
 
 def test_every_claim_that_falls_is_of_one_finding(root, records):
     facts = read_findings(root / "claims")
-    order = [entry["id"] for entry in read_headlines(root / "claims")]
+    order = [entry["id"] for entry in read_central(root / "claims")]
     found = findings([*records.values()], facts, order)
     assert {one.id for one in found} == {entry["id"] for entry in facts}  # none unlisted, none idle
     assert {one.headline for one in found} <= {*order, None}

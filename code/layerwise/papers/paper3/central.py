@@ -1,0 +1,630 @@
+"""What is said of the central claims of Paper 3 and of its notebooks.
+
+Each function tells of one claim, a sentence a `yield`; what a sentence states is the condition of
+its branch.
+"""
+
+from collections.abc import Iterator
+
+from layerwise.engine.grades import yes_alone_under
+from layerwise.engine.questions.words import NEVER
+from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, Value
+
+PYTHIA = "pythia-6p9b"
+ALPHA = 0.05
+ENOUGH_POWER = 0.8
+TWICE = 2  # the factor of the script's own rule on the trace
+LEAST_MWU = 0.058  # the smallest p of its rank test of so few models, rounded up
+DENSITY_R = -0.815, -0.805  # what rounds to the printed r
+BOTH = "survey and sweep together"
+WITH_NEO = "with GPT-Neo, EleutherAI's third model"
+
+sentences = Sentences()
+
+
+# --- gains of single models -----------------------------------------------------------------------
+
+
+@sentences("p3.depth_gain")
+def depth_gain(seen: Seen) -> Iterator[str]:
+    """The first law: r of depth and gain."""
+    r, p = seen.claim("p3.kleiber.r"), seen.claim("p3.kleiber.p")
+    yield Claimed(
+        "The deeper a Pythia model, the smaller its residual gain "
+        f"(r = {r.printed}, p = {p.printed}): the first law."
+    )
+    boxed, own = seen.claim("p3.kleiber.fig1.r"), seen.answer("depth_gain")
+    boxed_text = f"{boxed:+.3f} at the three decimals that the figure prints"
+    if r.falls and r.value < 0 and p.value < ALPHA:
+        yield (
+            f"Depth and gain over the eight sizes give r = {r:+.2f} ({own.ends:+.2f}; "
+            f"{boxed_text}), p = {p:.3f}: the direction holds."
+        )
+    density = seen.answer("density_gain").value
+    if r.falls and DENSITY_R[0] < density < DENSITY_R[1]:
+        yield (
+            f"The printed pair ({r.printed}, {p.printed}) is that of the density of heads and the "
+            f"gain ({density:+.3f})."
+        )
+    if r.stands:
+        yield f"r = {r:+.2f} ({boxed_text}), p = {p:.3f} over the eight sizes."
+    if r.falls and p.value >= ALPHA:
+        yield (
+            f"Depth and gain over the eight sizes give r = {r:+.2f} ({boxed_text}), p = {p:.3f}."
+        )
+    if r.falls and r.value >= 0 and p.value < ALPHA:
+        yield (
+            f"Depth and gain over the eight sizes give r = {r:+.2f} ({boxed_text}), p = {p:.3f}, "
+            "the opposite direction."
+        )
+    survey = seen.answer("depth_gain_of_survey")
+    if survey.ends.includes(0):
+        yield (
+            "Beyond this family it is not shown: over the models of the survey r is "
+            f"{survey.value:+.2f} ({survey.ends:+.2f})."
+        )
+    if survey.ends.high <= 0:
+        yield (
+            "Over the models of the survey it holds too: r is "
+            f"{survey.value:+.2f} ({survey.ends:+.2f})."
+        )
+    if survey.ends.low >= 0:
+        yield (
+            "Over the models of the survey deeper models gain more: r is "
+            f"{survey.value:+.2f} ({survey.ends:+.2f})."
+        )
+    pooled = seen.answer("depth_gain_of_survey", choice="pooled")
+    if pooled.known:
+        yield (
+            f"Over survey and Pythia sizes together it is {pooled.value:+.2f} ({pooled.ends:+.2f})."
+        )
+    ranks = seen.answer("depth_gain", choice="spearman")
+    if ranks.known:
+        yield (
+            f"By ranks r = {ranks.value:+.2f} over the eight sizes (p = {ranks.p:.3f} by all "
+            "permutations)."
+        )
+
+
+@sentences("p3.bound")
+def bound(seen: Seen) -> Iterator[str]:
+    """The bound on the gain."""
+    yield Claimed(
+        "No gain exceeds 10^(1/L), where L is the number of blocks, so that no network gains more "
+        "than tenfold."
+    )
+    law, gain = seen.claim("p3.kleiber.bound"), seen.claim("p3.fig1.1b.gain")
+    family, above = (
+        Value(seen.statistic("depth_gain", sample, "bound", "above"))
+        for sample in ("family", "hunt")
+    )
+    if law.falls:
+        yield (
+            f"Above their bounds lie {family} among the Pythia sizes and {above} among the "
+            "survey's models."
+        )
+    if law.stands:
+        yield (f"None of the Pythia sizes lies above its bound; of the survey's models {above} do.")
+    told_above = seen.statistic("power", "bound", "told_above")
+    if law.falls and told_above != "":
+        yield f"The excess is larger than the noise of the prompts in {told_above}."
+    limit = seen.statistic("depth_gain", "family", "models", 3, "bound")
+    if gain.value > limit:
+        yield f"The gain of pythia-1b is {gain:.3f}, its bound {limit:.3f}."
+    if gain.value < limit:
+        yield f"The gain of pythia-1b is {gain:.3f}, under its bound of {limit:.3f}."
+    expanding, product = (
+        seen.statistic("depth_gain", "family", "bound", name)
+        for name in ("n_interior_expanding", "largest_interior_product")
+    )
+    if expanding > 0:
+        sizes = seen.statistic("depth_gain", "family", "n_models")
+        yield (
+            "The gain is that of one block. The product over all blocks between the first and the "
+            f"last is above 1 in {expanding} of {sizes} sizes, at most {product:.1f}."
+        )
+
+
+@sentences("p3.gains")
+def gains(seen: Seen) -> Iterator[str]:
+    """The benchmark's order of four models."""
+    yield Claimed(
+        "The gain of the last block orders four models (Pythia damps; Mistral, Llama and Gemma "
+        "expand)."
+    )
+    llama = seen.claim("p3.bench.llama")
+    of_sequence = seen.statistic("sequence_gains", "llama3.1-8b", "last_gain")
+    if of_sequence < 1:
+        yield InRow(f"By norms of the whole sequence Llama damps ({of_sequence:.2f}).")
+    order = seen.claim("p3.bench.order")
+    pythia, gemma = seen.claim("p3.bench.pythia"), seen.claim("p3.bench.gemma")
+    if order.known:
+        yield (f"By the last token's norm the order is {order}: {pythia:.2f} to {gemma:.2f}.")
+    first, second, third = (
+        seen.answer("gain_order", pair).ends.low
+        for pair in (
+            "Pythia-6.9B < Mistral-7B",
+            "Mistral-7B < LLaMA-3.1-8B",
+            "LLaMA-3.1-8B < Gemma-7B",
+        )
+    )
+    if first > 0 and second > 0 and third > 0:
+        yield (
+            "Prompt by prompt, each step's interval excludes zero: the steps are at least "
+            f"{first:.2f}, {second:.2f} and {third:.2f}."
+        )
+    if of_sequence < 1 and llama.value > 1:
+        yield (
+            "Another quantity, the norm of the whole sequence, orders them otherwise: by one text, "
+            f"in other notebooks of the paper, Llama's last gain is {of_sequence:.2f} instead of "
+            f"{llama:.2f}."
+        )
+    order_of_sequence = seen.statistic("sequence_gains", "study", "order")
+    if order_of_sequence != order.value:
+        yield f"By that quantity the order is {order_of_sequence}."
+
+
+@sentences("p3.tuning")
+def tuning(seen: Seen) -> Iterator[str]:
+    """Base models and their tuned versions."""
+    change, kept = seen.claim("p3.twin.max_modulation"), seen.claim("p3.twin.sign_kept")
+    yield Claimed(
+        "Instruction tuning changes the size of the gain "
+        f"(by up to {change.printed}%) and cannot change whether a model damps or expands."
+    )
+    damping, turned, prompts = (
+        seen.statistic("twins", "study", name)
+        for name in ("n_damping_bases", "n_prompts_turned", "n_prompt_pairs")
+    )
+    if damping < 1:
+        yield InRow("No damping model was tuned.")
+    if kept.value is True:
+        base, tuned = seen.claim("p3.twin.gemma_base"), seen.claim("p3.twin.gemma_it")
+        yield (
+            "The mean gain of every tuned model stays on its base's side of 1; the largest change "
+            f"is Gemma's, {base:.2f} to {tuned:.2f} ({change:.0f}%)."
+        )
+    if kept.value is False:
+        yield (
+            "The mean gain of a tuned model lies on the other side of 1 from its base's; the "
+            f"largest change is {change:.0f}%."
+        )
+    if damping < 1:
+        yield "All bases expand: no damping model was tuned."
+    if damping >= 1:
+        yield f"Of the bases {damping} damp."
+    if turned > 0:
+        yield (
+            f"In {turned} of {prompts} comparisons (one prompt, a base model and its tuned "
+            "version) the two gains lie on opposite sides of 1."
+        )
+    families = seen.answer("tuned_families")
+    if families.word == NEVER:
+        yield (
+            f"What tuning can do is a claim about models: over {families.n} families, however they "
+            "turn out, the interval of the share that damp or expand as their bases do begins at "
+            f"{families.ends.low:.0%} at best."
+        )
+
+
+# --- over models: labs, density of heads, size ----------------------------------------------------
+
+
+@sentences("p3.heritage")
+def heritage(seen: Seen) -> Iterator[str]:
+    """The second law: labs and the sides of 1."""
+    damp, meta, others = (
+        seen.claim(f"p3.heritage.{name}")
+        for name in ("eleuther_dampen", "meta_expand", "others_expand")
+    )
+    p = seen.claim("p3.heritage.fisher_p")
+    yield Claimed(
+        f"A lab's models damp or expand alike: {damp.printed}% of EleutherAI's damp, "
+        f"{others.printed}% of all others expand, Fisher's p {p.printed}: the second law."
+    )
+    if damp.known:
+        openai = seen.claim("p3.heritage.openai_expand")
+        yield (
+            f"Of EleutherAI's models in the survey {damp:.0f}% damp. Of Meta's models {meta:.0f}% "
+            f"expand, and of those of all labs but EleutherAI {others:.0f}% (printed "
+            f"{others.printed} each); of OpenAI's, in a separate test, {openai:.0f}%."
+        )
+    with_gpt2 = seen.answer("heritage", choice="with_gpt2").value
+    more = (
+        f"with the Pythia sizes of the sweep {p.reading(BOTH)}, with the three GPT-2 sizes as well "
+        f"{with_gpt2:.3f}."
+    )
+    if p.falls:
+        yield f"Fisher's p is {p} (printed {p.printed}), {more}"
+    if p.stands:
+        yield f"Fisher's p is {p}, {more}"
+    fisher = seen.answer("heritage")
+    if fisher.ends.low < fisher.ends.high:
+        yield (
+            "Some gains cannot be distinguished from 1: over all ways to count them p ranges from "
+            f"{fisher.ends.low:.3f} to {fisher.ends.high:.2f} ({fisher.where})."
+        )
+    behind = seen.answer("heritage", choice="final_norm")
+    meta_behind = seen.statistic("lab_heritage", "hunt", "expand_pct_final_norm", "Meta")
+    alone = yes_alone_under(seen.central("p3.heritage").choices) == "final_norm"
+    if alone and behind.yes:
+        yield (
+            "The questions are answered yes by one gain only, that after the final norm, which the "
+            f"paper itself excludes: there p is {behind.value:.3f} however the models are counted, "
+            f"but no more than {meta_behind:.0f}% of Meta's models expand."
+        )
+    if not alone and fisher.unshown and behind.yes:
+        yield (
+            "By the gain after the final norm, which the paper itself excludes, p is "
+            f"{behind.value:.3f} however these are counted; {meta_behind:.0f}% of Meta's models "
+            "expand."
+        )
+    difference = seen.answer("lab_difference")
+    if difference.ends.includes(0):
+        yield (
+            f"The mean gains of the two groups differ by {difference.value:+.2f} "
+            f"({difference.ends:+.2f} by all permutations), which may be zero."
+        )
+    if difference.ends.high <= 0:
+        yield (
+            f"The sizes of the gains do differ: EleutherAI's mean lies {difference.value:+.2f} "
+            f"from that of the others ({difference.ends:+.2f} by all permutations)."
+        )
+    if seen.claim("p3.heritage.only_mean_below_1").falls:
+        yield "EleutherAI is not the only lab whose mean lies below 1."
+    power, models, needed = (
+        seen.statistic("power", "heritage", name) for name in ("power", "models", "needed")
+    )
+    significant = (
+        f"If the observed shares are the true ones, Fisher's test of {models} models would be "
+        f"significant in {power:.0%} of such surveys"
+    )
+    if power < ENOUGH_POWER:
+        yield (f"{significant}; for four of five it would take {needed} models in each group.")
+    if power >= ENOUGH_POWER:
+        yield f"{significant}."
+
+
+@sentences("p3.crowding")
+def crowding(seen: Seen) -> Iterator[str]:
+    """The density of heads and the sides of 1."""
+    yield Claimed("Crowding of attention heads explains whether a model damps or expands.")
+    own, pooled = (
+        seen.statistic("crowding", sample, "density_rule", "accuracy_pct")
+        for sample in ("family", "pooled")
+    )
+    constant, pooled_constant = (
+        seen.statistic("crowding", sample, "density_rule", "constant_accuracy")
+        for sample in ("hunt", "pooled")
+    )
+    if own >= 0:
+        yield (
+            "On the eight Pythia sizes the paper's rule, damping above a critical density of "
+            f"heads, is right for {own:.0f}%."
+        )
+    family = seen.answer("crowding", choice="family")
+    if family.yes:
+        yield (
+            f"There density and damping go together by Fisher's test (p = {family.value:.3f}, "
+            "however the gains near one are counted)."
+        )
+    if family.unshown and family.value < ALPHA <= family.ends.high:
+        yield (
+            f"There Fisher's p is {family.value:.3f} by the values, but ranges from "
+            f"{family.ends.low:.3f} to {family.ends.high:.2f} as gains that cannot be told from "
+            "one are counted."
+        )
+    explains = seen.claim("p3.crowding.explains")
+    after, before = (seen.claim(f"p3.appB.acc_{side}") for side in ("after", "before"))
+    if explains.falls and after.known:
+        yield (
+            f"On the survey's models it is right for {after:.0f}% (printed {after.printed}; "
+            f"{before:.0f}% with the final norm), a constant guess for {constant:.0%}."
+        )
+    if explains.stands and after.known:
+        yield (
+            f"On the survey's models it is right for {after:.0f}%, a constant guess for "
+            f"{constant:.0%}."
+        )
+    survey = seen.answer("crowding")
+    if survey.undecided:
+        yield ("So few models cannot show whether density and damping go together in the survey.")
+    if survey.no:
+        yield "In the survey models with dense heads damp less often than others."
+    if pooled >= 0:
+        yield (
+            f"Over survey and Pythia sizes together it is right for {pooled:.0f}%, a constant "
+            f"guess for {pooled_constant:.0%}."
+        )
+
+
+@sentences("p3.hierarchy")
+def hierarchy(seen: Seen) -> Iterator[str]:
+    """Lab, density of heads and size, by their |r| with the gain."""
+    yield Claimed(
+        "For the gain, heritage counts more than geometry (the density of heads), and geometry "
+        "more than scale."
+    )
+    lab, pooled = (
+        seen.answer("heritage_over_geometry", choice=choice) for choice in ("published", "pooled")
+    )
+    density = seen.answer("geometry_over_scale")
+    if lab.ends.low > 0:
+        yield (
+            f"Over the {density.n} models of the survey the gain correlates more closely with the "
+            f"lab than with the density of heads: |r| is larger by {lab.value:.2f} "
+            f"({lab.ends:+.2f})."
+        )
+    if lab.ends.low <= 0:
+        yield (
+            f"Over the {density.n} models of the survey the |r| of lab and gain differs by "
+            f"{lab.value:+.2f} ({lab.ends:+.2f}) from that of density and gain."
+        )
+    if lab.ends.low > 0 and pooled.ends.low <= 0:
+        yield (
+            f"With the Pythia sizes the difference is {pooled.value:+.2f}, with an interval that "
+            "includes zero."
+        )
+    against_size = (
+        f"For density against size the difference is {density.value:+.2f} ({density.ends:+.2f}), "
+        "in favour of"
+    )
+    if density.value < 0:
+        yield f"{against_size} size."
+    if density.value >= 0:
+        yield f"{against_size} density."
+    if density.ends.includes(0):
+        yield "So few models cannot show which of these two counts more."
+    if density.known:
+        yield (
+            "The paper tests no hierarchy. Size is taken here as 12 times the number of blocks "
+            "times the squared width."
+        )
+
+
+# --- weights, traces, the critical layer ----------------------------------------------------------
+
+
+@sentences("p3.spectral")
+def spectral(seen: Seen) -> Iterator[str]:
+    """The third law: the ratio of W_V to W_O, labs and damping."""
+    vo = seen.claim("p3.spectral.vo_ratio")
+    yield Claimed(
+        f"The ratio of W_V's and W_O's spectral norms differs {vo.printed}-fold between labs and "
+        "predicts damping or expansion: the third law."
+    )
+    right, constant, largest, smallest = (
+        seen.statistic("spectral_norms", "study", "prediction", name)
+        for name in ("right", "constant", "largest", "smallest")
+    )
+    correlation = seen.answer("spectral_predicts")
+    n = correlation.n
+    if right <= constant:
+        yield InRow(
+            f"Its best threshold is right for {right} of {n} models, as is one answer for all of "
+            "them."
+        )
+    if right > constant:
+        yield InRow(
+            f"Its best threshold is right for {right} of {n} models, one answer for all of them "
+            f"for {constant}."
+        )
+    predicts = seen.claim("p3.spectral.predicts")
+    if predicts.falls and right <= constant:
+        yield (
+            "No threshold of the ratio, above which models would damp, is right for more than "
+            f"{right} of the {n} models that have both numbers; one answer for all of them is "
+            f"right for {constant}."
+        )
+    if predicts.stands and right > constant:
+        yield (
+            "The best threshold of the ratio, above which models would damp, is right for "
+            f"{right} of the {n} models that have both numbers; one answer for all of them is "
+            f"right for {constant}."
+        )
+    are_extremes = largest == "pythia-160m" and smallest == "gpt-neo-125M"
+    expands = seen.answer("damping", "pythia-160m").no
+    if are_extremes and expands and seen.answer("damping", "gpt-neo-125M").yes:
+        yield (
+            f"The model with the largest ratio, {largest}, expands, and the one with the smallest, "
+            f"{smallest}, damps; the intervals of both gains exclude 1."
+        )
+    r_text = f"r = {correlation.value:+.2f}, {correlation.ends:+.2f}"
+    if correlation.ends.includes(0):
+        yield (
+            f"With the size of the gain the ratio shows no correlation ({r_text}); so few "
+            "models cannot rule one out."
+        )
+    if correlation.ends.high <= 0:
+        yield f"The larger the ratio, the smaller the gain ({r_text})."
+    if correlation.ends.low >= 0:
+        yield f"The larger the ratio, the larger the gain ({r_text})."
+    ratio, mwu = seen.claim("p3.spectral.wv_ratio"), seen.claim("p3.spectral.mwu_p")
+    if ratio.known and mwu.known:
+        yield (
+            f"The norm of W_V by itself is {ratio:.1f} times larger at EleutherAI than at Meta; "
+            f"against all other labs p = {mwu:.3f}."
+        )
+    if ALPHA <= mwu.value < LEAST_MWU:
+        yield (
+            "This norm separates the two groups without overlap, and no two-sided rank test of so "
+            "few models can give a smaller p."
+        )
+    with_neo = vo.reading(WITH_NEO)
+    if with_neo.value < vo.value:
+        yield (
+            f"The factor {vo:.1f} is that of Pythia over OPT; with GPT-Neo, which is EleutherAI's "
+            f"too, it is {with_neo:.1f}."
+        )
+    if vo.known:
+        yield (
+            "The published norms of Pythia's W_V are those of rows of the fused matrix that mix "
+            "queries, keys and values."
+        )
+
+
+@sentences("p3.trace")
+def trace(seen: Seen) -> Iterator[str]:
+    """The sheaf trace of expanding and of damping models."""
+    factor = seen.claim("p3.sheaf.ratio26")
+    yield Claimed(
+        "The trace of the sheaf Laplacian separates expanding from damping models, by a factor of "
+        f"{factor.printed}."
+    )
+    equation = seen.claim("p3.sheaf.eq4")
+    if equation.falls:
+        yield (
+            f"Equation 4 holds a slip: as printed it gives a {equation} for every softmax "
+            "attention, since its rows sum to one. What the code sums is judged here."
+        )
+    separates, ratio = (
+        seen.claim("p3.sheaf.discriminates"),
+        seen.claim("p3.h4v2.finding.ratio"),
+    )
+    means = (
+        f"the two kinds of model: the mean of the expanders is {ratio:.1f} times that of the "
+        f"dampeners (saved by the script as {ratio.printed})."
+    )
+    if separates.falls:
+        yield (
+            "By the script's own rule, a factor over two, the code's trace does not separate "
+            f"{means}"
+        )
+    if separates.stands:
+        yield f"By the script's own rule, a factor over two, the code's trace separates {means}"
+    heads = seen.statistic("sheaf_trace", "study", "expand_over_dampen", "multihead")
+    larger, pairs = (
+        seen.statistic("sheaf_trace", "study", "expander_larger", name)
+        for name in ("multihead", "pairs")
+    )
+    if heads > TWICE and larger < pairs:
+        yield (
+            f"Head by head the factor is {heads:.1f}, but the models overlap: an expander has the "
+            f"larger trace in {larger} of {pairs} comparisons."
+        )
+    if heads > TWICE and larger >= pairs:
+        yield (
+            f"Head by head the factor is {heads:.1f}, and every expander has the larger trace, of "
+            "too few models for an interval."
+        )
+    if heads <= TWICE:
+        yield f"Head by head the factor is {heads:.1f}, of too few models for an interval."
+    pythia = seen.answer("damping", "pythia-160m").value
+    if pythia > 1:
+        yield (
+            "The script counts Pythia-160M as a dampener, although its mean gain in the sweep is "
+            f"{pythia:.2f}."
+        )
+    if factor.known:
+        yield (
+            f"The factor {factor:.0f} compares GPT-2 with OPT-125m, both expanders by the gains "
+            "that are typed into the script."
+        )
+
+
+@sentences("p3.lstar")
+def lstar(seen: Seen) -> Iterator[str]:
+    """The formula for the critical layer."""
+    within, cross, naive = (
+        seen.claim(f"p3.lstar.mape_{name}") for name in ("within", "cross", "naive")
+    )
+    yield Claimed(
+        f"A formula of depth and heads gives the critical layer L* within {within.printed}% of "
+        f"depth on its own models and {cross.printed}% on others."
+    )
+    half = seen.statistic("critical_layer", "argmax", "half_depth")
+    if cross.stands:
+        yield (
+            f"The formula's error on six models is {cross:.1f}% of depth, as printed; that of L/2 "
+            f"is {half:.1f}%."
+        )
+    if cross.falls:
+        yield f"On six models the formula misses by {cross:.1f}% of depth, L/2 by {half:.1f}%."
+    in_both = seen.statistic("critical_layer", "argmax", "n_seen")
+    if in_both > 0:
+        yield (f"{in_both} of the six models are among those that the formula was fitted to.")
+    formula, half_unseen, models = (
+        seen.statistic("critical_layer", "argmax", "unseen", name)
+        for name in ("formula", "half_depth", "models")
+    )
+    on_others = f"On the others ({Value(models)}) the formula misses by {formula:.1f}%, L/2 by"
+    if formula > half_unseen:
+        yield f"{on_others} only {half_unseen:.1f}%."
+    if formula <= half_unseen:
+        yield f"{on_others} {half_unseen:.1f}%."
+    difference = seen.answer("lstar")
+    if difference.ends.includes(0):
+        yield (
+            "Over the six models the interval of the difference between the two errors runs from "
+            f"{difference.ends:+.0f}% of depth."
+        )
+    if difference.ends.high <= 0:
+        yield (
+            f"Over the six models the formula's error is the smaller one ({difference.ends:+.0f}% "
+            "of depth)."
+        )
+    if difference.ends.low >= 0:
+        yield (
+            f"Over the six models the error of L/2 is the smaller one ({difference.ends:+.0f}% of "
+            "depth)."
+        )
+    on_same = f"that of L/2 on the same models is {naive:.1f}%."
+    if within.falls:
+        yield (
+            f"With the printed coefficients the fit's error is {within:.1f}%, not "
+            f"{within.printed}%; {on_same}"
+        )
+    if within.stands:
+        yield f"With the printed coefficients the fit's error is {within:.1f}%; {on_same}"
+
+
+# --- of the notebooks: anisotropy -----------------------------------------------------------------
+
+
+@sentences("p3.anisotropy")
+def anisotropy(seen: Seen) -> Iterator[str]:
+    """The profile of the first component's share."""
+    yield Claimed(
+        "Pythia's anisotropy rises to a peak and falls from there on, and the peak does not "
+        "coincide with layer 28, where Paper 2's correlation is said to invert."
+    )
+    peak = seen.claim("p3.aniso.L_star")
+    slope = seen.statistic("anisotropy", PYTHIA, "phase2_slope")
+    without_last = seen.statistic("anisotropy", PYTHIA, "without_last", "phase2_slope")
+    peaks = f"The share of the first component peaks at layer {peak} and"
+    if slope < 0 and without_last < 0:
+        yield (
+            f"{peaks} then changes by {slope:+.4f} a layer if the last layer, the only one read "
+            f"after the final norm, is counted, and by {without_last:+.4f} if it is not."
+        )
+    if slope < 0 <= without_last:
+        yield (
+            f"{peaks} falls with the last layer alone ({slope:+.4f} a layer; {without_last:+.4f} "
+            "without it)."
+        )
+    if slope >= 0:
+        yield (
+            f"{peaks} does not fall ({slope:+.4f} a layer; {without_last:+.4f} without the last)."
+        )
+    chance, without_chance = (
+        seen.answer("bell", PYTHIA, choice).p for choice in ("published", "without_last")
+    )
+    if chance >= 0:
+        yield (
+            f"Of random walks with steps of these sizes {chance:.1%} rise and fall as clearly "
+            f"around a maximum of their own ({without_chance:.1%} without the last layer)."
+        )
+    if seen.claim("p3.aniso.is_bell_curve").value is False:
+        yield "It is no bell by the notebook's rule."
+    layer, gap, match = (
+        seen.claim(f"p3.aniso.{name}") for name in ("L_star_paper2", "gap", "match_verdict")
+    )
+    if gap.known and layer.falls:
+        other_gap = seen.statistic("anisotropy", PYTHIA, "gap_of_pairs")
+        yield (
+            f"The peak lies {gap} layers from {layer.printed} (the notebook's word: {match}); but "
+            f"Paper 2's r over the pairs is first negative at layer {layer}, {other_gap} from the "
+            "peak."
+        )
+    if gap.known and layer.stands:
+        yield f"The peak lies {gap} layers from {layer} (the notebook's word: {match})."
