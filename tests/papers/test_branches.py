@@ -16,14 +16,17 @@ import pytest
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.grades import GRADES
 from layerwise.engine.questions.words import PUBLISHED, WORDS
-from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Seen, SeenAnswer
+from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
 from layerwise.papers.across import story
 from layerwise.papers.across.together import PAPERS
-from layerwise.papers.paper1 import central as paper1
-from layerwise.papers.paper2 import central as paper2
-from layerwise.papers.paper3 import central as paper3
+from layerwise.papers.paper1 import central as central1
+from layerwise.papers.paper1 import findings as findings1
+from layerwise.papers.paper2 import central as central2
+from layerwise.papers.paper2 import findings as findings2
+from layerwise.papers.paper3 import central as central3
+from layerwise.papers.paper3 import findings as findings3
 
-MODULES = (paper1, paper2, paper3, story)
+MODULES = (central1, findings1, central2, findings2, central3, findings3, story)
 RUNS = 250
 
 
@@ -67,8 +70,11 @@ class Moved(Seen):
         return replace(
             claim,
             value=moved(claim.value, rng),
-            stands=rng.choice([True, False, claim.stands]),
-            readings={text: moved(value, rng) for text, value in claim.readings.items()},
+            stands=rng.choice([True, False, claim.stands]) if self.seed % 10 else True,
+            readings={
+                text: Reading(moved(reading.value, rng), gives=rng.random() < 0.5)
+                for text, reading in claim.readings.items()
+            },
         )
 
     def answer(self, question, model="all models", choice=PUBLISHED):
@@ -148,7 +154,8 @@ def spoken(tell, seen):
 
 
 def tellers():
-    return [*PAPERS.sentences.values(), *(matter.tell for matter in PAPERS.story)]
+    by_id = PAPERS.sentences | PAPERS.findings
+    return [*by_id.values(), *(matter.tell for matter in PAPERS.story)]
 
 
 def test_every_sentence_is_said_and_unsaid_by_its_numbers(seen):

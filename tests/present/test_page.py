@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from claim_records import central_claim, folders, hostile_claims, judged, record
 from hostile import SEEN, TEXTS, UNSEEN, WRITTEN, is_unseen
-from layerwise.engine.findings import relative_difference
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
 from layerwise.engine.verdicts import AS_RANDOM
@@ -28,7 +27,7 @@ from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.choices import say_choices
 from layerwise.present.html import prose
 from layerwise.present.page import first_sentences
-from layerwise.present.records import readable, view
+from layerwise.present.records import readable, relative_difference, view
 from layerwise.present.values import short_text, value_text, with_signs
 from layerwise.run import cli
 from layerwise.run.steps import page as stage

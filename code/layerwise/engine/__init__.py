@@ -8,8 +8,8 @@ claims, words         the ledger in claims/; what texts call models, categories 
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
 central, grades       the central claims, each one record; the rule that grades them
 seen, units           what their sentences speak of; what so few units can tell
-sentences, findings   templates in claims/, filled from records; what does not stand, a fact each
-story, tally          what readers are left with; how many claims have each verdict
+findings, story       what does not stand beside them, a fact each; what readers are left with
+tally                 how many claims have each verdict
 judging, records      all of these over one source, as results/SOURCE/claims.json; that file read
 questions             claims as questions: where a number must lie, and the word that answers
 paper, recomputing    a paper as one value; judged by its published numbers in one call

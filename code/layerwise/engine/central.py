@@ -28,7 +28,7 @@ from layerwise.engine.grades import (
 )
 from layerwise.engine.published import answers_by_model
 from layerwise.engine.questions.words import OPPOSITE, PUBLISHED, WORDS, YES
-from layerwise.engine.seen import Claimed, InRow, Record, Seen, Sentences, stands, told
+from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
 from layerwise.engine.units import power_sentence, too_few_sentences, unanswered_sentences
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.errors import LayerwiseError
@@ -178,6 +178,7 @@ class Central:
         says: the claim with its printed numbers.
         reason: why it fares so, a sentence each.
         row: what else its row of the strip says, a sentence each.
+        details: what else differs from print, a sentence each.
     """
 
     id: str
@@ -203,6 +204,7 @@ class Central:
     says: str = ""
     reason: Sequence[str] = ()
     row: Sequence[str] = ()
+    details: Sequence[str] = ()
 
     @property
     def mark(self) -> str:
@@ -328,12 +330,13 @@ def _tell(central: Central, sentences: Sentences, seen: Seen, unanswered: list[s
         told_of = list(told(sentences[central.id], seen))
     except LayerwiseError as error:
         raise LayerwiseError(f"the sentences of {central.id}: {error}") from None
-    reason = [said for said in told_of if not isinstance(said, Claimed | InRow)]
+    reason = [said for said in told_of if not isinstance(said, Claimed | InRow | Detail)]
     return replace(
         central,
         says=" ".join(str(said) for said in told_of if isinstance(said, Claimed)),
         reason=[*reason, *unanswered],
         row=[str(said) for said in told_of if isinstance(said, InRow)],
+        details=[str(said) for said in told_of if isinstance(said, Detail)],
     )
 
 

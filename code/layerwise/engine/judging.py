@@ -11,7 +11,7 @@ from typing import Any, Required
 
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.claims import read_ledger
-from layerwise.engine.findings import findings, read_findings
+from layerwise.engine.findings import tell_findings
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
@@ -115,12 +115,8 @@ def judge_ledger(claims: Path, sides: Sides, published: Published, paper: Paper)
         random,
         results.undefined,
     )
-    facts = findings(
-        records,
-        read_findings(claims),
-        [claim.id for claim in central],
-        argued=results.source == "published",
-    )
+    told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
+    facts = tell_findings(paper.findings, records, seen, told_of)
     stored = [
         judge_stored(entry, published, sides.results, sides.replicates, sides.draws)
         for entry in read_stored(claims)

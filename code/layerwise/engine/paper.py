@@ -24,6 +24,7 @@ class Paper:
         choices: the ways to ask them, in words.
         sentences: what is said of each central claim, by id.
         story: what its central claims tell together.
+        findings: what else does not stand, by id.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Paper:
     choices: Mapping[str, str]
     sentences: Sentences
     story: Sequence[Matter] = ()
+    findings: Sentences = field(default_factory=Sentences)
     links: Mapping[str, str] = field(default_factory=dict)
 
     def choice_in_words(self, choice: str) -> str:

@@ -86,6 +86,13 @@ class Ends:
 
 
 @dataclass(frozen=True)
+class Reading(Value):
+    """What another reading of a claim's rule gives, and whether that is the printed value."""
+
+    gives: bool
+
+
+@dataclass(frozen=True)
 class SeenClaim(Value):
     """A printed number, label or statement: its recomputed value, and how it fares.
 
@@ -98,7 +105,7 @@ class SeenClaim(Value):
     printed: str
     published: Any
     stands: bool | None
-    readings: Mapping[str, Any] = field(default_factory=dict)
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
     @property
     def falls(self) -> bool:
@@ -110,8 +117,8 @@ class SeenClaim(Value):
         """True where the source gives a value."""
         return self.value is not MISSING
 
-    def reading(self, text: str) -> Value:
-        """Return the value that another reading of the claim's rule gives.
+    def reading(self, text: str) -> Reading:
+        """Return what another reading of the claim's rule gives.
 
         Raises:
             LayerwiseError: for a reading that the claim does not have.
@@ -121,7 +128,7 @@ class SeenClaim(Value):
                 f"the claim has no reading {text!r}, known are {', '.join(self.readings)}; "
                 "correct the sentence"
             )
-        return Value(self.readings[text])
+        return self.readings[text]
 
 
 @dataclass(frozen=True)
@@ -186,6 +193,7 @@ class Seen:
         self._claims = claims
         self._documents = documents
         self._centrals = centrals or {}
+        self.asked: set[str] = set()  # claims
 
     def claim(self, claim_id: str) -> SeenClaim:
         """Return a judged claim.
@@ -195,6 +203,7 @@ class Seen:
         """
         if claim_id not in self._claims:
             raise LayerwiseError(f"the ledger has no claim {claim_id!r}; correct the sentence")
+        self.asked.add(claim_id)
         return seen_claim(self._claims[claim_id])
 
     def answer(
@@ -236,9 +245,20 @@ class Seen:
             raise LayerwiseError(f"there is no central claim {claim_id!r}; correct the sentence")
         return self._centrals[claim_id]
 
-    def claims_like(self, pattern: str) -> list[str]:
-        """Return the ids of the claims that fit a pattern with `*`."""
-        return fnmatch.filter(self._claims, pattern)
+    def afresh(self) -> "Seen":
+        """Return the same, of which no claim was asked yet."""
+        return Seen(self._claims, self._documents, self._centrals)
+
+    def claims_like(self, pattern: str) -> list[SeenClaim]:
+        """Return the claims whose ids fit a pattern with `*`.
+
+        Raises:
+            LayerwiseError: if none does.
+        """
+        ids = fnmatch.filter(self._claims, pattern)
+        if not ids:
+            raise LayerwiseError(f"no claim fits {pattern!r}; correct the sentence")
+        return [self.claim(claim_id) for claim_id in ids]
 
 
 def stands(record: Record) -> bool | None:
@@ -256,7 +276,10 @@ def seen_claim(record: Record) -> SeenClaim:
         printed=format_value(or_missing(record["published"]), form),
         published=or_missing(record["published"]),
         stands=stands(record),
-        readings={reading["text"]: or_missing(reading["value"]) for reading in record["readings"]},
+        readings={
+            reading["text"]: Reading(or_missing(reading["value"]), reading["gives"])
+            for reading in record["readings"]
+        },
     )
 
 
@@ -265,6 +288,12 @@ def seen_claim(record: Record) -> SeenClaim:
 
 class Claimed(str):
     """A sentence on what is claimed, with the printed numbers."""
+
+    __slots__ = ()
+
+
+class Detail(str):
+    """A sentence that stands behind the reason: what else differs from print."""
 
     __slots__ = ()
 

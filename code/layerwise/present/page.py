@@ -33,7 +33,6 @@ from layerwise.present.strip_picture import READING, row_picture
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
-DECIDES = 1  # weight of a finding that changes the answer to a claim
 SHORT = 50  # words of the reason that a card shows; the rest is folded
 # Field of a claim, searched on the page alone: the central claims it is part of.
 CENTRAL = "central"
@@ -163,10 +162,8 @@ def cards(
 ) -> Iterator[dict[str, Any]]:
     """Yield the central claims with what the page shows beside each, one after the other.
 
-    Findings that change an answer stand with the claim that they touch.
-
     Arguments:
-        shared: `records.context`: central claims and findings in words.
+        shared: `records.context`: central claims in words.
     """
     random_ids = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
     for central in shared["central"]:
@@ -178,11 +175,6 @@ def cards(
             "more": more,
             "claims": claims,
             "rows": [by_id[claim] for claim in claims],
-            "findings": [
-                finding
-                for finding in shared["findings"]
-                if finding["headline"] == central.id and finding["weight"] == DECIDES
-            ],
             "under": say_choices(central.choices, paper),
             "as_random": len(random_ids.intersection(claims)),
         }

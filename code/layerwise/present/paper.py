@@ -23,8 +23,6 @@ from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
 
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
-WEIGHTY = 1
-MOST_PLACES = 3  # of a finding, in the report
 REASON = 60  # words of a claim's reason, in the report
 
 
@@ -58,14 +56,18 @@ def _caption_beyond_title(title: str, caption: str) -> str:
     return further if further and title.startswith(f"{first}. ") else caption
 
 
-def smaller_findings(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
-    """Return the findings of less weight by paper, slips that change nothing last."""
-    smaller = sorted(
-        (finding for finding in findings if finding["weight"] != WEIGHTY),
-        key=lambda finding: (finding["paper"], finding["weight"] == "none"),
-    )
-    by_paper = groupby(smaller, key=lambda finding: finding["paper"])
-    return {paper: [*group] for paper, group in by_paper}
+def tell_further(
+    central: Sequence[Central], findings: Sequence[Mapping[str, Any]]
+) -> dict[int, list[dict[str, str]]]:
+    """Return what else does not stand, by paper: of each central claim, then beside them."""
+    told: dict[int, list[dict[str, str]]] = {}
+    for claim in central:
+        if claim.details:
+            about = {"title": claim.claim, "text": " ".join(claim.details)}
+            told.setdefault(claim.paper, []).append(about)
+    for finding in findings:
+        told.setdefault(finding["paper"], []).append({"title": "", "text": finding["text"]})
+    return dict(sorted(told.items()))
 
 
 def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
@@ -147,21 +149,14 @@ def write_source(
     filled |= {
         **read_citation(citation),
         "claims": claims,
-        # of measured numbers what touches no central claim is in the supplement
-        "findings": [
-            finding
-            for finding in filled["findings"]
-            if filled["source"] == "published" or finding["headline"] is not None
-        ],
         "small": small,
-        "most_places": MOST_PLACES,
         "figures": places,
         "blocks": tell_claims(filled["central"]),
         "upstream": upstream,
         "left_out": {name: in_words(why, names) for name, why in drawn.left_out.items()},
         "params": params,
     }
-    filled["smaller"] = smaller_findings(filled["findings"])
+    filled["further"] = tell_further(filled["central"], filled["findings"])
     with together(out.parent) as part:
         (part / out.name / "figures").mkdir(parents=True)
         for place in places.values():

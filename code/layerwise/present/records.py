@@ -1,12 +1,11 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layerwise.engine.central import Central, Point
-from layerwise.engine.findings import relative_difference
 from layerwise.engine.grades import FAILS, GRADES, HOLDS, IN_PART, OPEN
-from layerwise.engine.sentences import NOTHING
 from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, label_model
@@ -21,11 +20,10 @@ PROSE = (
     "says",
     "reason",
     "row",
+    "details",
     "power",
     "caveats",
     "title",
-    "gives",
-    "follows",
     "text",
     "quantity",
     "cause",
@@ -62,7 +60,6 @@ def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[
         "tally": tally_sentence(document["claims"]),
         "grades": grades(central),
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
-        "no_value": NOTHING,
     }
 
 
@@ -172,6 +169,24 @@ def analysis_of(record: Mapping[str, Any]) -> str | None:
     """Return the analysis that a claim's statistic belongs to; None where it has none."""
     statistic = record["provenance"]["statistic"]
     return None if statistic is None else statistic.split(":", 1)[0]
+
+
+def relative_difference(published: Any, recomputed: Any) -> float | None:
+    """|recomputed - published| / |published|; of lists the largest entry's.
+
+    Infinite where only the published number is 0 or the lists differ in length; None where there
+    is nothing to subtract: a label, or a value that is missing.
+    """
+    if isinstance(published, list) and isinstance(recomputed, list):
+        if len(published) != len(recomputed):
+            return math.inf
+        gaps = map(relative_difference, published, recomputed)
+        return max((gap for gap in gaps if gap is not None), default=None)
+    if not {type(published), type(recomputed)} <= {int, float}:
+        return None
+    if published == recomputed:
+        return 0.0
+    return abs(recomputed - published) / abs(published) if published else math.inf
 
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ its branch.
 from collections.abc import Iterator
 
 from layerwise.engine.questions.words import TOO_FEW
-from layerwise.engine.seen import Claimed, InRow, Seen, Sentences
+from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences
 
 MODELS = ("gemma", "llama", "mistral", "apertus")
 PASS = "Pass"
@@ -65,6 +65,28 @@ def neutral(seen: Seen) -> Iterator[str]:
         yield (
             f"Mistral's status is {mistral} by the rule in the paper and {by_code} by the rule in "
             "the released code."
+        )
+    parity = seen.claim("p1.table_dataset.caption.parity")
+    within = parity.reading("pairs that keep it")
+    if parity.value != parity.published:
+        yield Detail(
+            f"Word counts within a pair differ by up to {parity}; {within} keep the "
+            f"{parity.printed} that the writers of the pairs were told to keep, so the length is "
+            "not held constant where the asymmetry is called neutral."
+        )
+    front, front_gemma, rule = (
+        seen.claim(f"p1.readme.{name}")
+        for name in ("mistral.status", "gemma.status", "effect_rule")
+    )
+    if front.falls and front_gemma.falls:
+        yield Detail(
+            f"The release's front page calls Mistral {front.printed} and Gemma "
+            f"{front_gemma.printed}; the released script calls them {front} and {front_gemma}."
+        )
+    if rule.falls:
+        yield Detail(
+            f"The front page passes a model with {rule.printed}; the bound in the paper is more "
+            "lenient."
         )
 
 
@@ -148,6 +170,34 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
         )
     if lead.word == TOO_FEW:
         yield "An interval for a single category needs the weights."
+    if seen.claim("p1.setup.alignment_labels").falls:
+        yield Detail(
+            "Paper 1 calls Gemma and Llama strongly aligned, but the models it ran are base "
+            "models: alignment training cannot explain their results."
+        )
+    others = seen.claim("p1.finding3.others_near_zero")
+    if others.falls:
+        yield Detail(
+            "On scientific facts not all of the other models are near zero "
+            f"({others}, by the paper's own bound)."
+        )
+    in_supplement = seen.claim("p1.ext.page.mistral.facts_ua")
+    if in_supplement.falls:
+        yield Detail(
+            f"The supplement gives Mistral a UA of {in_supplement.printed} on scientific facts; it "
+            f"is {in_supplement:+.3f}."
+        )
+    if in_supplement.falls and in_supplement.reading("UA of lifestyle").gives:
+        yield Detail(
+            "Of the six categories searched, Mistral's UA on lifestyle has the printed value."
+        )
+    tuning, masked = (seen.claim(f"p1.ext.page.{name}") for name in ("tuning", "masked_mistral"))
+    if tuning.falls and masked.falls:
+        yield Detail(
+            "The supplement explains neutral embeddings by RLHF, but all four models are base "
+            "models: these data cannot show what tuning does, and the labels that say that RLHF "
+            "masks an asymmetry have no basis."
+        )
 
 
 @sentences("p1.business")

@@ -7,12 +7,15 @@ its branch.
 from collections.abc import Iterator
 from typing import Any
 
-from layerwise.engine.seen import Claimed, InRow, Seen, Sentences
+from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences
 from layerwise.papers.shared.names.curves import METRIC
 
 PYTHIA, LLAMA, APERTUS, GEMMA = "pythia-6p9b", "llama-3p1-8b", "apertus-8b", "gemma-2b"
 TEMPLATED = "llama-3p1-8b-instruct-template"
 BY_CATEGORY = "r over the six categories"
+BY_DENSITY = "the mean of the kNN density measure, which fits no other phase,"
+BY_DEPTH = "thirds of the depth"
+ANY_DECREASE = "any mid mean nearer to zero than the early one or of the other sign"
 ALPHA = 0.05
 
 sentences = Sentences()
@@ -50,6 +53,17 @@ def early(seen: Seen) -> Iterator[str]:
         )
     if llama.known and not llama.undecided:
         yield f"Over the early layers Llama's mean is {mean:+.2f} ({llama.ends:+.2f})."
+    if seen.claim("p2.method.centroid_follows").falls:
+        yield Detail(
+            "The centroid asymmetry is said to follow Paper 1, but Paper 1 has no centroids; the "
+            "notebook calls it a new metric. What Paper 2 finds with it says nothing about the "
+            "asymmetry of Paper 1."
+        )
+    if seen.claim("p2.method.pooling").falls:
+        yield Detail(
+            "Pooling is said to leave out special tokens, but the code only drops the first token: "
+            "in Pythia a piece of the statement itself, while the tokens of a template stay in."
+        )
 
 
 @sentences("p2.late")
@@ -107,6 +121,53 @@ def late(seen: Seen) -> Iterator[str]:
             f"The strong end of the range is {strong:+.2f} (Apertus, layer 28), not "
             f"{strong.printed}."
         )
+    yield from late_in_print(seen)
+
+
+def late_in_print(seen: Seen) -> Iterator[str]:
+    """What else the paper prints on its late layers."""
+    late_mean, test = seen.claim("p2.table_phase.pythia.late"), seen.claim("p2.test.late_range")
+    by_density = late_mean.reading(BY_DENSITY)
+    if late_mean.falls and by_density.gives:
+        yield Detail(
+            f"Of the five measures searched, the late mean of the kNN density ({by_density:+.3f}) "
+            "is the printed one, but the early and mid means of that measure are not."
+        )
+    if test.falls:
+        yield Detail(f"Even the printed mean, taken as one r over the pairs, has only {test}.")
+    ends = seen.claims_like("p2.csv.pythia.L*.ci_*")
+    n_other = sum(end.falls for end in ends)
+    if n_other > 0 and seen.claim("p2.fig1.pythia_panel.intervals").falls:
+        yield Detail(
+            "In the consolidated table, as in figure 1, "
+            f"{n_other} of the {len(ends)} ends of Pythia's intervals differ from those in its "
+            "result file; their source is unknown."
+        )
+    low = seen.claim("p2.csv.pythia.L24.ci_lo")
+    if seen.claim("p2.csv.pythia.L24.significant").falls and low.value < 0:
+        yield Detail(
+            "The table calls layer 24 significant because its interval starts at "
+            f"{low.printed}; in the result file the interval starts at {low:+.3f} and includes "
+            "zero."
+        )
+    gradual = seen.claim("p2.disc.gradual")
+    if gradual.falls:
+        yield Detail(
+            f"Late inversion is described as {gradual.printed}; Pythia inverts at {gradual}, after "
+            "the final norm."
+        )
+    if seen.claim("p2.method.significance").falls:
+        yield Detail(
+            "Significance is said to be judged by intervals, but no phase mean has an interval; "
+            "the stars are bounds on p."
+        )
+    flag = seen.claim("p2.phase_csv.pythia.late_inversion")
+    stars = seen.claim("p2.table_phase.pythia.late.stars")
+    if flag.falls and stars.falls:
+        yield Detail(
+            f"The late mean of Pythia is printed with {stars.printed} and its late inversion as "
+            f"{flag.printed}; by the recomputed mean they are {stars} and {flag}."
+        )
 
 
 @sentences("p2.three_of_four")
@@ -143,6 +204,14 @@ def three_of_four(seen: Seen) -> Iterator[str]:
         )
     if are_same:
         yield f"If the late mean only has to lie below zero, {by_sign} models invert."
+    mid = seen.claim("p2.disc.mid_transition")
+    if mid.falls:
+        yield Detail(
+            f"The paper says that the mid phase {mid.printed} in all three inverting models; by a "
+            "bound of a tenth, which the paper does not state, Pythia's does neither."
+        )
+    if mid.falls and mid.reading(ANY_DECREASE).gives:
+        yield Detail("If any decrease from the early mean counts, the statement holds.")
 
 
 @sentences("p2.transition")
@@ -281,6 +350,25 @@ def gemma(seen: Seen) -> Iterator[str]:
         yield f"At the last layer its {ci}."
     if overlap.falls:
         yield f"Its layers from 12 on: {overlap}."
+    first, middle, third = (
+        seen.claim(f"p2.method.partition.{phase}_gemma") for phase in ("early", "mid", "late")
+    )
+    if first.falls and middle.falls and third.falls:
+        yield Detail(
+            f"Gemma's phase means average layers {first}, {middle} and {third}; the method section "
+            f"names {first.printed}, {middle.printed} and {third.printed}."
+        )
+    if seen.claim("p2.table_phase.caption.gemma").falls and first.reading(BY_DEPTH).gives:
+        yield Detail(
+            "Thirds of the depth give the printed phases; the published means use thirds of the "
+            "list of sampled layers."
+        )
+    tuned = seen.claim("p2.abstract.gemma_tuning")
+    if tuned.falls:
+        yield Detail(
+            f"Gemma-2B is listed as a supervised model ({tuned.printed}); the result file names "
+            "the base model, as all four are, so supervised tuning cannot explain the exception."
+        )
 
 
 @sentences("p2.template")
@@ -314,6 +402,12 @@ def template(seen: Seen) -> Iterator[str]:
     if without.falls:
         yield (
             f"Without the template the early mean is {without:+.2f}, printed as {without.printed}."
+        )
+    of_base = without.reading("the mean of the base model")
+    if without.falls and of_base.gives:
+        yield Detail(
+            "Of the six published curves searched, that of the base model has the printed early "
+            f"mean ({of_base:+.2f})."
         )
 
 
@@ -436,3 +530,11 @@ def category_inversion(seen: Seen) -> Iterator[str]:
             f"{small.value:+.3f}, although {n} points do not distinguish the two "
             f"({small.ends:+.2f})."
         )
+    note = seen.claim("p2.method_note.category_no_pattern")
+    if note.falls:
+        yield Detail(
+            f"Over the six categories Pythia's r by layer is {note}; the method section reports "
+            f"{note.printed}, and so denies the strongest effect in the notebooks."
+        )
+    if note.falls and note.reading("Llama's category-level p values").gives:
+        yield Detail("Of the two models with published p values, Llama's show no such pattern.")

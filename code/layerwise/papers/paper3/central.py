@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from layerwise.engine.grades import yes_alone_under
 from layerwise.engine.questions.words import NEVER
-from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, Value
+from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, Value
 
 PYTHIA = "pythia-6p9b"
 ALPHA = 0.05
@@ -17,7 +17,18 @@ TWICE = 2  # the factor of the script's own rule on the trace
 LEAST_MWU = 0.058  # the smallest p of its rank test of so few models, rounded up
 DENSITY_R = -0.815, -0.805  # what rounds to the printed r
 BOTH = "survey and sweep together"
+FOUR_BITS = ("pythia-1b", "Mistral-7B-v0.1", "gemma-2b")  # models of the extended trace run
 WITH_NEO = "with GPT-Neo, EleutherAI's third model"
+ROUNDED = "gains rounded to two decimals first"
+UNSURE = "damping models of theirs that five prompts do not distinguish from 1"
+CHI_SQUARE = "gains rounded and a chi-square without continuity correction"
+TYPED_SET = "three Pythia sizes of the sweep, GPT-Neo-1.3B and GPT-J of the survey"
+OF_LAB = "the mean gain of the model's lab"
+OF_SEQUENCE = "the last gain of whole-sequence norms in other notebooks"
+OTHER_NORM = "the mean over tokens after the final norm, from another notebook"
+BY_HEADS = "the multi-head trace in place of the single-slice trace of the script's rule"
+OFF_DIAGONAL = "what the code sums, the attention off the diagonal"
+STABLE_LAYER = "the first late layer with a stably negative r over the categories"
 
 sentences = Sentences()
 
@@ -84,6 +95,27 @@ def depth_gain(seen: Seen) -> Iterator[str]:
             f"By ranks r = {ranks.value:+.2f} over the eight sizes (p = {ranks.p:.3f} by all "
             "permutations)."
         )
+    if seen.claim("p3.notebook.clean.block").falls:
+        yield Detail(
+            "Without the final norm the published gain is that of the second-last block, which the "
+            "notebooks call the last: no published number of the Pythia sweep is the gain of the "
+            "last block alone."
+        )
+    blocks = seen.claim("p3.eli5.every_layer")
+    if blocks.falls:
+        yield Detail(
+            "A damping model is said to damp at every layer; in the damping Pythia sizes "
+            f"{blocks} have a gain below 1."
+        )
+    behind, shrunk = (
+        seen.claim(f"p3.notebook.{name}") for name in ("sweep.all_damp", "hunt.shrunk")
+    )
+    if behind.falls and shrunk.falls:
+        yield Detail(
+            "After the final norm all models are said to damp, with gains of "
+            f"{shrunk.printed}; in the sweep {behind} do, and in the survey the gains run from "
+            f"{shrunk:.2g}."
+        )
 
 
 @sentences("p3.bound")
@@ -123,6 +155,8 @@ def bound(seen: Seen) -> Iterator[str]:
             "The gain is that of one block. The product over all blocks between the first and the "
             f"last is above 1 in {expanding} of {sizes} sizes, at most {product:.1f}."
         )
+    if law.falls and law.reading("all sizes but Pythia-1B").gives:
+        yield Detail("All other Pythia sizes keep the bound.")
 
 
 @sentences("p3.gains")
@@ -162,6 +196,32 @@ def gains(seen: Seen) -> Iterator[str]:
     order_of_sequence = seen.statistic("sequence_gains", "study", "order")
     if order_of_sequence != order.value:
         yield f"By that quantity the order is {order_of_sequence}."
+    if llama.value > 1 > llama.reading(OF_SEQUENCE).value:
+        yield Detail(
+            "The papers use five definitions of the gain, and the abstract does not say which one "
+            "it means."
+        )
+    entropy = seen.claim("p3.bentov.pythia_direction")
+    if entropy.falls:
+        r = entropy.reading("r of entropy and gain")
+        yield Detail(
+            f"In Pythia a higher entropy is said to come with a {entropy.printed}; it comes with a "
+            f"{entropy} (r = {r:.2f}). The page uses the distance of the gain from 1, which falls "
+            "when a gain below 1 rises."
+        )
+    pangram, solved = (seen.claim(f"p3.notebook.inputdep.{name}") for name in ("pangram", "solved"))
+    if pangram.falls and solved.falls:
+        yield Detail(
+            "Different prompts are said to explain why LLaMA contracts in one notebook and expands "
+            "in another; with the second prompt the first notebook has "
+            f"{pangram:.2f}, not {pangram.printed}."
+        )
+    if pangram.falls and pangram.reading(OTHER_NORM).gives:
+        yield Detail(
+            "The other notebook's norm, a mean over tokens after the final norm, gives the printed "
+            "value: the two notebooks differ in their definition of the gain, not only in their "
+            "text."
+        )
 
 
 @sentences("p3.tuning")
@@ -204,6 +264,13 @@ def tuning(seen: Seen) -> Iterator[str]:
             f"What tuning can do is a claim about models: over {families.n} families, however they "
             "turn out, the interval of the share that damp or expand as their bases do begins at "
             f"{families.ends.low:.0%} at best."
+        )
+    correlation = seen.claim("p3.notebook.twin.correlation")
+    if correlation.falls:
+        r = correlation.reading("r over the three families")
+        yield Detail(
+            "The notebook's own criterion for this, a correlation "
+            f"{correlation.printed}, was never computed; over the three families it is {r:.2f}."
         )
 
 
@@ -283,6 +350,61 @@ def heritage(seen: Seen) -> Iterator[str]:
         yield (f"{significant}; for four of five it would take {needed} models in each group.")
     if power >= ENOUGH_POWER:
         yield f"{significant}."
+    yield from heritage_in_print(seen)
+
+
+def heritage_in_print(seen: Seen) -> Iterator[str]:
+    """What else the paper prints on labs."""
+    others, bigscience, both = (
+        seen.claim(f"p3.{name}")
+        for name in ("heritage.others_expand", "heritage.bigscience_expand", "readme.meta_openai")
+    )
+    if others.falls and bigscience.falls and both.falls:
+        unsure = others.reading(UNSURE)
+        yield Detail(
+            "Meta and BigScience each have one model with a mean gain just below 1, OPT-350M and "
+            f"BLOOM-3B; over five prompts {unsure} of these means cannot be distinguished from 1."
+        )
+    if others.falls and others.reading(ROUNDED).gives:
+        yield Detail("Gains that are rounded to two decimals first give the printed shares.")
+    p, shares = seen.claim("p3.heritage.fisher_p"), seen.claim("p3.test.heritage")
+    if p.falls and p.reading(CHI_SQUARE).gives:
+        yield Detail(
+            "Of the five tests searched, rounded gains and a chi-square test without continuity "
+            "correction give the printed p."
+        )
+    if shares.falls:
+        yield Detail(f"Even the printed shares, of five and eleven models, give only {shares}.")
+    mean, se = (seen.claim(f"p3.fig2.EleutherAI.{name}") for name in ("mean", "se"))
+    if mean.falls and se.falls:
+        yield Detail(f"EleutherAI's mean gain over the survey is {mean:.3f}, not {mean.printed}.")
+    if mean.falls and mean.reading(TYPED_SET).gives:
+        yield Detail(
+            "The figure's script holds a set of five models that was typed by hand, three Pythia "
+            "sizes of the sweep and two models of the survey: that set gives the printed mean."
+        )
+    damp = seen.claim("p3.heritage.eleuther_dampen")
+    pooled, sizes = damp.reading(BOTH), damp.reading("the eight Pythia sizes of the sweep")
+    if pooled.value < damp.value:
+        yield Detail(
+            f"With the Pythia sweep {pooled:.0f}% of EleutherAI's models damp; of its eight sizes "
+            f"{sizes:.0f}%."
+        )
+    validated = seen.claim("p3.contrib.validated_across")
+    if validated.falls:
+        yield Detail(
+            f"Three laws are said to be validated across {validated.printed}; they were tested on "
+            f"{validated}."
+        )
+    family, pythia, alike = (
+        seen.claim(f"p3.{name}") for name in ("motivation.consistent", "eli5.pythia", "eli5.alike")
+    )
+    if family.falls and pythia.falls and alike.falls:
+        yield Detail(
+            f"Each family is said to either damp or expand, but Pythia's sizes {family}: "
+            f"{pythia:.0f}% damp. Pythia-160M and Pythia-12B, said to behave almost identically, "
+            f"have gains {alike}."
+        )
 
 
 @sentences("p3.crowding")
@@ -335,6 +457,18 @@ def crowding(seen: Seen) -> Iterator[str]:
         yield (
             f"Over survey and Pythia sizes together it is right for {pooled:.0f}%, a constant "
             f"guess for {pooled_constant:.0%}."
+        )
+    if after.falls and after.reading("Pythia-6.9B and GPT-J alone").gives:
+        yield Detail(
+            "Of the three sets of models searched, the pair that the paper shows and the eight "
+            "Pythia sizes give the printed accuracy."
+        )
+    critical = seen.claim("p3.crowding.rho_crit")
+    if critical.falls:
+        yield Detail(
+            f"The critical density of the Pythia sizes lies in the range {critical:.2f}, not "
+            f"{critical.printed}: Pythia-160M expands, although its density lies in the printed "
+            "range."
         )
 
 
@@ -461,6 +595,40 @@ def spectral(seen: Seen) -> Iterator[str]:
             "The published norms of Pythia's W_V are those of rows of the fused matrix that mix "
             "queries, keys and values."
         )
+    marked, opt = (seen.claim(f"p3.fig3.{model}.class") for model in ("pythia-160m", "opt-350m"))
+    if marked.falls and opt.falls:
+        yield Detail(
+            f"Figure 3 marks Pythia-160M as {marked.printed} and OPT-350M as {opt.printed}; their "
+            f"measured gains say {marked} and {opt}."
+        )
+    if marked.falls and opt.falls and marked.reading(OF_LAB).gives and opt.reading(OF_LAB).gives:
+        yield Detail(
+            "The mean gain of each model's lab gives the printed mark: the figure shows labs, not "
+            "gains."
+        )
+    if seen.answer("damping", "opt-350m").undecided:
+        yield Detail(
+            "OPT-350M's gain is so near 1 that five prompts do not tell on which side it lies."
+        )
+    if seen.claim("p3.heritage.all_p_below_05").falls:
+        yield Detail(f"Not all three laws are significant: the spectral norms have p = {mwu:.3f}.")
+    contrast = seen.claim("p3.figA5.ratio")
+    if contrast.falls:
+        yield Detail(
+            f"Figure A5's factor over the four other models is {contrast:.0f}, not "
+            f"{contrast.printed}."
+        )
+    over_opt = contrast.reading("Pythia over the two OPT models")
+    if contrast.falls and over_opt.gives:
+        yield Detail(
+            f"The factor over the two OPT models alone, {over_opt:.0f}, is the printed one to one "
+            "digit: the contrast is with Meta's models, not with all others."
+        )
+    if seen.claim("p3.methods.per_head").falls:
+        yield Detail(
+            "Spectral norms are said to be those of each head, but the notebook decomposes the "
+            "matrices of whole layers."
+        )
 
 
 @sentences("p3.trace")
@@ -520,6 +688,26 @@ def trace(seen: Seen) -> Iterator[str]:
             f"The factor {factor:.0f} compares GPT-2 with OPT-125m, both expanders by the gains "
             "that are typed into the script."
         )
+    if separates.falls and separates.reading(BY_HEADS).gives:
+        yield Detail(
+            "The multi-head trace passes the rule, but the rule names the single-slice trace: the "
+            "script itself records the test as failed, the abstract reports it as passed."
+        )
+    if equation.falls and equation.reading(OFF_DIAGONAL).gives:
+        yield Detail(
+            "The code sums the attention off the diagonal: the published traces follow the code, "
+            "not the formula in the paper."
+        )
+    if seen.claim("p3.sheaf.pair").falls:
+        yield Detail(
+            "The factor says nothing about damping against expanding. GPT-2's gain was typed by "
+            "hand; no run measured it."
+        )
+    by_layer = seen.claim("p3.notebook.h4ext.gpt2")
+    if by_layer.falls:
+        yield Detail(
+            f"GPT-2's trace is called {by_layer.printed} over the layers but goes {by_layer}."
+        )
 
 
 @sentences("p3.lstar")
@@ -576,6 +764,32 @@ def lstar(seen: Seen) -> Iterator[str]:
         )
     if within.stands:
         yield f"With the printed coefficients the fit's error is {within:.1f}%; {on_same}"
+    unrounded = within.reading("the formula with unrounded coefficients")
+    if within.falls and unrounded.gives:
+        yield Detail(f"With unrounded coefficients it is the printed one ({unrounded:.1f}%).")
+    sign_change = cross.reading("the sign-change run's file")
+    if sign_change.value > cross.value:
+        yield Detail(f"In the sign-change run the formula's error is {sign_change:.1f}%.")
+    by_bytes = [seen.claim(f"p3.h4ext.{model}.mean_trace_mh") for model in FOUR_BITS]
+    coefficients = seen.claims_like("p3.lstar.coef_?")
+    if all(number.stands for number in (*by_bytes, *coefficients)):
+        yield Detail(
+            "The extended trace run read packed bytes of four-bit weights as W_V: four of the "
+            "eight L* values that the formula was fitted to come from these bytes, and two of "
+            "these four are the layer of the first NaN."
+        )
+    if seen.claim("p3.notebook.signchange.same_method").falls:
+        yield Detail(
+            "The sign-change notebook says that it uses the calibration's method; its own file "
+            "reports that none of four calibration layers is matched."
+        )
+    alibi = seen.claim("p3.lstar.alibi")
+    if alibi.falls:
+        without = alibi.reading("the mean error without them")
+        yield Detail(
+            f"Models with ALiBi are said to be {alibi.printed} from the formula's validation, but "
+            f"BLOOM-560M is {alibi}; without it the mean error is {without:.1f}%."
+        )
 
 
 # --- of the notebooks: anisotropy -----------------------------------------------------------------
@@ -628,3 +842,7 @@ def anisotropy(seen: Seen) -> Iterator[str]:
         )
     if gap.known and layer.stands:
         yield f"The peak lies {gap} layers from {layer} (the notebook's word: {match})."
+    if layer.falls and layer.reading(STABLE_LAYER).gives:
+        yield Detail(
+            f"Over the categories, r is first stably negative at the printed layer {layer.printed}."
+        )
