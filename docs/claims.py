@@ -20,13 +20,13 @@ from layerwise.papers.across.together import PAPERS
 from layerwise.present.choices import say_choices
 from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.small_models import FOLDER, read_small_models
-from layerwise.present.strip import block, deciding_text, symbol
+from layerwise.present.strip import block, deciding_text, mark_of, symbol
 from layerwise.present.strip_picture import strip_svg
 from layerwise.present.values import with_signs
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = display_names(read_models(ROOT / "models.yaml"))
-MARKED = "The [glossary](glossary.md#what-this-repository-says) defines marks and grades."
+MARKED = "The [glossary](glossary.md#what-this-repository-says) defines the marks."
 SHOWN = (
     "agrees",
     "differs",
@@ -118,7 +118,7 @@ def answers(document: dict) -> str:
         lines += [
             f"### {claim.claim}\n",
             f"Claimed ({claim.where}): {claim.says}\n",
-            f"**{claim.grade.capitalize()}.** {' '.join(claim.reason)}\n",
+            f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
             *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{claim.power}\n"] if claim.power else []),
             *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
@@ -151,7 +151,7 @@ def table(central: list[Central], page: str) -> str:
     rows = ["| Paper | claim | mark | what decides |", "|---|---|---|---|"]
     for claim in central:
         link = f"[{claim.claim}]({page}#{anchor(claim.claim)})"
-        mark = f"{symbol(claim)} {claim.mark}"
+        mark = f"{symbol(claim)} {mark_of(claim)}"
         rows.append(f"| {claim.paper} | {link} | {mark} | {deciding_text(claim)} |")
     return "\n".join(rows)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+from layerwise.engine.marks import OPENNESS
 from layerwise.engine.published import HEADER, TYPED
 from layerwise.engine.records import hashes_of, sealed
 from layerwise.files import read_json, write_json
@@ -84,27 +85,30 @@ SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></s
 
 
 ANSWERED = {
-    "stands": {"published": "yes"},
-    "depends on a choice": {"published": "yes", "other": "no"},
+    "holds": {"published": "yes"},
+    "in part": {"published": "yes", "other": "no"},
+    "fails": {"published": "no"},
     "undecided": {"published": "undecided"},
-    "does not follow": {"published": "no"},
-    "holds for some of its models": {"published": "undecided"},
-    "cannot be answered": {"published": "cannot be answered"},
+    "no spread": {"published": "no spread"},
+    "too few": {"published": "too few"},
 }
 
 
-def central_claim(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
-    """A central claim of Paper 2, as judged; its answers are such that they give the grade."""
+def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, Any]:
+    """A central claim of Paper 2, as judged.
+
+    Arguments:
+        given: its mark, or why it is open; its answers are such that they give it.
+    """
+    mark, why = ("open", given) if given in OPENNESS else (given, "")
     ends = {"value": 0.5, "low": 0.25, "high": 0.75, "above": 0.0, "below": None}
     claim = fields.get("says", "r falls.").removesuffix(".")
     texts = {"says": "r falls.", "where": "abstract", "reason": ["It does."], "row": ["It does."]}
     about = {"claim": claim, "number": "r", "decimals": 2, "figure": "", "front": False}
     rests = {"points": [{"model": claim, **ends, "word": "yes"}], "questions": [], "printed": []}
-    rests |= {"as_printed": "1 of 1 as printed", "choices": ANSWERED.get(grade, {}), "models": {}}
-    if grade == "holds for some of its models":
-        rests["models"] = {"a": "yes", "b": "undecided"}
+    rests |= {"as_printed": "1 of 1 as printed", "choices": ANSWERED.get(given, {}), "models": {}}
     rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
-    return {"id": name, "paper": 2, "grade": grade, **texts, **about, **rests} | fields
+    return {"id": name, "paper": 2, "mark": mark, "why": why, **texts, **about, **rests} | fields
 
 
 def folders(

@@ -80,5 +80,5 @@ if __name__ == "__main__":
     judged = judge_paper(PAPER, HERE)
     write_page(judged, out / "index.html")
     write_latex(judged, out / "report.tex")
-    for claim, verdict in {**judged.verdicts, **judged.grades}.items():
+    for claim, verdict in {**judged.verdicts, **judged.marks}.items():
         print(f"{claim}: {verdict}")

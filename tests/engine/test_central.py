@@ -12,17 +12,7 @@ from claim_records import record
 from judged import changed, everything, judged
 from layerwise.engine.central import count_as_printed, judge_central, read_central
 from layerwise.engine.findings import tell_findings
-from layerwise.engine.grades import (
-    CANNOT,
-    DEPENDS,
-    GRADES,
-    NEEDS_WEIGHTS,
-    NOT,
-    SOME,
-    STANDS,
-    UNDECIDED,
-    yes_alone_under,
-)
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS, yes_alone_under
 from layerwise.engine.questions.question import Question, Range
 from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, seen_claim
 from layerwise.engine.units import power_sentence
@@ -58,33 +48,33 @@ def central(verdicts=(), answers=None, control=None, tell=told_so, **fields):
 
 
 ESTIMATE = {"value": 0.5, "low": 0.1, "high": 0.9, "narrow": None, "p": None, "where": ""}
+UNDECIDED, NO_SPREAD, TOO_FEW = OPENNESS
 YES_NO = {"published": answer("yes"), "spearman": answer("no")}
-NEVER = "cannot be answered"
 
 
 @pytest.mark.parametrize(
-    ("choices", "grade"),
+    ("choices", "given"),
     [
-        ({"published": answer("yes"), "spearman": answer("yes")}, STANDS),
-        (YES_NO, DEPENDS),
-        ({"published": answer("yes"), "spearman": answer("undecided")}, DEPENDS),
-        ({"published": answer("undecided"), "spearman": answer("yes")}, DEPENDS),
-        ({"published": answer("undecided"), "spearman": answer("no")}, UNDECIDED),
-        ({"published": answer("no"), "spearman": answer("yes")}, NOT),
-        ({"published": answer("too few"), "spearman": answer("too few")}, NEEDS_WEIGHTS),
-        ({"spearman": answer("yes")}, NEEDS_WEIGHTS),
-        ({"published": answer(NEVER)}, CANNOT),
-        # what could never be answered, or has no interval, holds nothing down
-        ({"published": answer("yes"), "rerun": answer("too few", False)}, STANDS),
-        ({"published": answer("yes"), "unseen": answer(NEVER, False)}, STANDS),
+        ({"published": answer("yes"), "spearman": answer("yes")}, (HOLDS, "")),
+        (YES_NO, (IN_PART, "")),
+        ({"published": answer("yes"), "spearman": answer("undecided")}, (IN_PART, "")),
+        ({"published": answer("undecided"), "spearman": answer("yes")}, (IN_PART, "")),
+        ({"published": answer("undecided"), "spearman": answer("no")}, (OPEN, UNDECIDED)),
+        ({"published": answer("no"), "spearman": answer("yes")}, (FAILS, "")),
+        ({"published": answer("no spread")}, (OPEN, NO_SPREAD)),
+        ({"spearman": answer("yes")}, (OPEN, NO_SPREAD)),
+        ({"published": answer("too few")}, (OPEN, TOO_FEW)),
+        # another choice that has no interval, or too few units, holds nothing down
+        ({"published": answer("yes"), "hunt": answer("no spread", False)}, (HOLDS, "")),
+        ({"published": answer("yes"), "unseen": answer("too few", False)}, (HOLDS, "")),
         # what is left out is a choice of its own
-        ({"published": answer("yes"), "model_out": {"a": answer("no")}}, DEPENDS),
+        ({"published": answer("yes"), "model_out": {"a": answer("no")}}, (IN_PART, "")),
     ],
 )
-def test_one_rule_grades_from_words(choices, grade):
+def test_one_rule_marks_by_words(choices, given):
     found = central(answers={"m": choices})
-    assert found.grade == grade
-    assert set(GRADES) == {STANDS, DEPENDS, SOME, UNDECIDED, NOT, NEEDS_WEIGHTS, CANNOT}
+    assert (found.mark, found.why) == given
+    assert set(MARKS) == {HOLDS, IN_PART, FAILS, OPEN}
 
 
 def answered(words):
@@ -94,13 +84,13 @@ def answered(words):
 def test_a_quantifier_counts_models_and_asks_for_the_opposite():
     models = answered(dict(zip("abcd", ("yes", "yes", "undecided", "no"), strict=True)))
     three = {"question": "q", "at_least": 3}
-    assert central([], models, asks=[three]).grade == UNDECIDED
-    assert central([], models, asks=[three | {"at_least": 2}]).grade == STANDS
-    assert central([], models, asks=[three | {"at_least": 4}]).grade == NOT
+    assert central([], models, asks=[three]).why == UNDECIDED
+    assert central([], models, asks=[three | {"at_least": 2}]).mark == HOLDS
+    assert central([], models, asks=[three | {"at_least": 4}]).mark == FAILS
     opposite = {"question": "q", "of": ["d"], "answer": "no"}
-    assert central([], models, asks=[opposite]).grade == STANDS
-    assert central([], models, asks=[opposite | {"of": ["c"]}]).grade == UNDECIDED
-    assert central([], models, asks=[opposite | {"of": ["e"]}]).grade == NEEDS_WEIGHTS
+    assert central([], models, asks=[opposite]).mark == HOLDS
+    assert central([], models, asks=[opposite | {"of": ["c"]}]).why == UNDECIDED
+    assert central([], models, asks=[opposite | {"of": ["e"]}]).why == NO_SPREAD
 
 
 @pytest.mark.parametrize("other", ["no", "undecided"])
@@ -108,36 +98,43 @@ def test_a_claim_on_named_models_may_hold_for_some_of_them(other):
     models = answered({"a": "yes", "b": other})
     named = {"question": "q", "of": ["a", "b"]}
     found = central([], models, asks=[named])
-    assert (found.grade, found.models) == (SOME, {"a": "yes", "b": other})
+    assert (found.mark, found.models) == (IN_PART, {"a": "yes", "b": other})
     # of all models, or of a number of them, it is one claim
-    as_one = NOT if other == "no" else UNDECIDED
-    assert central([], models).grade == as_one
+    as_one = (FAILS, "") if other == "no" else (OPEN, UNDECIDED)
+    whole = central([], models)
+    assert (whole.mark, whole.why) == as_one
     counted = central([], models, asks=[named | {"at_least": 2}])
-    assert (counted.grade, counted.models) == (as_one, {})
+    assert (counted.mark, counted.why, counted.models) == (*as_one, {})
     # each model must answer every question that names it
     both = [named, {"question": "q", "of": ["a", "b"], "answer": "no"}]
-    assert central([], models, asks=both).grade == NOT
+    assert central([], models, asks=both).mark == FAILS
 
 
-def test_a_question_that_can_never_be_answered_holds_nothing_up_or_down():
-    ask = {"question": "q"}
-    three = answered({"a": "yes", "b": NEVER, "c": "yes"})
-    assert central([], three).grade == STANDS
-    assert central([], answered({"b": NEVER})).grade == CANNOT
-    beside = [{"question": "q", "of": ["b"]}, ask | {"of": ["a"]}]
-    assert central([], three, asks=beside).grade == STANDS
-    assert central([], answered({"b": NEVER})).power == (
-        "3 families cannot answer the question of q, whatever they show; it takes 6."
-    )
+def test_a_claim_without_exception_fails_by_one_model_and_holds_in_part_without():
+    universal = {"question": "q", "of": ["a", "b", "c"], "universal": True}
+    two = {"a": "yes", "b": "yes"}
+    assert central([], answered(two | {"c": "no"}), asks=[universal]).mark == FAILS
+    assert central([], answered(two | {"c": "undecided"}), asks=[universal]).mark == IN_PART
+
+
+def test_an_open_question_holds_back_holds_and_never_fails():
+    for open_word in OPENNESS:
+        three = answered({"a": "yes", "b": open_word, "c": "yes"})
+        whole = central([], three)
+        assert (whole.mark, whole.why) == (OPEN, open_word)
+        beside = [{"question": "q", "of": ["b"]}, {"question": "q", "of": ["a"], "answer": "no"}]
+        assert central([], three, asks=beside).mark == FAILS  # by what is answered
+    few = central([], answered({"b": "too few"}))
+    assert few.power == "3 families are too few to answer 'So', whatever they show; it takes 6."
 
 
 def test_no_printed_word_decides_a_grade():
     """Its verdict is counted; whether the claim follows is what the question answers."""
     for verdict in ("agrees", "differs", "contradicted"):
-        assert central([verdict], {"m": {"published": answer("yes")}}).grade == STANDS
-        assert central([verdict], {"m": {"published": answer("undecided")}}).grade == UNDECIDED
+        assert central([verdict], {"m": {"published": answer("yes")}}).mark == HOLDS
+        assert central([verdict], {"m": {"published": answer("undecided")}}).why == UNDECIDED
     found = central(["follows", "differs"], {"m": {"published": answer("yes")}})
-    assert (found.as_printed, found.grade) == ("1 of 2 as printed", STANDS)
+    assert (found.as_printed, found.mark) == ("1 of 2 as printed", HOLDS)
     assert found.printed[1] == {"claim": "p2.1", "verdict": "differs"}
     assert found.questions == [{"question": "q", "word": "yes"}]
 
@@ -157,15 +154,15 @@ def test_what_most_random_weights_answer_too_confirms_nothing():
     models = {"m": {"published": answer("yes")}}
     no = {"m": {"published": answer("no")}}
     assert central([], models).drawn is None
-    for draws, grade, counts in (
-        ([models, no, no, no, no], STANDS, (5, 1, 0)),
-        ([models, models, no, no], UNDECIDED, (4, 2, 0)),
-        ([models, None, None, no, no], STANDS, (5, 1, 2)),
-        ([models, None, None, None, no], UNDECIDED, (5, 1, 3)),
-        ([None, None], STANDS, (2, 0, 2)),
+    for draws, given, counts in (
+        ([models, no, no, no, no], HOLDS, (5, 1, 0)),
+        ([models, models, no, no], OPEN, (4, 2, 0)),
+        ([models, None, None, no, no], HOLDS, (5, 1, 2)),
+        ([models, None, None, None, no], OPEN, (5, 1, 3)),
+        ([None, None], HOLDS, (2, 0, 2)),
     ):
         found = central([], models, control=draws)
-        assert (found.grade, found.as_random) == (grade, grade == UNDECIDED)
+        assert (found.mark, found.as_random) == (given, given == OPEN)
         assert found.drawn == dict(zip(("draws", "yes", "unanswered"), counts, strict=True))
 
 
@@ -290,7 +287,7 @@ def test_power_is_told_of_what_is_not_answered_as_claimed():
         "With 80% power at 5%, 230 pairs can detect an |r| of 0.18 or more."
     )
     assert power("no") == power("undecided")
-    assert power("yes") == power("too few") == ""
+    assert power("yes") == power("no spread") == ""
     assert power("no", answer="no") == "" != power("yes", answer="no")
     assert power("undecided", of=["other"]) == ""
     cells = {name: {"published": answer("undecided")} for name in "ab"}

@@ -26,7 +26,7 @@ from synthetic import (
 )
 
 from judged import changed
-from layerwise.engine.questions.words import NEVER, NO, TOO_FEW, YES
+from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.names import result_files as files
 
@@ -202,15 +202,15 @@ ANSWERS = {
 }
 # Questions that no published numbers of that size could answer: the word, and the size that could.
 UNANSWERABLE = {
-    "calibration_effect": (NEVER, 32),
-    "numeric": (TOO_FEW, 5),
-    "facts_largest": (TOO_FEW, 5),
-    "business": (TOO_FEW, 5),
-    "peak_shift": (NEVER, 5),
-    "tuned_families": (NEVER, 6),
-    "eleuther_damps": (NEVER, 6),
-    "spectral_labs": (NEVER, 8),
-    "trace": (NEVER, 8),
+    "calibration_effect": (TOO_FEW, 32),
+    "numeric": (NO_SPREAD, 5),
+    "facts_largest": (NO_SPREAD, 5),
+    "business": (NO_SPREAD, 5),
+    "peak_shift": (TOO_FEW, 5),
+    "tuned_families": (TOO_FEW, 6),
+    "eleuther_damps": (TOO_FEW, 6),
+    "spectral_labs": (TOO_FEW, 8),
+    "trace": (TOO_FEW, 8),
 }
 
 

@@ -14,7 +14,7 @@ from itertools import chain
 import pytest
 
 from layerwise.engine.central import judge_central, read_central
-from layerwise.engine.grades import GRADES
+from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.engine.questions.words import PUBLISHED, WORDS
 from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
 from layerwise.papers.across import story
@@ -99,7 +99,8 @@ class Moved(Seen):
         alone[rng.choice([choice for choice in alone if "/" not in choice])] = "yes"
         return replace(
             central,
-            grade=rng.choice([rng.choice([*GRADES]), central.grade]),
+            mark=rng.choice([rng.choice([*MARKS]), central.mark]),
+            why=rng.choice([rng.choice([*OPENNESS]), central.why]),
             choices=rng.choice([words, alone]),
         )
 

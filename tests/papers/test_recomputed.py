@@ -864,6 +864,7 @@ def p3_tuning(tables):
         f"{len(families)}",
         f"{100 * low:.0f}",
         f"{len(families)}",
+        "1",
         "6",
     ]
 

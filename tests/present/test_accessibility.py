@@ -35,7 +35,7 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
                 [record("p2.a", verdict="differs", inputs=["beyond/ours#/x"])],
                 "measured",
                 random_weights=True,
-                central=[central_claim("p2.r", "does not follow", printed=[part])],
+                central=[central_claim("p2.r", "fails", printed=[part])],
             )
             stage.run("measured", **vars(of_random))
             other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])

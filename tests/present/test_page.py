@@ -220,7 +220,7 @@ def test_a_reason_is_parted_between_sentences(sentences: list[str], most: int) -
 
 
 def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
-    """Those answered yes, those answered otherwise, and those of too few units, in this order."""
+    """Those answered yes, those answered otherwise, and those without an answer, in this order."""
     answers = {"published": "undecided", "model_out/a": "yes", "model_out/b": "no"}
     under, not_under, few = say_choices(answers | {"spearman": "too few"}, PAPERS).split(". ")
     assert under.endswith(f"{PAPERS.choices['model_out']} (1 of 2)")
@@ -342,7 +342,7 @@ def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
     central = [
         central_claim(
             f"p2.{text}",
-            "does not follow",
+            "fails",
             says=text,
             where=text,
             reason=[text],

@@ -73,7 +73,7 @@ def central() -> list[dict[str, Any]]:
     """Two central claims; the first rests on one of them."""
     part = {"claim": CENTRAL, "verdict": "differs"}
     return [
-        central_claim("p1.folded", "does not follow", printed=[part]),
+        central_claim("p1.folded", "fails", printed=[part]),
         central_claim("p2.other", says="r rises."),
     ]
 
@@ -367,7 +367,7 @@ def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: P
     """A dialog would stop the driver; a refused script would be told on the console."""
     parts = [{"claim": f"p2.{n}.{text}", "verdict": "differs"} for n, text in enumerate(WRITTEN)]
     shown = [
-        central_claim(f"p2.{part['claim']}", "does not follow", says=part["claim"], printed=[part])
+        central_claim(f"p2.{part['claim']}", "fails", says=part["claim"], printed=[part])
         for part in parts
     ]
     made = folders(tmp_path, root, hostile_claims(WRITTEN), central=shown)

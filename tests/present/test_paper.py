@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from claim_records import central_claim, folders, judged, record
 from hostile import TEX, UNSEEN, is_unseen
-from layerwise.engine.grades import GRADES
+from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
@@ -128,10 +128,10 @@ ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the p
 
 
 def reported(*, source: str = "published", text: str = "50 % & more") -> dict[str, Any]:
-    """Judged claims with one that differs, and a central claim of each grade."""
+    """Judged claims with one that differs, and a central claim of each mark."""
     records = [record(name, published=-0.17, decimals=2) for name in ASKED]
     records[1] |= {"verdict": "differs", "recomputed": 0.0041, "cause": text, "quantity": text}
-    words = enumerate(GRADES)
+    words = enumerate([*(mark for mark in MARKS if mark != "open"), *OPENNESS])
     graded = [
         central_claim(f"p2.{n}", word, says=f"{text} {word}!", reason=[f"because {text}"])
         for n, word in words
@@ -154,12 +154,13 @@ def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> N
     report = written(tmp_path)["report"]
     assert "cannot draw: bins (none published)." in report
     central = central_claims(reported(), {})
-    assert {claim.grade for claim in central} == set(GRADES)
+    assert {claim.mark for claim in central} == set(MARKS)
     for claim in central:
         said = prose(claim.claim)
-        assert rf"{{{claim.mark}}} & {said} & {prose(deciding_text(claim))} \\" in report
+        why = f" ({claim.why})" if claim.why else ""
+        assert rf"{{{claim.mark}}}{why} & {said} & {prose(deciding_text(claim))} \\" in report
         assert rf"\paragraph{{{said}: \grade" in report
-        assert rf"{{{claim.mark}}}.}} because 50 \% \& more" in report
+        assert rf"{{{claim.mark}}}{why}.}} because 50 \% \& more" in report
 
 
 def test_what_differs_is_in_the_table_with_both_values(tmp_path: Path) -> None:

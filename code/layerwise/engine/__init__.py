@@ -1,4 +1,4 @@
-"""Numbers with their origin, rules, claims, verdicts, questions and grades; knows no paper.
+"""Numbers with their origin, rules, claims, verdicts, questions and marks; knows no paper.
 
 published, measured   the numbers of a source: printed, or measured in the printed ones' places
 evidence, derivation  what rules read; documents made by tables of rules
@@ -6,7 +6,7 @@ analysing             all tables of a paper over one source
 experiment            which text and measure fill which place of the published files
 claims, words         the ledger in claims/; what texts call models, categories and measures
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
-central, grades       the central claims, each one record; the rule that grades them
+central, marks        the central claims, each one record; the rule that marks them
 seen, units           what their sentences speak of; what so few units can tell
 findings, story       what does not stand beside them, a fact each; what readers are left with
 tally                 how many claims have each verdict

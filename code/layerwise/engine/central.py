@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from layerwise.engine.grades import (
-    GRADES,
+from layerwise.engine.marks import (
     MARKS,
+    OPENNESS,
     Ask,
     Drawn,
     answers,
     conjunction,
     count_draws,
-    grade,
     is_as_random,
+    mark,
     words_by_model,
 )
 from layerwise.engine.published import answers_by_model
-from layerwise.engine.questions.words import OPPOSITE, PUBLISHED, WORDS, YES
+from layerwise.engine.questions.words import NO, OPPOSITE, PUBLISHED, WORDS, YES
 from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
 from layerwise.engine.units import power_sentence, too_few_sentences, unanswered_sentences
 from layerwise.engine.verdicts import VERDICTS
@@ -164,7 +164,7 @@ class Central:
     Attributes:
         id: p1.neutral, ...; in the papers' order.
         paper, source, where, claim, number, decimals, figure, front: those of its entry.
-        grade: one of GRADES.
+        mark: one of MARKS; `why`: the reason if it is open, one of OPENNESS, else empty.
         points: the estimates that decide; none where the source has none.
         questions, printed: what it rests on.
         as_printed: how many of the printed numbers are as printed.
@@ -190,7 +190,8 @@ class Central:
     decimals: int
     figure: str
     front: Flag
-    grade: Literal[tuple(GRADES)]  # type: ignore[valid-type]
+    mark: Literal[tuple(MARKS)]  # type: ignore[valid-type]
+    why: Literal["", *OPENNESS]  # type: ignore[valid-type]
     points: list[Point]
     questions: list[QuestionPart]
     printed: list[PrintedPart]
@@ -205,11 +206,6 @@ class Central:
     reason: Sequence[str] = ()
     row: Sequence[str] = ()
     details: Sequence[str] = ()
-
-    @property
-    def mark(self) -> str:
-        """Whether the claim holds, in a word."""
-        return MARKS[self.grade]
 
 
 def judge_central(
@@ -242,11 +238,17 @@ def judge_central(
     known = {record["id"]: record for record in records}
     judged = [_judge(entry, known, documents, questions, control) for entry in entries]
     seen = Seen(known, documents, {central.id: central for central in judged})
-    told_of = [
-        _tell(central, sentences, seen, unanswered_sentences(entry["asks"], undefined or {}))
-        for entry, central in zip(entries, judged, strict=True)
-    ]
+    says = says_of(questions)
+    told_of = []
+    for entry, central in zip(entries, judged, strict=True):
+        unanswered = unanswered_sentences(entry["asks"], undefined or {}, says)
+        told_of.append(_tell(central, sentences, seen, unanswered))
     return told_of, seen
+
+
+def says_of(questions: Mapping[str, "Question"]) -> dict[str, str]:
+    """Return what each question says, by name."""
+    return {name: question.says for name, question in questions.items()}
 
 
 def require_sentences(ids: Sequence[str], sentences: Sentences) -> None:
@@ -277,15 +279,21 @@ def _judge(
     choices, models = conjunction(words), words_by_model(asks, documents)
     drawn = count_draws(asks, control)
     as_random = is_as_random(drawn)
+    refuted = any(
+        ask.get("universal") and word.get(PUBLISHED) == NO
+        for ask, word in zip(asks, words, strict=True)
+    )
+    given, why = mark(choices, models, refuted=refuted, as_random=as_random)
     printed = [known[claim_id] for claim_id in entry["printed"]]
-    power = power_sentence(asks, documents), too_few_sentences(asks, documents)
+    power = power_sentence(asks, documents), too_few_sentences(asks, documents, says_of(questions))
     return Central(
         **{name: entry[name] for name in ("id", "paper", "where", "claim", "number")},
         source=entry.get("source", "paper"),
         decimals=entry.get("decimals", 2),
         figure=entry.get("figure", ""),
         front=entry.get("front", False),
-        grade=grade(choices, models, as_random=as_random),
+        mark=given,
+        why=why,
         points=[
             point
             for shown in entry.get("shows", asks)

@@ -1,4 +1,4 @@
-"""The ledger against the statistics of one source: claims judged, central ones graded, findings.
+"""The ledger against the statistics of one source: claims judged, central ones marked, findings.
 
 Beside the statistics stand those of replicates with rounding noise and of draws of random weights,
 where there are any: a verdict on a measured number rests on all three.

@@ -34,7 +34,7 @@ class JudgedPaper:
         paper: its rules and questions.
         published: its numbers, by file and key.
         questions: the answers to its questions, {question: document}.
-        document: the judged claims, the graded central claims and the findings: what
+        document: the judged claims, the central claims and the findings: what
             `claims.json` holds.
     """
 
@@ -44,9 +44,9 @@ class JudgedPaper:
     document: Mapping[str, Any]
 
     @property
-    def grades(self) -> dict[str, str]:
-        """The grade of every central claim, by id."""
-        return {claim["id"]: claim["grade"] for claim in self.document["central"]}
+    def marks(self) -> dict[str, str]:
+        """The mark of every central claim, by id."""
+        return {claim["id"]: claim["mark"] for claim in self.document["central"]}
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class JudgedPaper:
 
 
 def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> JudgedPaper:
-    """Judge every claim of a paper by its published numbers, and grade its central claims.
+    """Judge every claim of a paper by its published numbers, and mark its central claims.
 
     Args:
         paper: its rules and questions.

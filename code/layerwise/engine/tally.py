@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
-from layerwise.engine.grades import NOT, STANDS
+from layerwise.engine.marks import MARKS
 from layerwise.engine.verdicts import AS_RANDOM, count_verdicts
 
 Record = Mapping[str, Any]
@@ -51,14 +51,13 @@ def in_short(records: Sequence[Record], central: Iterable[Record]) -> dict[str, 
     each of both, and of two with one name it loses both.
     """
     papers = totals(records).get("paper", Totals(0, 0, 0, 0, 0, 0))
-    grades = Counter(claim["grade"] for claim in central)
+    marks = Counter(claim["mark"] for claim in central)
     return {
         "claims of the papers": papers.n,
         "agree": papers.agree,
         "differ": papers.differ,
         "contradicted": papers.contradicted,
-        "central stand": grades[STANDS],
-        "central fall": grades[NOT],
+        **{f"central: {mark}": marks[mark] for mark in MARKS},
     }
 
 

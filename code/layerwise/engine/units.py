@@ -3,21 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from layerwise.engine.grades import answers
-from layerwise.engine.published import answers_by_model, pointer
-from layerwise.engine.questions.words import NEVER, PUBLISHED, TOO_FEW, YES
+from layerwise.engine.marks import answers
+from layerwise.engine.published import OVER_MODELS, answers_by_model, pointer
+from layerwise.engine.questions.words import NO_SPREAD, PUBLISHED, TOO_FEW, YES
 from layerwise.engine.verdicts import statistic_value
 
 WIDER = 1.05  # times an interval's width, from which it is worth a word
 
 
 def unanswered_sentences(
-    asks: Sequence[Mapping[str, Any]], undefined: Mapping[str, str]
+    asks: Sequence[Mapping[str, Any]], undefined: Mapping[str, str], says: Mapping[str, str]
 ) -> list[str]:
     """Return a sentence for each answer, as the papers asked, that the numbers do not give.
 
     Arguments:
         undefined: {statistic: reason}, of the statistics that have no value.
+        says: what each question says, by name.
     """
     sentences = []
     for ask in asks:
@@ -26,8 +27,9 @@ def unanswered_sentences(
             model = place.removeprefix(start).removesuffix(end)
             is_whole = place == f"{start}{model}{end}"
             if is_whole and model in ask.get("of", [model]):
-                question = ask["question"].replace("_", " ")
-                sentences.append(f"{question} of {model} has no answer: {why}.")
+                of_model = "" if model == OVER_MODELS else f" of {model}"
+                said = says[ask["question"]].removesuffix(".")
+                sentences.append(f"The question{of_model} '{said}' has no answer: {why}.")
     return sentences
 
 
@@ -49,7 +51,7 @@ def power_sentence(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, An
             )
             if cell is None or power is None or power["smallest"] is None:
                 continue
-            if cell["word"] not in (ask.get("answer", YES), TOO_FEW, NEVER):
+            if cell["word"] not in (ask.get("answer", YES), NO_SPREAD, TOO_FEW):
                 sizes.setdefault(power["told"], []).append(power["smallest"])
                 times_wider += [power["wider"]] if "taken as independent" in power["told"] else []
     clauses = [f"{units}{_smallest_effects(smallest)}" for units, smallest in sizes.items()]
@@ -66,18 +68,20 @@ def _wider_clause(times: Sequence[float]) -> str:
     return f" (the resampled intervals are {factor} times as wide as independence gives)"
 
 
-def too_few_sentences(asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]) -> str:
+def too_few_sentences(
+    asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any], says: Mapping[str, str]
+) -> str:
     """Say for every question that its units could not answer how many units it takes."""
     sentences = {}
     for ask in asks:
         models = answers_by_model(documents, ask["question"])
         for model in ask.get("of", models):
             cell = models.get(model, {}).get(PUBLISHED)
-            if cell is not None and cell["word"] == NEVER:
-                question = ask["question"].replace("_", " ")
-                sentences[question] = (
-                    f"{cell['n']} {cell['unit']} cannot answer the question of {question}, "
-                    f"whatever they show; it takes {cell['fewest']}."
+            if cell is not None and cell["word"] == TOO_FEW:
+                said = says[ask["question"]].removesuffix(".")
+                sentences[said] = (
+                    f"{cell['n']} {cell['unit']} are too few to answer '{said}', whatever they "
+                    f"show; it takes {cell['fewest']}."
                 )
     return " ".join(sentences.values())
 

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from layerwise.engine.central import Central
-from layerwise.engine.grades import MARKS
+from layerwise.engine.marks import OPEN, OPENNESS, mark_text
 from layerwise.engine.records import judged
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import names_here
@@ -22,13 +22,13 @@ from layerwise.given import PLAIN, Folder
 from layerwise.home import here
 from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.search import search_claims
-from layerwise.present.strip import block, deciding_text
+from layerwise.present.strip import block, deciding_text, mark_of
 from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import Paper, Strict, Whole, converted, require_shape
 
 Record = dict[str, Any]
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
-WIDEST = max(map(len, MARKS.values()))  # of the marks
+WIDEST = max(len(mark_text(OPEN, why)) for why in OPENNESS)  # of the marks
 BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
@@ -162,7 +162,7 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
     Arguments:
         judged: the judged claims of a source.
         paper: one paper alone; None: all.
-        reasons: below each line its grade, its reason, and what the paper itself says.
+        reasons: below each line what is claimed, its reason, and what the paper itself says.
     """
     kept = {claim["id"] for claim in central_of_paper(judged["central"], paper)}
     central = [claim for claim in central_claims(judged, names_here()) if claim.id in kept]
@@ -174,7 +174,7 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
             line = Text.assemble(said(claim.claim, "bold"), said(f" ({deciding_text(claim)})"))
             below = _reasons(claim) if reasons else []
             rows.add_row(
-                word(claim.mark),
+                word(claim.mark, mark_of(claim)),
                 Group(line, *(Padding(said(text), (0, 0, 0, 2)) for text in below)),
             )
         lines.append(rows)
@@ -183,8 +183,8 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
 
 def _reasons(claim: Central) -> list[str]:
     caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
-    grade = f"{claim.grade.capitalize()}: {' '.join(claim.reason)}"
-    return [f"Claimed: {claim.says}", grade, *filter(None, [claim.power]), *caveats]
+    mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
+    return [f"Claimed: {claim.says}", mark, *filter(None, [claim.power]), *caveats]
 
 
 def central_of_paper(central: Sequence[Record], paper: int | None) -> list[Record]:

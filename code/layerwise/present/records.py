@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layerwise.engine.central import Central, Point
-from layerwise.engine.grades import FAILS, GRADES, HOLDS, IN_PART, OPEN
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
 from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, label_model
@@ -36,7 +36,7 @@ _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause
 _VERBS = {
     HOLDS: ("holds", "hold"),
     IN_PART: ("holds in part", "hold in part"),
-    FAILS: ("does not hold", "do not hold"),
+    FAILS: ("fails", "fail"),
     OPEN: ("is open", "are open"),
 }
 
@@ -58,7 +58,8 @@ def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[
         "again": AGAIN[document["source"]],
         "answer": answer(central),
         "tally": tally_sentence(document["claims"]),
-        "grades": grades(central),
+        "marks": MARKS,
+        "openness": OPENNESS,
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
     }
 
@@ -117,17 +118,15 @@ def answer(central: Sequence[Central]) -> str:
 
 
 def _fare(central: Sequence[Central]) -> str:
-    """Return how many have each mark, in words."""
+    """Return how many have each mark, in words, and for which reasons the open ones are open."""
     marks = [claim.mark for claim in central]
     counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
     parts = [f"{n} {_VERBS[mark][n > 1]}" for mark, n in counts.items()]
+    if OPEN in counts:
+        reasons = [claim.why for claim in central if claim.why]
+        told = [f"{reasons.count(why)} {why}" for why in OPENNESS if why in reasons]
+        parts[-1] += f" ({', '.join(told)})"
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def grades(central: Sequence[Central]) -> dict[str, str]:
-    """Return the grades that were given, and what each means."""
-    given = {claim.grade for claim in central}
-    return {word: meaning for word, meaning in GRADES.items() if word in given}
 
 
 def place(record: Mapping[str, Any]) -> str:

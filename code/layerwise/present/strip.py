@@ -9,20 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layerwise.engine.central import Central, Point
-from layerwise.engine.grades import FAILS, HOLDS, IN_PART, OPEN
-from layerwise.engine.questions.words import NEVER, NO, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, mark_text
+from layerwise.engine.questions.words import WORDS
 from layerwise.present.values import NOTHING, with_signs
 
 NOTEBOOKS = "From the notebooks"
 SYMBOLS = {HOLDS: "●", IN_PART: "◐", FAILS: "✕", OPEN: "○"}
-# How a text says where an estimate lies.
-WORDS = {
-    YES: "yes",
-    NO: "no",
-    UNDECIDED: "open",
-    TOO_FEW: "no interval",
-    NEVER: "cannot be answered",
-}
 MOST_INTERVALS = 3  # estimates whose intervals a text gives; of more the picture alone
 BESIDE = 0.06  # of the width of a picture, left and right of what it shows
 
@@ -47,6 +39,11 @@ class Bar:
 def symbol(claim: Central) -> str:
     """Return the mark of a claim as one character."""
     return SYMBOLS[claim.mark]
+
+
+def mark_of(claim: Central) -> str:
+    """Return the mark of a claim in words, with its reason where it is open."""
+    return mark_text(claim.mark, claim.why)
 
 
 def block(claim: Central) -> str:
@@ -75,7 +72,7 @@ def deciding_text(claim: Central) -> str:
                     parts.append(_interval(point, decimals, sign=sign))
                 texts.append(" ".join(filter(None, parts)))
         if texts:
-            groups.append(f"{', '.join(texts)}: {WORDS[word]}")
+            groups.append(f"{', '.join(texts)}: {word}")
     return f"{claim.number}: {'; '.join(groups)}"
 
 

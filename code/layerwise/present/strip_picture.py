@@ -8,7 +8,7 @@ from markupsafe import Markup
 from markupsafe import escape as escaped
 
 from layerwise.engine.central import Central
-from layerwise.engine.grades import FAILS, HOLDS, IN_PART, OPEN
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.files import revealed
 from layerwise.present.strip import Bar, bars, block, deciding_text, row_text, symbol
 
@@ -30,8 +30,8 @@ WORD_COLOURS = {
     "yes": HOLDS,
     "no": FAILS,
     "undecided": OPEN,
+    "no-spread": OPEN,
     "too-few": OPEN,
-    "cannot-be-answered": OPEN,
 }
 READING = (
     "Dot: an estimate; line: its interval, of 95% unless the row says otherwise; hollow: no "
@@ -115,6 +115,11 @@ def strip_svg(claims: Sequence[Central]) -> str:
             f'<text class="{mark}" x="{MARK_AT}" y="{middle + 16:g}" text-anchor="middle">'
             f"{claim.mark}</text>",
         ]
+        if claim.why:
+            rows.append(
+                f'<text class="quiet" x="{MARK_AT}" y="{middle + 30:g}" text-anchor="middle">'
+                f"{claim.why}</text>"
+            )
         base = middle - text_height / 2 - 4
         for words in lines:
             base += LINE

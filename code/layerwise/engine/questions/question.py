@@ -8,7 +8,7 @@ from typing import Any
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.questions.words import NEVER, NO, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
 from layerwise.statistics.estimates import Estimate
 
 ALPHA = 0.05
@@ -38,9 +38,9 @@ def word(
             left out.
     """
     if estimate.n < 2:
-        return TOO_FEW
+        return NO_SPREAD
     if estimate.n < fewest:
-        return NEVER
+        return TOO_FEW
     if estimate.p is not None and estimate.p >= ALPHA:
         return UNDECIDED
     if not estimate.has_interval:
@@ -71,7 +71,7 @@ class Question:
         effect: of what kind the number is, where its power can be told: an r, or a mean with a
             standard error; nothing of what counts models.
         fewest: how many units it takes for some numbers to answer yes; with fewer the word is
-            `NEVER`.
+            `TOO_FEW`.
         against: where the number lies if the claim is wrong, of a p, which is never evidence of
             nothing; by default wherever it is not `within`.
     """

@@ -1,19 +1,19 @@
 """The words that answer a question, and the choice that the papers made."""
 
 PUBLISHED = "published"  # the choice: as the papers did
-WORDS = YES, NO, UNDECIDED, TOO_FEW, NEVER = (
+WORDS = YES, NO, UNDECIDED, NO_SPREAD, TOO_FEW = (
     "yes",
     "no",
     "undecided",
+    "no spread",
     "too few",
-    "cannot be answered",
 )
 OPPOSITE = {YES: NO, NO: YES}
 MEANINGS = {
     YES: "the 95% interval lies where the claim says; where the claim is that there is no effect, "
     "the 90% interval, as in two one-sided tests; where there is a p, it is below 0.05 too",
     NO: "the 95% interval lies wholly where the claim says that the number does not",
-    UNDECIDED: "neither: these data cannot tell",
-    TOO_FEW: "one number without an interval",
-    NEVER: "so few units that nothing they could show would answer the question",
+    UNDECIDED: "the interval lies across the border: these data cannot tell",
+    NO_SPREAD: "there is one number, or none, and no interval",
+    TOO_FEW: "so few units that nothing they could show would answer the question",
 }

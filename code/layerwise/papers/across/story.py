@@ -5,9 +5,9 @@ A sentence a `yield`; what it states is the condition of its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.grades import DEPENDS, NEEDS_WEIGHTS, NOT, STANDS
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART
 from layerwise.engine.published import OVER_MODELS
-from layerwise.engine.questions.words import UNDECIDED
+from layerwise.engine.questions.words import NO_SPREAD, UNDECIDED
 from layerwise.engine.seen import Seen
 from layerwise.engine.story import Matter
 from layerwise.papers.paper1.central import MODELS
@@ -20,8 +20,8 @@ RIGHT_OFTEN = 50  # percent
 
 def asymmetry(seen: Seen) -> Iterator[str]:
     """Asymmetry by category, and the preference in early layers and with a template."""
-    template, early = (seen.central(f"p2.{name}").grade for name in ("template", "early"))
-    if template == STANDS:
+    template, early = (seen.central(f"p2.{name}").mark for name in ("template", "early"))
+    if template == HOLDS:
         highest = seen.answer("everywhere_negative", TEMPLATED).ends.high
         yield (
             "With its chat template the instruction-tuned Llama has a negative r in every sampled "
@@ -29,12 +29,12 @@ def asymmetry(seen: Seen) -> Iterator[str]:
             f"{highest:+.2f}). A single model cannot show whether the tuning or the template's own "
             "tokens cause this."
         )
-    if template != STANDS:
+    if template != HOLDS:
         yield (
             "That the instruction-tuned Llama has a negative r in every layer with its chat "
             "template holds under some analysis choices at most."
         )
-    if early == STANDS:
+    if early == HOLDS:
         yield (
             "In early layers the three models that are said to invert tend to embed more tightly "
             "the framing that they find likelier, under every analysis choice that could be "
@@ -42,13 +42,13 @@ def asymmetry(seen: Seen) -> Iterator[str]:
         )
     llama = seen.answer("early", LLAMA)
     first = [seen.answer("early", model, "first_layer") for model in (PYTHIA, LLAMA, APERTUS)]
-    if early == DEPENDS and llama.undecided and all(answer.yes for answer in first):
+    if early == IN_PART and llama.undecided and all(answer.yes for answer in first):
         yield (
             "At the first layer all three models that are said to invert tend to embed more "
             "tightly the framing that they find likelier; over the first third of the layers this "
             f"is not shown for Llama, where the interval of r runs from {llama.ends:+.2f}."
         )
-    if seen.central("p1.neutral").grade != STANDS:
+    if seen.central("p1.neutral").mark != HOLDS:
         most = seen.claim("p1.abstract.neutral_most_models")
         yield (
             "It is not shown that most models are near zero on neutral statements: on lifestyle, "
@@ -59,9 +59,9 @@ def asymmetry(seen: Seen) -> Iterator[str]:
         yield ("Over the five neutral categories no model can be shown to lie in that zone.")
     gemma, apertus = (seen.answer("positive_on_neutral", model) for model in ("gemma", "apertus"))
     are_above = gemma.ends.low > 0 and apertus.ends.low > 0
-    if seen.central("p1.positive").grade == STANDS and are_above:
+    if seen.central("p1.positive").mark == HOLDS and are_above:
         yield "Gemma and Apertus lie above zero there, by intervals over the five categories."
-    if seen.central("p1.numeric").grade == NEEDS_WEIGHTS:
+    if seen.central("p1.numeric").why == NO_SPREAD:
         yield (
             "On a single category each model has one number and no interval: what the paper says "
             "of numeric facts, scientific facts and business cannot yet be distinguished from "
@@ -71,14 +71,14 @@ def asymmetry(seen: Seen) -> Iterator[str]:
 
 def depth(seen: Seen) -> Iterator[str]:
     """The change of r with depth."""
-    late = seen.central("p2.late").grade
+    late = seen.central("p2.late").mark
     llama, apertus, pythia = (seen.answer("late", model) for model in (LLAMA, APERTUS, PYTHIA))
-    if late != STANDS and llama.yes and apertus.yes and pythia.unshown:
+    if late != HOLDS and llama.yes and apertus.yes and pythia.unshown:
         yield (
             "The mean r of the late layers is negative in two of the three models that are said to "
             f"invert, Llama ({llama.value:+.2f}) and Apertus ({apertus.value:+.2f})."
         )
-    if late == STANDS:
+    if late == HOLDS:
         yield "In late layers r is negative in all three models that are said to invert."
     if pythia.undecided:
         yield f"The interval of Pythia's late mean includes zero ({pythia.ends:+.2f})."
@@ -90,13 +90,13 @@ def depth(seen: Seen) -> Iterator[str]:
             "read after the final norm; the change of sign may come from the norm and not from "
             "depth."
         )
-    exception, gemma = seen.central("p2.gemma").grade, seen.answer("no_inversion", GEMMA)
-    if exception != STANDS and gemma.undecided:
+    exception, gemma = seen.central("p2.gemma").mark, seen.answer("no_inversion", GEMMA)
+    if exception != HOLDS and gemma.undecided:
         yield (
             "Gemma is no proven exception: by two one-sided tests its lowest late r may be "
             f"{gemma.narrow.low:+.2f}, beyond the paper's weakest inversion."
         )
-    if exception == STANDS:
+    if exception == HOLDS:
         yield (
             "Gemma is an exception: none of its late layers reaches the paper's weakest inversion."
         )
@@ -105,7 +105,7 @@ def depth(seen: Seen) -> Iterator[str]:
         seen.answer("negative_after", LLAMA),
         seen.answer("negative_after", APERTUS),
     )
-    if seen.central("p2.transition").grade != STANDS and all(answer.unshown for answer in turns):
+    if seen.central("p2.transition").mark != HOLDS and all(answer.unshown for answer in turns):
         yield (
             "At none of the three printed transitions do the intervals of r exclude zero on both "
             "sides."
@@ -114,13 +114,13 @@ def depth(seen: Seen) -> Iterator[str]:
         seen.answer("category_inversion", PYTHIA, choice)
         for choice in ("published", "layers_at_once")
     )
-    category = seen.central("p2.category_inversion").grade
-    if category == DEPENDS and single.yes and at_once.undecided:
+    category = seen.central("p2.category_inversion").mark
+    if category == IN_PART and single.yes and at_once.undecided:
         yield (
             "Over the six categories Pythia's r at the last layer is significant as a single test, "
             "but not if all sampled layers are tested at once."
         )
-    if seen.central("p2.extremum").grade == STANDS:
+    if seen.central("p2.extremum").mark == HOLDS:
         lowest = seen.answer("late_inversion", APERTUS).value
         at_last = seen.answer("late", APERTUS, "last_layer").value
         yield (
@@ -137,13 +137,13 @@ def gains(seen: Seen) -> Iterator[str]:
 
 
 def _depth_and_labs(seen: Seen) -> Iterator[str]:
-    law, sizes = seen.central("p3.depth_gain").grade, seen.answer("depth_gain")
-    if law == STANDS and sizes.yes:
+    law, sizes = seen.central("p3.depth_gain").mark, seen.answer("depth_gain")
+    if law == HOLDS and sizes.yes:
         yield (
             "Among the eight Pythia sizes deeper models have smaller gains "
             f"(r = {sizes.value:+.2f}), under every analysis choice that could be computed."
         )
-    if law != STANDS:
+    if law != HOLDS:
         yield (
             "That deeper Pythia models have smaller gains is not shown under every analysis choice "
             f"(r = {sizes.value:+.2f})."
@@ -162,12 +162,12 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
             "It holds over the models of Paper 3's survey as well "
             f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
         )
-    heritage, p = seen.central("p3.heritage").grade, seen.answer("heritage").ends
+    heritage, p = seen.central("p3.heritage").mark, seen.answer("heritage").ends
     eleuther, others = (
         seen.answer(question).value for question in ("eleuther_damps", "others_expand")
     )
     are_most = eleuther > MAJORITY and others > MAJORITY
-    if heritage != STANDS and are_most and p.includes(ALPHA):
+    if heritage != HOLDS and are_most and p.includes(ALPHA):
         yield (
             "In the survey most of EleutherAI's models damp and most others expand, but whether "
             "the lab decides on which side of one a gain lies is open: Fisher's p ranges from "
@@ -180,13 +180,13 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
             "The sizes of the gains do differ between the labs: EleutherAI's mean lies "
             f"{difference.value:+.2f} from that of the others ({difference.ends:+.2f})."
         )
-    if heritage == STANDS:
+    if heritage == HOLDS:
         yield (
             "EleutherAI's models damp and the others expand, under every analysis choice that "
             "could be computed."
         )
     above = seen.statistic("power", "bound", "told_above")
-    if seen.central("p3.bound").grade == NOT and above != "":
+    if seen.central("p3.bound").mark == FAILS and above != "":
         yield (
             "Some of the paper's own models exceed its bound on the gain; in "
             f"{above} the excess is larger than the noise of the prompts."
@@ -194,17 +194,17 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
 
 
 def _weights_and_layers(seen: Seen) -> Iterator[str]:
-    spectral, ratio = seen.central("p3.spectral").grade, seen.answer("spectral_predicts")
+    spectral, ratio = seen.central("p3.spectral").mark, seen.answer("spectral_predicts")
     right, constant = (
         seen.statistic("spectral_norms", "study", "prediction", name)
         for name in ("right", "constant")
     )
-    if spectral != STANDS and right <= constant:
+    if spectral != HOLDS and right <= constant:
         yield (
             "The ratio of the spectral norms sorts damping from expanding models no better than "
             f"one answer for all of them: its best threshold is right for {right} of {ratio.n}."
         )
-    if spectral != STANDS and ratio.ends.includes(0):
+    if spectral != HOLDS and ratio.ends.includes(0):
         yield (
             "Over these few models a correlation of ratio and gain is neither shown nor ruled out "
             f"(r = {ratio.value:+.2f}, {ratio.ends:+.2f})."
@@ -215,7 +215,7 @@ def _weights_and_layers(seen: Seen) -> Iterator[str]:
     )
     guess = seen.statistic("crowding", "hunt", "density_rule", "constant_accuracy")
     is_worse = dense < RIGHT_OFTEN and guess > MAJORITY
-    if seen.central("p3.crowding").grade != STANDS and is_worse:
+    if seen.central("p3.crowding").mark != HOLDS and is_worse:
         yield (
             f"The rule on the density of heads is right for {family:.0f}% of the Pythia sizes, but "
             f"over the survey's models for {dense:.0f}%, where one answer for all of them is right "
@@ -231,19 +231,19 @@ def _weights_and_layers(seen: Seen) -> Iterator[str]:
         seen.statistic("sheaf_trace", "study", "expander_larger", name)
         for name in ("multihead", "pairs")
     )
-    if seen.central("p3.trace").grade != STANDS and larger < pairs:
+    if seen.central("p3.trace").mark != HOLDS and larger < pairs:
         yield (
             "Whether the trace that the code computes separates damping from expanding models "
             "cannot be told from four models; head by head, the expanding model has the larger "
             f"trace in {larger} of {pairs} comparisons."
         )
-    if seen.central("p3.lstar").grade == UNDECIDED:
+    if seen.central("p3.lstar").why == UNDECIDED:
         n = seen.answer("lstar").n
         yield (
             f"Over {n} models the error of the formula for L* cannot be distinguished from that of "
             "half the depth."
         )
-    if seen.central("p3.hierarchy").grade != STANDS:
+    if seen.central("p3.hierarchy").mark != HOLDS:
         yield (
             "Which of lab, density of heads and size matters most for the gain cannot be "
             "determined from these models."
@@ -255,13 +255,13 @@ def _tuning_and_order(seen: Seen) -> Iterator[str]:
         seen.answer("tuned_families"),
         seen.statistic("twins", "study", "n_damping_bases"),
     )
-    if seen.central("p3.tuning").grade != STANDS and damping < 1 and kept.value >= 1:
+    if seen.central("p3.tuning").mark != HOLDS and damping < 1 and kept.value >= 1:
         yield (
             f"Instruction tuning left all {kept.n} families expanding, as their bases do; no "
             "damping model was tuned."
         )
     by_token = seen.answer("gain_order", "Mistral-7B < LLaMA-3.1-8B")
-    if seen.central("p3.gains").grade == STANDS and by_token.yes:
+    if seen.central("p3.gains").mark == HOLDS and by_token.yes:
         yield (
             "By the norm of the last token the four benchmarked models stand in the printed order, "
             "prompt by prompt."
@@ -270,19 +270,19 @@ def _tuning_and_order(seen: Seen) -> Iterator[str]:
 
 def settle(seen: Seen) -> Iterator[str]:
     """The measurements and the numbers of units that would settle what is open."""
-    if seen.central("p1.numeric").grade == NEEDS_WEIGHTS:
+    if seen.central("p1.numeric").why == NO_SPREAD:
         yield (
             "Cosines of single pairs, measured once in the four models of Paper 1, would give each "
             "of its categories an interval."
         )
     inner = seen.answer("late_inversion", PYTHIA, "without_last")
-    if inner.unshown and seen.central("p2.three_of_four").grade != STANDS:
+    if inner.unshown and seen.central("p2.three_of_four").mark != HOLDS:
         yield (
             "Reading the last layer before the final norm would show whether the change of r "
             "there, in Pythia and Apertus, comes from depth or from the norm."
         )
     yield from _pairs_needed(seen)
-    if seen.central("p2.category_inversion").grade != STANDS:
+    if seen.central("p2.category_inversion").mark != HOLDS:
         categories, smallest = (
             seen.statistic("power", "category_inversion", "models", PYTHIA, "published", name)
             for name in ("units", "smallest")
@@ -302,19 +302,19 @@ def settle(seen: Seen) -> Iterator[str]:
             f"{needed} models to show it with 80 per cent power; the survey had {surveyed}."
         )
     each, had = (seen.statistic("power", "heritage", name) for name in ("needed", "models"))
-    if seen.central("p3.heritage").grade != STANDS and each > 0:
+    if seen.central("p3.heritage").mark != HOLDS and each > 0:
         yield (
             "If the observed shares of damping models are the true ones, it takes "
             f"{each} models in each of the two groups to show the difference with 80 per cent "
             f"power (the survey had {had}), and enough prompts to place every gain clearly above "
             "or below one."
         )
-    if seen.central("p3.spectral").grade != STANDS:
+    if seen.central("p3.spectral").mark != HOLDS:
         yield (
             "The third law needs the spectral norms of the rows that each model itself uses as "
             "W_V, for every model whose gain was measured."
         )
-    if seen.central("p3.tuning").grade != STANDS:
+    if seen.central("p3.tuning").mark != HOLDS:
         fewest = seen.statistic(
             "questions", "tuned_families", "models", OVER_MODELS, "published", "fewest"
         )
@@ -330,7 +330,7 @@ def _pairs_needed(seen: Seen) -> Iterator[str]:
         seen.statistic(*gemma, name) for name in ("units", "smallest", "needed")
     )
     for_printed = seen.statistic("power", "printed_late", "needed")
-    if seen.central("p2.gemma").grade != STANDS and for_printed > 0 and for_gemma > 0:
+    if seen.central("p2.gemma").mark != HOLDS and for_printed > 0 and for_gemma > 0:
         wider = seen.statistic("power", "late", "models", PYTHIA, "published", "wider")
         own, weak = seen.claim("p2.results42.gemma_l18"), seen.claim("p2.abstract.late_range_weak")
         yield (

@@ -6,7 +6,7 @@ its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.questions.words import TOO_FEW
+from layerwise.engine.questions.words import NO_SPREAD
 from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences
 
 MODELS = ("gemma", "llama", "mistral", "apertus")
@@ -138,7 +138,7 @@ def numeric(seen: Seen) -> Iterator[str]:
     signs = seen.claim("p1.disc.inverted.three_vs_one")
     if signs.falls:
         yield f"By sign it is {signs}, not {signs.printed}."
-    if seen.answer("numeric", "apertus").word == TOO_FEW:
+    if seen.answer("numeric", "apertus").word == NO_SPREAD:
         yield (
             "Each of these is a single number without an interval: an interval needs the cosines "
             "of single pairs, and so the weights."
@@ -168,7 +168,7 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
             f"Its size less that of the largest is {lead.value:+.4f} ({lead.where}); neither "
             "number has an interval."
         )
-    if lead.word == TOO_FEW:
+    if lead.word == NO_SPREAD:
         yield "An interval for a single category needs the weights."
     if seen.claim("p1.setup.alignment_labels").falls:
         yield Detail(
@@ -218,7 +218,7 @@ def business(seen: Seen) -> Iterator[str]:
         yield f"Apertus' is the {place} ({apertus:+.3f})."
     if place.falls:
         yield f"Apertus' is {place}, not the {place.printed} ({apertus:+.3f})."
-    if all(seen.answer("business", model).word == TOO_FEW for model in MODELS):
+    if all(seen.answer("business", model).word == NO_SPREAD for model in MODELS):
         yield (
             "Each is a single number without an interval: an interval needs the cosines of single "
             "pairs, and so the weights."

@@ -6,8 +6,8 @@ its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.grades import yes_alone_under
-from layerwise.engine.questions.words import NEVER
+from layerwise.engine.marks import yes_alone_under
+from layerwise.engine.questions.words import TOO_FEW
 from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, Value
 
 PYTHIA = "pythia-6p9b"
@@ -259,7 +259,7 @@ def tuning(seen: Seen) -> Iterator[str]:
             "version) the two gains lie on opposite sides of 1."
         )
     families = seen.answer("tuned_families")
-    if families.word == NEVER:
+    if families.word == TOO_FEW:
         yield (
             f"What tuning can do is a claim about models: over {families.n} families, however they "
             "turn out, the interval of the share that damp or expand as their bases do begins at "

@@ -1,8 +1,9 @@
-"""The one rule that grades a central claim, by the answers to its questions.
+"""The one rule that marks a central claim, by the answers to its questions.
 
-A central claim is a quantifier over questions. No printed word, sign or bound decides a grade: what
+A central claim is a quantifier over questions. No printed word, sign or bound decides a mark: what
 it says is asked as a question, and the interval of the number answers. So a sign that lies inside
-its own interval concludes nothing, and no grade hangs on one value.
+its own interval concludes nothing, and no mark hangs on one value. A question that is open holds
+`holds` back, and never makes a claim fail.
 """
 
 from collections import Counter
@@ -11,8 +12,8 @@ from typing import Any, Literal, Required
 
 from layerwise.engine.published import answers_by_model
 from layerwise.engine.questions.words import (
-    NEVER,
     NO,
+    NO_SPREAD,
     OPPOSITE,
     PUBLISHED,
     TOO_FEW,
@@ -21,32 +22,22 @@ from layerwise.engine.questions.words import (
 )
 from layerwise.shapes import Strict
 
-STANDS, DEPENDS, SOME = "stands", "depends on a choice", "holds for some of its models"
-NOT = "does not follow"
-NEEDS_WEIGHTS, CANNOT = "needs the weights", "cannot be answered"
-# A claim has the first of these that applies.
-GRADES = {
-    NOT: "its questions are answered no, as the papers asked them; of several models that it "
-    "names, none answers yes",
-    STANDS: "its questions are answered yes, as the papers asked them and under every other choice "
-    "that could be computed",
-    DEPENDS: "they are answered yes under one analysis choice, and not under another",
-    SOME: "of the models that the claim names, some answer yes and others do not",
-    CANNOT: "so few units could not answer its questions, whatever they showed",
-    NEEDS_WEIGHTS: "what is published gives single numbers without an interval",
-    UNDECIDED: "under no analysis choice are they answered yes, and the papers' own numbers do "
-    "not say no",
-}
-HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "does not hold", "open"
+HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "fails", "open"
 MARKS = {
-    STANDS: HOLDS,
-    DEPENDS: IN_PART,
-    SOME: IN_PART,
-    NOT: FAILS,
-    UNDECIDED: OPEN,
-    CANNOT: OPEN,
-    NEEDS_WEIGHTS: OPEN,
+    HOLDS: "its questions are answered yes, as the papers asked them and under every other choice "
+    "of method that could be computed",
+    IN_PART: "they are answered yes under one choice and not under another, or by some of the "
+    "models that the claim names",
+    FAILS: "they are answered no, as the papers asked them; of several models that the claim "
+    "names, none answers yes",
+    OPEN: "they are answered neither yes nor no, for the reason that stands beside the mark",
 }
+OPENNESS = {
+    UNDECIDED: "an interval lies across the border of what the claim says",
+    NO_SPREAD: "there are single numbers, without an interval",
+    TOO_FEW: "so few units could not answer, whatever they showed",
+}
+UNANSWERED = (NO_SPREAD, TOO_FEW)  # words that are no answer of the numbers
 MOST_DRAWS = 0.5  # share of the random draws that must answer yes for a yes to say nothing
 
 
@@ -56,11 +47,14 @@ class Ask(Strict, total=False):
     of: models; all that have an answer, if left out.
     at_least: how many of them must answer as the claim says; all, if left out.
     answer: what the claim says; yes, if left out.
+    universal: whether the claim says it of all of them without exception, so that it fails by one
+        that answers no.
     """
 
     question: Required[str]
     of: list[str]
     at_least: int
+    universal: bool
     answer: Literal["yes", "no"]
 
 
@@ -72,26 +66,36 @@ class Drawn(Strict):
     unanswered: int
 
 
-def grade(choices: Mapping[str, str], models: Mapping[str, str], *, as_random: bool = False) -> str:
-    """Grade a claim by the words of its questions.
+def mark(
+    choices: Mapping[str, str],
+    models: Mapping[str, str],
+    *,
+    refuted: bool = False,
+    as_random: bool = False,
+) -> tuple[str, str]:
+    """Return the mark of a claim by the words of its questions, and why it is open; else "".
 
     Arguments:
         choices: {choice: word} of its questions together.
         models: {model: word}, as the papers asked, of a claim on each of several models.
+        refuted: one model answers no, and the claim says that none does.
         as_random: a yes is no evidence, as random weights give it too.
     """
-    published = choices.get(PUBLISHED)
+    published = choices.get(PUBLISHED, NO_SPREAD)
     in_part = YES in models.values() and not as_random
     if published == NO:
-        return SOME if in_part else NOT
+        return (IN_PART if in_part and not refuted else FAILS), ""
     if as_random:
-        return UNDECIDED
-    answered = {word for word in choices.values() if word not in (TOO_FEW, NEVER)}
+        return OPEN, UNDECIDED
+    answered = {word for word in choices.values() if word not in UNANSWERED}
     if YES in answered:
-        return STANDS if answered == {YES} and published == YES else DEPENDS
-    if in_part:
-        return SOME
-    return {None: NEEDS_WEIGHTS, TOO_FEW: NEEDS_WEIGHTS, NEVER: CANNOT}.get(published, UNDECIDED)
+        return (HOLDS if answered == {YES} and published == YES else IN_PART), ""
+    return (IN_PART, "") if in_part else (OPEN, published)
+
+
+def mark_text(given: str, why: str) -> str:
+    """Return a mark as text, with the reason where it is open: "open (too few)"."""
+    return f"{given} ({why})" if why else given
 
 
 def answers(ask: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[str, str]:
@@ -114,26 +118,18 @@ def answers(ask: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[str, s
 
 
 def quantified(words: Sequence[str], need: int) -> str:
-    """Return yes where as many models answer it as are needed, no where too few still could.
-
-    A model that could never answer is asked for nothing.
-    """
-    able = [word for word in words if word != NEVER]
-    if not able:
-        return NEVER
-    need = min(need, len(able))
-    if able.count(YES) >= need:
+    """Return yes where as many models answer it as are needed, no where too few still could."""
+    if words.count(YES) >= need:
         return YES
-    if len(able) - able.count(NO) < need:
+    if len(words) - words.count(NO) < need:
         return NO
-    return UNDECIDED if UNDECIDED in able else TOO_FEW
+    return next(word for word in OPENNESS if word in words)
 
 
 def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the words of several quantifiers together, by choice.
 
     A quantifier that lacks a choice keeps its word of the papers' way.
-    One that can never be answered holds the others neither up nor down.
     """
     if not all(asked):
         return {}
@@ -147,7 +143,7 @@ def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def _weakest(words: Iterable[str]) -> str:
     """Return the word of a conjunction."""
     given = set(words)
-    return next(word for word in (NO, UNDECIDED, TOO_FEW, YES, NEVER) if word in given)
+    return next(word for word in (NO, *OPENNESS, YES) if word in given)
 
 
 def words_by_model(
@@ -162,7 +158,7 @@ def words_by_model(
     for ask in asks_by_model:
         by_model = _words_by_choice(ask, documents)
         for model in ask["of"]:
-            words.setdefault(model, []).append(by_model.get(model, {}).get(PUBLISHED, TOO_FEW))
+            words.setdefault(model, []).append(by_model.get(model, {}).get(PUBLISHED, NO_SPREAD))
     if len(asks_by_model) < len(asks) or len(words) < 2:
         return {}
     return {model: _weakest(given) for model, given in words.items()}
@@ -183,7 +179,7 @@ def count_draws(
     words = Counter(
         conjunction([answers(ask, draw) for ask in asks]).get(PUBLISHED, "") for draw in control
     )
-    unable = words[""] + words[TOO_FEW] + words[NEVER]
+    unable = words[""] + words[NO_SPREAD] + words[TOO_FEW]
     return Drawn(draws=len(control), yes=words[YES], unanswered=unable)
 
 
