@@ -120,7 +120,6 @@ def answers(document: dict) -> str:
             f"Claimed ({claim.where}): {claim.says}\n",
             f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
             *([f"The paper itself: {caveats}\n"] if caveats else []),
-            *([f"{claim.power}\n"] if claim.power else []),
             *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
             f"Printed numbers behind it: {claim.as_printed}.\n",
         ]

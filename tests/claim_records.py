@@ -107,7 +107,7 @@ def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, A
     about = {"claim": claim, "number": "r", "decimals": 2, "figure": "", "front": False}
     rests = {"points": [{"model": claim, **ends, "word": "yes"}], "questions": [], "printed": []}
     rests |= {"as_printed": "1 of 1 as printed", "choices": ANSWERED.get(given, {}), "models": {}}
-    rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
+    rests |= {"caveats": [], "as_random": False, "drawn": None, "source": "paper"}
     return {"id": name, "paper": 2, "mark": mark, "why": why, **texts, **about, **rests} | fields
 
 

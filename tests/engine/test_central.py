@@ -15,7 +15,6 @@ from layerwise.engine.findings import tell_findings
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS, yes_alone_under
 from layerwise.engine.questions.question import Question, Range
 from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, seen_claim
-from layerwise.engine.units import power_sentence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.together import PAPERS
 
@@ -125,7 +124,8 @@ def test_an_open_question_holds_back_holds_and_never_fails():
         beside = [{"question": "q", "of": ["b"]}, {"question": "q", "of": ["a"], "answer": "no"}]
         assert central([], three, asks=beside).mark == FAILS  # by what is answered
     few = central([], answered({"b": "too few"}))
-    assert few.power == "3 families are too few to answer 'So', whatever they show; it takes 6."
+    sentence = "3 families are too few to answer 'So', whatever they show; it takes 6."
+    assert few.reason == ["It is.", sentence]
 
 
 def test_no_printed_word_decides_a_grade():
@@ -271,34 +271,6 @@ def test_the_choice_that_alone_answers_yes_is_named():
     one = {"published": "undecided", "final_norm": "yes"}
     assert yes_alone_under(one) == "final_norm"
     assert yes_alone_under(one | {"spearman": "yes"}) == yes_alone_under({"published": "no"}) == ""
-
-
-def test_power_is_told_of_what_is_not_answered_as_claimed():
-    def power(word, told_of="230 pairs can detect an |r| of ", **fields):
-        documents = {
-            "questions": {"late": {"models": {"m": {"published": answer(word)}}}},
-            "power": {
-                "late": {"models": {"m": {"published": {"told": told_of, "smallest": 0.18}}}}
-            },
-        }
-        return power_sentence([{"question": "late", **fields}], documents)
-
-    assert power("undecided") == (
-        "With 80% power at 5%, 230 pairs can detect an |r| of 0.18 or more."
-    )
-    assert power("no") == power("undecided")
-    assert power("yes") == power("no spread") == ""
-    assert power("no", answer="no") == "" != power("yes", answer="no")
-    assert power("undecided", of=["other"]) == ""
-    cells = {name: {"published": answer("undecided")} for name in "ab"}
-    sizes = {
-        name: {"published": {"told": "5 categories can detect a shift of ", "smallest": size}}
-        for name, size in (("a", 0.019), ("b", 0.077))
-    }
-    several = {"questions": {"q": {"models": cells}}, "power": {"q": {"models": sizes}}}
-    assert power_sentence([{"question": "q"}], several).endswith(
-        "a shift of 0.019 to 0.077 or more, depending on the model."
-    )
 
 
 def test_the_list_is_fixed_before_anything_is_measured(root):

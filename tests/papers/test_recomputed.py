@@ -20,8 +20,6 @@ from layerwise.papers.across.together import PAPERS
 NUMBER = re.compile(r"(?<![\w.\-^(])(?<!L/)\(?([-+]?\d+(?:\.\d+)?)(?![\w(])")
 NO_NUMBER = re.compile(r"\bL\d+-\d+")  # the layers of a transition
 Z = stats.norm.ppf(0.975)
-SHIFT = Z + stats.norm.ppf(0.8)
-BOTH = stats.norm.ppf(0.95) + stats.norm.ppf(0.9)  # of two one-sided tests
 
 LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
 TEMPLATE = "Results/llama/llama3_instruct_template_20260103_000840.json"
@@ -86,7 +84,7 @@ def shown(root, records, works):
         documents,
         PAPERS.questions,
     )
-    return {claim.id: numbers_of(" ".join([*claim.reason, claim.power])) for claim in central}
+    return {claim.id: numbers_of(" ".join(claim.reason)) for claim in central}
 
 
 def numbers_of(text):
@@ -248,23 +246,6 @@ def shuffled_lower(first, second):
     return low
 
 
-def power_of_r(low, high, n):
-    size = math.tanh(SHIFT * (math.atanh(high) - math.atanh(low)) / 2 / Z)
-    return ["80", "5", f"{n}", f"{size:.2g}"]
-
-
-def power_of_pairs(*intervals, factor=SHIFT):
-    """As wide on Fisher's z as the intervals that answer; one size, or the smallest and largest.
-
-    Then how many times as wide as Fisher's they are, where that is more than a twentieth wider.
-    """
-    wide = [math.atanh(high) - math.atanh(low) for _, low, high in intervals]
-    sizes = [f"{math.tanh(factor * width / 2 / Z):.2g}" for width in (min(wide), max(wide))]
-    times = [width / 2 / Z * math.sqrt(227) for width in (min(wide), max(wide))]
-    wider = [f"{width:.1f}" for width in times] if max(times) >= 1.05 else []
-    return ["80", "5", "230", *dict.fromkeys(sizes), *dict.fromkeys(wider)]
-
-
 def narrowed(r, low, high):
     """The ends at 90%, on Fisher's z."""
     ratio, z = stats.norm.ppf(0.95) / Z, math.atanh(r)
@@ -290,10 +271,6 @@ def p1_neutral(tables):
         left = np.array([ua(tables[PAPER1[model]], c) for c in NEUTRAL if c != category])
         return left.mean() / left.std()
 
-    shifts = []
-    for v in values.values():
-        half = (t_interval(v).high - t_interval(v).low) / 2
-        shifts.append(half * BOTH / Z)
     return [
         f"{zone}",
         "4",
@@ -302,11 +279,6 @@ def p1_neutral(tables):
         *signed((llama.low, llama.high, gemma.low, gemma.high), 3),
         f"{d_without('llama', 'business'):.2f}",
         f"{d_without('mistral', 'tech_philosophy'):.2f}",
-        "80",
-        "5",
-        "5",
-        f"{min(shifts):.2g}",
-        f"{max(shifts):.2g}",
     ]
 
 
@@ -348,7 +320,7 @@ def p2_early(tables):
     by_model = curves(tables)
     early = third(by_model["llama"], "early")
     first = by_model["llama"][0][0], by_model["apertus"][0][0]
-    return ["0", *signed((*first, *early)), *power_of_pairs(early)]
+    return ["0", *signed((*first, *early))]
 
 
 def p2_late(tables):
@@ -371,7 +343,6 @@ def p2_late(tables):
         "0.05",
         f"{strongest:+.2f}",
         "28",
-        *power_of_pairs(late),
     ]
 
 
@@ -391,7 +362,6 @@ def p2_three(tables):
     assert not inverted(
         {n: curve for n, curve in by_model["pythia"].items() if n < 32} | {33: (1, 1, 1)}
     )
-    assert by_layer == 3  # as many as are claimed, so that no power is told
     return [f"{by_layer}", "4", f"{bound}", "4", f"{sign}", "4"]
 
 
@@ -411,7 +381,6 @@ def p2_transition(tables):
         "12",
         *signed(apertus[12][1:]),
         f"{highest:+.3f}",
-        *power_of_pairs(llama[4], llama[8], pythia[28], apertus[12]),
     ]
 
 
@@ -442,7 +411,6 @@ def p2_gemma(tables):
     return [
         *signed((gemma[18][0], third(gemma, "late")[0], *narrowed(*gemma[lowest]))),
         f"{third(by_model['pythia'], 'late')[0]:+.3f}",
-        *power_of_pairs(gemma[lowest], factor=BOTH),
     ]
 
 
@@ -505,7 +473,7 @@ def p2_layers(tables):
     r = {n: tables[LAYERS][f"/strategies/layer_{n}/correlation"] for n in (8, 12, 32)}
     ends = {n: exact_interval(r[n], 6) for n in (8, 32)}
     assert r[8] > r[12]
-    return ["8", *signed((r[8], *ends[8], r[32], *ends[32])), *power_of_r(*ends[8], 6)]
+    return ["8", *signed((r[8], *ends[8], r[32], *ends[32]))]
 
 
 def p2_scaling(tables):
@@ -674,7 +642,6 @@ def p3_spectral(tables):
         f"{p:.3f}",
         f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
         f"{mean(2, lambda _, lab: lab == 'EleutherAI') / meta:.1f}",
-        *power_of_r(*exact_interval(r, len(names)), len(names)),
         "7",
         "8",
     ]
@@ -795,7 +762,6 @@ def p3_lstar(tables):
             ]
         )
     ours, half = np.mean(within, axis=0)
-    shift = (ends.high - ends.low) / 2 * SHIFT / Z
     printed = "4.8"
     return [
         f"{mean[0]:.1f}",
@@ -808,10 +774,6 @@ def p3_lstar(tables):
         f"{ours:.1f}",
         printed,
         f"{half:.1f}",
-        "80",
-        "5",
-        f"{len(miss)}",
-        f"{shift:.2g}",
     ]
 
 

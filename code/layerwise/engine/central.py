@@ -29,7 +29,7 @@ from layerwise.engine.marks import (
 from layerwise.engine.published import answers_by_model
 from layerwise.engine.questions.words import NO, OPPOSITE, PUBLISHED, WORDS, YES
 from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
-from layerwise.engine.units import power_sentence, too_few_sentences, unanswered_sentences
+from layerwise.engine.units import too_few_sentences, unanswered_sentences
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
@@ -174,7 +174,6 @@ class Central:
         as_random: whether random weights answer yes as well, so that a yes says nothing; `drawn`:
             how many draws do, None without draws.
         caveats: what the paper itself says against too strong a reading, with its place.
-        power: what so few units can tell, where they do not answer as the claim says; else empty.
         says: the claim with its printed numbers.
         reason: why it fares so, a sentence each.
         row: what else its row of the strip says, a sentence each.
@@ -201,7 +200,6 @@ class Central:
     as_random: Flag
     drawn: Drawn | None
     caveats: list[str]
-    power: str
     says: str = ""
     reason: Sequence[str] = ()
     row: Sequence[str] = ()
@@ -241,8 +239,11 @@ def judge_central(
     says = says_of(questions)
     told_of = []
     for entry, central in zip(entries, judged, strict=True):
-        unanswered = unanswered_sentences(entry["asks"], undefined or {}, says)
-        told_of.append(_tell(central, sentences, seen, unanswered))
+        open_ones = [
+            *too_few_sentences(entry["asks"], documents, says),
+            *unanswered_sentences(entry["asks"], undefined or {}, says),
+        ]
+        told_of.append(_tell(central, sentences, seen, open_ones))
     return told_of, seen
 
 
@@ -285,7 +286,6 @@ def _judge(
     )
     given, why = mark(choices, models, refuted=refuted, as_random=as_random)
     printed = [known[claim_id] for claim_id in entry["printed"]]
-    power = power_sentence(asks, documents), too_few_sentences(asks, documents, says_of(questions))
     return Central(
         **{name: entry[name] for name in ("id", "paper", "where", "claim", "number")},
         source=entry.get("source", "paper"),
@@ -313,7 +313,6 @@ def _judge(
             f"{caveat['says'].removesuffix('.')} ({caveat['where']})."
             for caveat in entry.get("caveats", [])
         ],
-        power=" ".join(filter(None, power)),
     )
 
 
@@ -332,8 +331,8 @@ def _require_known(
             )
 
 
-def _tell(central: Central, sentences: Sentences, seen: Seen, unanswered: list[str]) -> Central:
-    """Return a central claim with its sentences."""
+def _tell(central: Central, sentences: Sentences, seen: Seen, open_ones: list[str]) -> Central:
+    """Return a central claim with its sentences, those on questions without an answer last."""
     try:
         told_of = list(told(sentences[central.id], seen))
     except LayerwiseError as error:
@@ -342,7 +341,7 @@ def _tell(central: Central, sentences: Sentences, seen: Seen, unanswered: list[s
     return replace(
         central,
         says=" ".join(str(said) for said in told_of if isinstance(said, Claimed)),
-        reason=[*reason, *unanswered],
+        reason=[*reason, *open_ones],
         row=[str(said) for said in told_of if isinstance(said, InRow)],
         details=[str(said) for said in told_of if isinstance(said, Detail)],
     )

@@ -184,7 +184,7 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
 def _reasons(claim: Central) -> list[str]:
     caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
     mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
-    return [f"Claimed: {claim.says}", mark, *filter(None, [claim.power]), *caveats]
+    return [f"Claimed: {claim.says}", mark, *caveats]
 
 
 def central_of_paper(central: Sequence[Record], paper: int | None) -> list[Record]:

@@ -21,7 +21,6 @@ PROSE = (
     "reason",
     "row",
     "details",
-    "power",
     "caveats",
     "title",
     "text",
