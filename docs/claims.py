@@ -20,7 +20,7 @@ from layerwise.papers.across.together import PAPERS
 from layerwise.present.choices import say_choices
 from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.small_models import FOLDER, read_small_models
-from layerwise.present.strip import block, deciding_text, mark_of, symbol
+from layerwise.present.strip import block, deciding_text, mark_of, methods_text, symbol
 from layerwise.present.strip_picture import strip_svg
 from layerwise.present.values import with_signs
 
@@ -119,6 +119,7 @@ def answers(document: dict) -> str:
             f"### {claim.claim}\n",
             f"Claimed ({claim.where}): {claim.says}\n",
             f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
+            *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
             *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
             f"Printed numbers behind it: {claim.as_printed}.\n",

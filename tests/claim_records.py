@@ -84,6 +84,7 @@ def note_statistics(claims: Path, folder: Path) -> None:
 SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
 
 
+UNITS = {"n": 9, "unit": "models", "method": "Student's t"}
 ANSWERED = {
     "holds": {"published": "yes"},
     "in part": {"published": "yes", "other": "no"},
@@ -105,7 +106,11 @@ def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, A
     claim = fields.get("says", "r falls.").removesuffix(".")
     texts = {"says": "r falls.", "where": "abstract", "reason": ["It does."], "row": ["It does."]}
     about = {"claim": claim, "number": "r", "decimals": 2, "figure": "", "front": False}
-    rests = {"points": [{"model": claim, **ends, "word": "yes"}], "questions": [], "printed": []}
+    rests = {
+        "points": [{"model": claim, **ends, "word": "yes", **UNITS}],
+        "questions": [],
+        "printed": [],
+    }
     rests |= {"as_printed": "1 of 1 as printed", "choices": ANSWERED.get(given, {}), "models": {}}
     rests |= {"caveats": [], "as_random": False, "drawn": None, "source": "paper"}
     return {"id": name, "paper": 2, "mark": mark, "why": why, **texts, **about, **rests} | fields

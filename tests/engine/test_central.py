@@ -46,7 +46,15 @@ def central(verdicts=(), answers=None, control=None, tell=told_so, **fields):
     return judged
 
 
-ESTIMATE = {"value": 0.5, "low": 0.1, "high": 0.9, "narrow": None, "p": None, "where": ""}
+ESTIMATE = {
+    "method": "",
+    "value": 0.5,
+    "low": 0.1,
+    "high": 0.9,
+    "narrow": None,
+    "p": None,
+    "where": "",
+}
 UNDECIDED, NO_SPREAD, TOO_FEW = OPENNESS
 YES_NO = {"published": answer("yes"), "spearman": answer("no")}
 

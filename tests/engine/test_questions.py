@@ -40,7 +40,7 @@ from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.rules.categories import decisive_category
 from layerwise.statistics.bootstrap import Draws
-from layerwise.statistics.estimates import Estimate
+from layerwise.statistics.estimates import Estimate, correlation_estimate, difference_estimate
 from random_states import results_of, some_pairs, write_states
 
 FEW = Draws(150, 0.95, 42)
@@ -65,7 +65,7 @@ def work(works: dict[str, Derivation]) -> Derivation:
 @pytest.mark.parametrize(
     ("numbers", "within", "expected"),
     [
-        ((-0.85, -1.0, -0.2, 4, None), Range(below=0.0), TOO_FEW),
+        ((-0.85, -1.0, -0.2, 4, None), Range(below=0.0), YES),
         ((-0.85, -math.inf, math.inf, 1, None), Range(below=0.0), NO_SPREAD),
         ((-0.85, -math.inf, math.inf, 9, 0.03), Range(below=0.0), YES),  # a test without interval
         ((0.85, -math.inf, math.inf, 9, 0.03), Range(below=0.0), NO),
@@ -85,6 +85,19 @@ def test_word(numbers: tuple[Any, ...], within: Range, expected: str) -> None:
     value, low, high, n, p = numbers
     assert word(Estimate(value, low, high, n, "pairs", p), within) == expected
     assert set(MEANINGS) == set(WORDS)
+
+
+def test_too_few_is_what_a_method_or_a_question_says_and_no_fixed_number() -> None:
+    below = Range(below=0.0)
+    four = Estimate(-0.85, -1.0, -0.2, 4, "models")
+    assert word(four, below, fewest=4) == YES
+    assert word(four, below, fewest=5) == TOO_FEW
+    assert word(correlation_estimate(-0.99, 3, "models"), below) == TOO_FEW
+    assert word(correlation_estimate(-0.99, 4, "models"), below) != TOO_FEW
+    groups = np.array([1.0, 2.0, 3.0]), np.array([11.0, 12.0, 13.0, 14.0, 15.0])
+    assert word(difference_estimate(*groups, "models"), below) == YES
+    seven = difference_estimate(groups[0], groups[1][:4], "models")
+    assert (word(seven, below), seven.fewest) == (TOO_FEW, 8)
 
 
 def test_two_one_sided_tests_answer_where_there_is_to_be_no_effect() -> None:
@@ -119,6 +132,7 @@ def test_every_answer_has_an_interval_or_says_that_it_is_too_few(work: Derivatio
             else:
                 assert of["low"] <= of["value"] <= of["high"], (name, model, choice)
             assert of["in_range"] or of["word"] != YES
+            assert of["method"] or of["word"] == NO_SPREAD, (name, model, choice)
 
 
 def test_every_answer_names_the_cells_that_it_rests_on(work: Derivation) -> None:

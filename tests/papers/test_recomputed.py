@@ -484,7 +484,7 @@ def p2_scaling(tables):
         matches = filter(None, map(pattern.fullmatch, tables[SCALING]))
         r = {int(match[1]): tables[SCALING][match[0]] for match in matches}
         peaks.append(100 * max(r, key=r.get) / tables[SCALING][f"{start}/n_layers"])
-    return ["4", f"{np.mean(peaks):.0f}", f"{np.std(peaks):.0f}", "4", "5"]
+    return ["4", f"{np.mean(peaks):.0f}", f"{np.std(peaks):.0f}"]
 
 
 # --- of Paper 3 ---

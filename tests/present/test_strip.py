@@ -76,7 +76,7 @@ numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 6))
 @given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=4), st.booleans())
 def test_a_picture_keeps_the_order_of_its_numbers(triples, has_end) -> None:
     points = [
-        Point("m", value, low, high, "yes", None, 0.0 if has_end else None)
+        Point("m", value, low, high, "yes", None, 0.0 if has_end else None, 9, "pairs", "t")
         for low, value, high in map(sorted, triples)
     ]
     claim = Central(**central_claim("p2.r") | {"points": points})

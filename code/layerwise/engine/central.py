@@ -132,6 +132,7 @@ class Point:
             two bounds (two one-sided tests at 5%); None where too few units give none.
         word: whether it lies where the claim says, a word of `engine.questions`.
         above, below: the ends of the range that the claim names; None where there is no end.
+        n: units, `unit` says of what; `method`: what gives the interval, or the p in its place.
     """
 
     model: str
@@ -141,6 +142,9 @@ class Point:
     word: Word
     above: float | None
     below: float | None
+    n: int
+    unit: str
+    method: str
 
 
 class PrintedPart(Strict):
@@ -378,6 +382,9 @@ def points(
             word=word if agrees else OPPOSITE.get(word, word),
             above=above if math.isfinite(above) else None,
             below=below if math.isfinite(below) else None,
+            n=answer["n"],
+            unit=answer["unit"],
+            method=answer["method"],
         )
 
 

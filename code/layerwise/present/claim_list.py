@@ -22,7 +22,7 @@ from layerwise.given import PLAIN, Folder
 from layerwise.home import here
 from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.search import search_claims
-from layerwise.present.strip import block, deciding_text, mark_of
+from layerwise.present.strip import block, deciding_text, mark_of, methods_text
 from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import Paper, Strict, Whole, converted, require_shape
 
@@ -184,7 +184,7 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
 def _reasons(claim: Central) -> list[str]:
     caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
     mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
-    return [f"Claimed: {claim.says}", mark, *caveats]
+    return list(filter(None, [f"Claimed: {claim.says}", mark, methods_text(claim), *caveats]))
 
 
 def central_of_paper(central: Sequence[Record], paper: int | None) -> list[Record]:

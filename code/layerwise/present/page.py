@@ -28,7 +28,15 @@ from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
 from layerwise.present.small_models import SmallModels
-from layerwise.present.strip import NOTEBOOKS, block, deciding_text, mark_of, row_text, symbol
+from layerwise.present.strip import (
+    NOTEBOOKS,
+    block,
+    deciding_text,
+    mark_of,
+    methods_text,
+    row_text,
+    symbol,
+)
 from layerwise.present.strip_picture import READING, row_picture
 from layerwise.present.values import SIGNS, value_text
 
@@ -121,6 +129,7 @@ def page(
         ],
         "symbol": symbol,
         "mark_of": mark_of,
+        "methods_text": methods_text,
         "decides": deciding_text,
         "row_text": row_text,
         "reading": READING,

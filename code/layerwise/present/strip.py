@@ -76,6 +76,14 @@ def deciding_text(claim: Central) -> str:
     return f"{claim.number}: {'; '.join(groups)}"
 
 
+def methods_text(claim: Central) -> str:
+    """Say what gives the intervals of the estimates, and over which units; may be empty."""
+    told = dict.fromkeys(
+        f"{point.method} over {point.n} {point.unit}" for point in claim.points if point.method
+    )
+    return f"Intervals by {'; '.join(told)}." if told else ""
+
+
 def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
     """Return a number at so many decimals, or at more where these would show zero."""
     if value and float(f"{value:.{decimals}f}") == 0:

@@ -12,7 +12,6 @@ from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, 
 from layerwise.statistics.estimates import Estimate
 
 ALPHA = 0.05
-FEWEST = 5  # units: of four, a third of the resamples hold at most two different ones
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
 
 
@@ -28,18 +27,19 @@ class Range:
 
 
 def word(
-    estimate: Estimate, within: Range, *, fewest: int = FEWEST, against: Range | None = None
+    estimate: Estimate, within: Range, *, fewest: int = 0, against: Range | None = None
 ) -> str:
     """Return one of `WORDS`: an interval that lies in the range says yes, a value never does.
 
     Arguments:
-        fewest: units with which some numbers could answer.
+        fewest: units with which some numbers could answer, where the method gives an interval to
+            fewer; what needs more for any interval says so itself.
         against: where the number lies if the claim is wrong; wherever it is not in the range, if
             left out.
     """
     if estimate.n < 2:
         return NO_SPREAD
-    if estimate.n < fewest:
+    if estimate.n < max(fewest, estimate.fewest):
         return TOO_FEW
     if estimate.p is not None and estimate.p >= ALPHA:
         return UNDECIDED
@@ -70,8 +70,8 @@ class Question:
         within: where the number lies if the claim is right.
         effect: of what kind the number is, where its power can be told: an r, or a mean with a
             standard error; nothing of what counts models.
-        fewest: how many units it takes for some numbers to answer yes; with fewer the word is
-            `TOO_FEW`.
+        fewest: how many units it takes for some numbers to answer yes, where the method gives an
+            interval to fewer; with fewer the word is `TOO_FEW`.
         against: where the number lies if the claim is wrong, of a p, which is never evidence of
             nothing; by default wherever it is not `within`.
     """
@@ -85,7 +85,7 @@ class Question:
     choices: Mapping[str, Function]
     within: Range
     effect: str = ""
-    fewest: int = FEWEST
+    fewest: int = 0
     against: Range | None = None
 
     @property
@@ -117,7 +117,8 @@ class Question:
             "where": estimate.where,
             "in_range": estimate.value in self.within,
             "word": self.word(estimate),
-            "fewest": self.fewest,
+            "fewest": max(self.fewest, estimate.fewest),
+            "method": estimate.method,
             "p": None if estimate.p is None else float(estimate.p),
             "narrow": None if estimate.narrow is None else [*map(float, estimate.narrow)],
         }

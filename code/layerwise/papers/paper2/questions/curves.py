@@ -15,7 +15,13 @@ from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.questions.choices import measured_choices
 from layerwise.papers.shared.rules.categories import ends, n_categories
 from layerwise.statistics import phases
-from layerwise.statistics.estimates import Estimate, widened_r, with_narrow_r
+from layerwise.statistics.estimates import (
+    BOOTSTRAP,
+    WORST_CASE,
+    Estimate,
+    widened_r,
+    with_narrow_r,
+)
 
 WEAKEST_INVERSION = 0.17  # |r|: the weak end of what the abstract calls a late inversion
 
@@ -65,7 +71,8 @@ def mean_over(curve: Curve, layers: list[int]) -> Estimate:
         float(np.mean([interval[side] for interval in intervals.values()])) for side in (0, 1)
     )
     where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
-    return Estimate(phases.phase_mean(r, layers), low, high, curve.n, "pairs", where=where)
+    mean = phases.phase_mean(r, layers)
+    return Estimate(mean, low, high, curve.n, "pairs", where=where, method=BOOTSTRAP)
 
 
 def mean_by_category(curve: Curve, phase: str) -> Estimate:
@@ -76,14 +83,15 @@ def mean_by_category(curve: Curve, phase: str) -> Estimate:
         float(np.mean([test[key] for test in tests])) for key in ("r", "ci_lower", "ci_upper")
     )
     n = n_categories(curve.pairs.source)
-    return Estimate(r, low, high, n, "categories", where=f"layers {phases.span(layers)}")
+    where = f"layers {phases.span(layers)}"
+    return Estimate(r, low, high, n, "categories", where=where, method=BOOTSTRAP)
 
 
 def fall_of_r(curve: Curve) -> Estimate:
     """Return late minus early mean r; ends as if both means were wrong in opposite ways."""
     early, late = (mean_over(curve, curve.pairs.phase(name)) for name in ("early", "late"))
     low, high = late.low - early.high, late.high - early.low
-    return Estimate(late.value - early.value, low, high, curve.n, "pairs")
+    return Estimate(late.value - early.value, low, high, curve.n, "pairs", method=WORST_CASE)
 
 
 def fall_rule(choice: str, unit: str = "pairs") -> Function:
@@ -94,7 +102,7 @@ def fall_rule(choice: str, unit: str = "pairs") -> Function:
         r, parts = by_layer(measured.r), phases.thirds_of_list(list(by_layer(measured.r)))
         early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
         n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
-        return Estimate(late - early, *ends(measured.fall), n, unit)
+        return Estimate(late - early, *ends(measured.fall), n, unit, method=BOOTSTRAP)
 
     return rule
 
@@ -110,7 +118,8 @@ def r_at_layer(curve: Curve, layer: int) -> Estimate:
     """Return r at a layer with its interval."""
     (interval,) = curve.pairs.ends([layer]).values()
     r = curve.pairs.r([layer])[layer]
-    return Estimate(r, *interval, curve.n, "pairs", where=f"layer {layer}")
+    where = f"layer {layer}"
+    return Estimate(r, *interval, curve.n, "pairs", where=where, method=BOOTSTRAP)
 
 
 def extreme_at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
@@ -134,7 +143,8 @@ def lowest_rule(choice: str, unit: str = "pairs") -> Function:
         r, late = by_layer(measured.r), by_layer(measured.late)
         layer = min(late, key=r.__getitem__)
         n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
-        return Estimate(r[layer], *ends(late[layer]), n, unit, where=f"layer {layer}")
+        where = f"layer {layer}"
+        return Estimate(r[layer], *ends(late[layer]), n, unit, where=where, method=BOOTSTRAP)
 
     return rule
 
@@ -370,7 +380,8 @@ def difference_to_last(extremum: Extremum) -> Estimate:
     last = r_at_layer(curve, curve.pairs.layers[-1])
     where = f"{at_extremum.where} less {last.where}"
     low, high = at_extremum.low - last.high, at_extremum.high - last.low
-    return Estimate(at_extremum.value - last.value, low, high, curve.n, "pairs", where=where)
+    value = at_extremum.value - last.value
+    return Estimate(value, low, high, curve.n, "pairs", where=where, method=WORST_CASE)
 
 
 def below_last_rule(choice: str) -> Function:
@@ -381,7 +392,8 @@ def below_last_rule(choice: str) -> Function:
         r, late = by_layer(measured.r), by_layer(measured.late)
         (low, high), (low_last, high_last) = ends(late[extremum.layer]), ends(late[max(late)])
         value = r[extremum.layer] - r[max(late)]
-        return Estimate(value, low - high_last, high - low_last, extremum.curve.n, "pairs")
+        worst = low - high_last, high - low_last
+        return Estimate(value, *worst, extremum.curve.n, "pairs", method=WORST_CASE)
 
     return rule
 

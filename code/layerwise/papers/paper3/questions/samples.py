@@ -34,6 +34,7 @@ from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
 from layerwise.papers.shared.names.result_files import GPT2
 from layerwise.papers.shared.questions.choices import rules_without_each
 from layerwise.statistics.estimates import (
+    FISHERS_TEST,
     Estimate,
     correlation_difference_estimate,
     difference_estimate,
@@ -210,7 +211,7 @@ def fisher_of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
         both_ways = min(1.0, n_tests * fisher_p(table))
         leans = first / groups[0].n >= second / groups[1].n
         towards = both_ways if leans else 2.0 - both_ways
-        return Estimate(towards, towards, towards, total, "models")
+        return Estimate(towards, towards, towards, total, "models", method=FISHERS_TEST)
 
     return estimate_from_counts(
         p,

@@ -28,13 +28,16 @@ from layerwise.papers.shared.questions.choices import (
     rules_without_each,
 )
 from layerwise.statistics.estimates import (
+    PERMUTATIONS,
     Estimate,
     difference_estimate,
     logarithms,
     mean_estimate,
+    on_log_scale,
     pearson_estimate,
     ratio_estimate,
     spearman_estimate,
+    units_to_permute,
     without_interval,
 )
 from layerwise.statistics.profiles import bell
@@ -122,9 +125,7 @@ def mean_of_ratios(model: Norms) -> Estimate:
 def geometric_mean(model: Norms) -> Estimate:
     """Return the geometric mean over the blocks of W_V over W_O."""
     value, output = model.both()
-    estimate = mean_estimate(logarithms(value / output), "blocks")
-    mean, low, high = map(math.exp, (estimate.value, estimate.low, estimate.high))
-    return Estimate(mean, low, high, estimate.n, "blocks")
+    return on_log_scale(mean_estimate(logarithms(value / output), "blocks"))
 
 
 def ratio_of_correct_slices(model: Norms) -> Estimate:
@@ -191,10 +192,6 @@ def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
     )
 
 
-# Models of two labs whose arrangements leave 2.5% beyond either end of an interval: 56 of three
-# and five, against 35 of three and four.
-FEWEST_FOR_LABS = 8
-
 SPECTRAL_QUESTIONS = (
     Question(
         name="spectral_norms",
@@ -226,7 +223,6 @@ SPECTRAL_QUESTIONS = (
             "model_out": log_difference_without_each,
         },
         within=Range(above=0.0),
-        fewest=FEWEST_FOR_LABS,
     ),
     Question(
         name="spectral_predicts",
@@ -249,15 +245,15 @@ SPECTRAL_QUESTIONS = (
 # --- traces, and the formula for L* ---------------------------------------------------------------
 
 
-# Models, half of them expanding, whose every arrangement leaves 2.5% of all beyond either end of
-# an interval: 70 arrangements of four and four, against 20 of three and three.
-FEWEST_FOR_TRACE = 8
-
-
 def trace_factor(evidence: Evidence, series: str) -> Estimate:
-    """Return the expanders' mean trace over the dampeners'; so few models have no interval."""
+    """Return the expanders' mean trace over the dampeners'; so few models have no interval.
+
+    That of all permutations would take as many models as `units_to_permute` says, half of them
+    expanding.
+    """
     factor = sheaf_trace.expand_over_dampen(evidence, series)
-    return without_interval(factor, len(evidence[V2].results), "models")
+    n, fewest = len(evidence[V2].results), units_to_permute()
+    return without_interval(factor, n, "models", method=PERMUTATIONS, fewest=fewest)
 
 
 def formula_against_half(models: list[Entry]) -> Estimate:
@@ -290,7 +286,6 @@ LAYER_QUESTIONS = (
             "multihead": lambda evidence: trace_factor(evidence, "multihead"),
         },
         within=Range(above=float(sheaf_trace.FACTOR)),
-        fewest=FEWEST_FOR_TRACE,
     ),
     Question(
         name="lstar",
