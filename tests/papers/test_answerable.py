@@ -31,8 +31,11 @@ from judged import changed
 from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 
 PYTHIA, APERTUS = "pythia-6p9b", "apertus-8b"
+PAPER_1 = tuple(files.PAPER1)
+BUSINESS = "business"
 SIZES = ("Pythia-410M", "Pythia-1.4B", "Pythia-6.9B", "Pythia-12B")
 
 
@@ -41,6 +44,18 @@ def neutral(value):
     return lambda p: with_ua(
         p, "gemma", {name: value + 1e-4 * n for n, name in enumerate(NEUTRAL, start=-2)}
     )
+
+
+def of_category(name, value, models=("gemma",)):
+    """The asymmetry of a category in some models."""
+
+    def make(p):
+        cells = {}
+        for n, model in enumerate(models):
+            cells |= with_ua(p, model, {name: value + 0.001 * n})
+        return cells
+
+    return make
 
 
 def one_curve(r, slug=PYTHIA):
@@ -182,6 +197,19 @@ def peaks(depth_of):
 ANSWERS = {
     "calibration": (neutral(0.0), neutral(0.1)),
     "positive_on_neutral": (neutral(0.1), neutral(-0.1)),
+    "numeric": (
+        of_category(NUMERIC, -0.5),
+        of_category(NUMERIC, 0.5),
+    ),
+    "facts_above_models": (
+        of_category(FACTS, 0.5),
+        of_category(FACTS, -0.5),
+    ),
+    "business_mean": (
+        of_category(BUSINESS, 0.5, PAPER_1),
+        of_category(BUSINESS, -0.5, PAPER_1),
+    ),
+    "business_below_models": (of_category(BUSINESS, -0.5), of_category(BUSINESS, 0.5)),
     "early": (one_curve(lambda _: 0.5), one_curve(lambda _: -0.5)),
     "late": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
     "sign_change": (falling(0.9), falling(-0.9)),
@@ -220,7 +248,7 @@ ANSWERS = {
     "lstar": (critical(lambda formula, _: formula), critical(lambda _, half: half)),
 }
 # Questions of which a single number was published.
-SINGLE = ("numeric", "facts_largest", "business")
+SINGLE = ("facts_largest", "business")
 # Questions that no published numbers of that size could answer: the word, and the size that could.
 UNANSWERABLE = {
     "calibration_effect": (TOO_FEW, 32),

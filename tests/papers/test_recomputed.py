@@ -282,21 +282,44 @@ def p1_neutral(tables):
     ]
 
 
+def one_more(value, others, level=0.95):
+    """A value less the mean of others, and the ends within which one more of them would lie."""
+    half = stats.t.ppf((1 + level) / 2, len(others) - 1) * np.std(others, ddof=1)
+    distance = value - np.mean(others)
+    half *= math.sqrt(1 + 1 / len(others))
+    return distance, distance - half, distance + half
+
+
 def p1_numeric(tables):
     facts = asymmetries(tables, "ground_truth_numeric")
     others = [value for model, value in facts.items() if model != "apertus"]
-    return signed((max(others), min(others), facts["apertus"]), 3)
+    apart = {
+        model: one_more(facts[model], [ua(tables[file], name) for name in NEUTRAL])
+        for model, file in PAPER1.items()
+    }
+    assert [model for model, (_, _, high) in apart.items() if high >= 0] == ["apertus"]
+    return [
+        *signed(apart["apertus"]),
+        *signed((max(others), min(others), facts["apertus"]), 3),
+    ]
 
 
 def p1_facts(tables):
     facts = asymmetries(tables, "scientific_facts")
-    ratios = sorted(
-        abs(facts["apertus"] / value) for model, value in facts.items() if model != "apertus"
-    )
+    others = [value for model, value in facts.items() if model != "apertus"]
+    ratios = sorted(abs(facts["apertus"] / value) for value in others)
     sizes = {c: abs(ua(tables[PAPER1["apertus"]], c)) for c in (*NEUTRAL, "ground_truth_numeric")}
     lead = sorted(sizes.values())[-1] - sorted(sizes.values())[-2]
     assert max(sizes, key=sizes.get) == "scientific_facts"
-    return [f"{facts['apertus']:+.3f}", f"{ratios[0]:.0f}", f"{ratios[-1]:.0f}", f"{lead:.4f}"]
+    n_tests = len(facts) * len(sizes)
+    return [
+        f"{facts['apertus']:+.3f}",
+        f"{ratios[0]:.0f}",
+        f"{ratios[-1]:.0f}",
+        *signed(one_more(facts["apertus"], others), 3),
+        *signed(one_more(facts["apertus"], others, 1 - 0.05 / n_tests)[1:]),
+        f"{lead:.4f}",
+    ]
 
 
 def p1_positive(tables):
@@ -304,13 +327,17 @@ def p1_positive(tables):
         [ua(tables[PAPER1[model]], name) for name in NEUTRAL] for model in ("gemma", "apertus")
     )
     ends = [number for v in (gemma, apertus) for number in (np.mean(v), *t_interval(v))]
-    return ["5", *signed(ends, 3)]
+    return ["5", *signed((*ends, *t_interval(apertus, 1 - 0.05 / 4)), 3)]
 
 
 def p1_business(tables):
     by_model = asymmetries(tables, "business")
     assert min(by_model, key=by_model.get) == "apertus"
-    return signed((min(by_model.values()), max(by_model.values()), by_model["apertus"]), 3)
+    values = [*by_model.values()]
+    others = [value for model, value in by_model.items() if model != "apertus"]
+    numbers = (np.mean(values), *t_interval(values), by_model["apertus"])
+    apart = one_more(by_model["apertus"], others)
+    return ["4", *signed((min(values), max(values), *numbers, *apart), 3)]
 
 
 # --- of Paper 2 ---

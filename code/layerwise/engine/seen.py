@@ -6,7 +6,7 @@ with nothing, and a sentence that names it is left out. So no sentence outlives 
 """
 
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -281,6 +281,12 @@ def seen_claim(record: Record) -> SeenClaim:
             for reading in record["readings"]
         },
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them: "a, b and c"."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 # --- sentences ------------------------------------------------------------------------------------

@@ -34,8 +34,8 @@ def word(
     Arguments:
         fewest: units with which some numbers could answer, where the method gives an interval to
             fewer; what needs more for any interval says so itself.
-        against: where the number lies if the claim is wrong; wherever it is not in the range, if
-            left out.
+        against: where the 95% interval lies if the claim is wrong, also where it lies in the range
+            too; wherever it is not in the range, if left out.
     """
     if estimate.n < 2:
         return NO_SPREAD
@@ -47,13 +47,13 @@ def word(
         if estimate.p is None:
             return UNDECIDED
         return YES if estimate.value in within else NO
+    if against is not None and estimate.low in against and estimate.high in against:
+        return NO
     low, high = (estimate.low, estimate.high) if estimate.narrow is None else estimate.narrow
     if within.above < low and high < within.below:
         return YES
-    if against is not None:
-        return NO if estimate.low in against and estimate.high in against else UNDECIDED
-    outside = estimate.high <= within.above or estimate.low >= within.below
-    return NO if outside else UNDECIDED
+    outside = high <= within.above or low >= within.below
+    return NO if against is None and outside else UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Question:
         fewest: how many units it takes for some numbers to answer yes, where the method gives an
             interval to fewer; with fewer the word is `TOO_FEW`.
         against: where the number lies if the claim is wrong, of a p, which is never evidence of
-            nothing; by default wherever it is not `within`.
+            nothing, and of what is said not to be there; by default wherever it is not `within`.
     """
 
     name: str

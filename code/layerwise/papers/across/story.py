@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART
 from layerwise.engine.published import OVER_MODELS
 from layerwise.engine.questions.words import NO_SPREAD, UNDECIDED
-from layerwise.engine.seen import Seen
+from layerwise.engine.seen import Seen, listed
 from layerwise.engine.story import Matter
-from layerwise.papers.paper1.central import MODELS
+from layerwise.papers.paper1.central import MODELS, NAMES
 from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED
 from layerwise.papers.paper3.central import ALPHA
 
@@ -61,11 +61,11 @@ def asymmetry(seen: Seen) -> Iterator[str]:
     are_above = gemma.ends.low > 0 and apertus.ends.low > 0
     if seen.central("p1.positive").mark == HOLDS and are_above:
         yield "Gemma and Apertus lie above zero there, by intervals over the five categories."
-    if seen.central("p1.numeric").why == NO_SPREAD:
+    below = [NAMES[model] for model in MODELS if seen.answer("numeric", model).yes]
+    if below:
         yield (
-            "On a single category each model has one number and no interval: what the paper says "
-            "of numeric facts, scientific facts and business cannot yet be distinguished from "
-            "noise."
+            f"On numeric facts the asymmetry of {listed(below)} lies farther below the other five "
+            "categories than one more of these would."
         )
 
 
@@ -270,7 +270,7 @@ def _tuning_and_order(seen: Seen) -> Iterator[str]:
 
 def settle(seen: Seen) -> Iterator[str]:
     """The measurements and the numbers of units that would settle what is open."""
-    if seen.central("p1.numeric").why == NO_SPREAD:
+    if seen.answer("business", "apertus").word == NO_SPREAD:
         yield (
             "Cosines of single pairs, measured once in the four models of Paper 1, would give each "
             "of its categories an interval."

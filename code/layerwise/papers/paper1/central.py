@@ -6,10 +6,10 @@ its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.questions.words import NO_SPREAD
-from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences
+from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, listed
 
-MODELS = ("gemma", "llama", "mistral", "apertus")
+NAMES = {"gemma": "Gemma", "llama": "Llama", "mistral": "Mistral", "apertus": "Apertus"}
+MODELS = tuple(NAMES)
 PASS = "Pass"
 EFFECT = 0.3  # |d|, under which a model may pass
 CODE = "the released code's rule and words"
@@ -113,11 +113,21 @@ def positive(seen: Seen) -> Iterator[str]:
         yield "Gemma's interval includes zero."
     if of_apertus.ends.low <= 0:
         yield "Apertus' interval includes zero."
+    at_once = {
+        NAMES[model]: seen.answer("positive_on_neutral", model, "models_at_once")
+        for model in ("gemma", "apertus")
+    }
+    for name, answer in at_once.items():
+        if answer.ends.low <= 0:
+            yield (
+                "With the four models tested at once, of which these two were picked, that of "
+                f"{name} includes zero ({answer.ends:+.3f})."
+            )
 
 
 @sentences("p1.numeric")
 def numeric(seen: Seen) -> Iterator[str]:
-    """The asymmetry on numeric facts."""
+    """The asymmetry on numeric facts, beside that of the other categories."""
     above = seen.claim("p1.abstract.gtnum_threshold")
     apertus = seen.claim("p1.table_main.apertus.gt_numeric")
     yield Claimed(
@@ -125,51 +135,86 @@ def numeric(seen: Seen) -> Iterator[str]:
         f"Apertus ({apertus.printed})."
     )
     weakest, strongest = (seen.claim(f"p1.finding2.range_{end}") for end in ("hi", "lo"))
-    if weakest.value < 0 and apertus.value > 0:
+    answers = {NAMES[model]: seen.answer("numeric", model) for model in MODELS}
+    below = [name for name, answer in answers.items() if answer.yes]
+    if below:
+        yield (
+            f"In {listed(below)} it lies farther below the other five categories than one more of "
+            "these would."
+        )
+    for name, answer in answers.items():
+        if answer.undecided:
+            yield (
+                f"In {name} it lies {answer.value:+.2f} ({answer.ends:+.2f}) from their mean, as "
+                "one more of them may."
+            )
+        if answer.no:
+            yield f"In {name} it lies above them, by {answer.value:.2f} ({answer.ends:.2f})."
+    if strongest.value <= weakest.value < 0 < apertus.value:
         yield (
             f"Recomputed from the mean cosines, it is {weakest:+.3f} to {strongest:+.3f} in three "
             f"models and {apertus:+.3f} in Apertus."
         )
     if above.falls:
         yield f"By the recomputed values it is {above}, not {above.printed}."
-    below = seen.claim("p1.abstract.gtnum_others_below")
-    if below.falls:
-        yield f"In the other models it is {below}, not {below.printed}."
+    others = seen.claim("p1.abstract.gtnum_others_below")
+    if others.falls:
+        yield (
+            f"The paper prints '{others.printed}' for the other models; by the recomputed values "
+            f"it is '{others}'."
+        )
     signs = seen.claim("p1.disc.inverted.three_vs_one")
     if signs.falls:
         yield f"By sign it is {signs}, not {signs.printed}."
-    if seen.answer("numeric", "apertus").word == NO_SPREAD:
+    if answers[NAMES["apertus"]].known:
         yield (
-            "Each of these is a single number without an interval: an interval needs the cosines "
-            "of single pairs, and so the weights."
+            "The scatter of the other categories stands for the noise of a single one: an interval "
+            "of its own needs the cosines of single pairs, and so the weights."
         )
 
 
 @sentences("p1.apertus_facts")
 def apertus_facts(seen: Seen) -> Iterator[str]:
-    """The asymmetry of Apertus on scientific facts."""
+    """The asymmetry of Apertus on scientific facts, beside that of the other models."""
     facts = seen.claim("p1.table_main.apertus.scientific_facts")
     ratio = seen.claim("p1.finding3.sci_ratio")
     yield Claimed(
         f"Apertus has a strong asymmetry on scientific facts ({facts.printed}), {ratio.printed} "
         "that of the other models, and its largest."
     )
-    lead = seen.answer("facts_largest", "apertus")
-    if facts.known and ratio.known:
-        strongest = seen.claim("p1.disc.apertus_strongest_sci")
+    apart, at_once = (
+        seen.answer("facts_above_models", "apertus", choice)
+        for choice in ("published", "tests_at_once")
+    )
+    distance = f"{apart.value:+.3f} ({apart.ends:+.3f})"
+    if apart.yes:
         yield (
-            f"Apertus has {facts:+.3f}, {ratio} that of the others; its largest asymmetry is on "
-            f"{strongest}."
+            f"Apertus has {facts:+.3f}, {ratio} that of the others; it lies {distance} from their "
+            "mean, farther above it than one more of these models would."
         )
+    if apart.unshown:
+        yield (
+            f"Apertus has {facts:+.3f}, {ratio} that of the others; it lies {distance} from their "
+            "mean, as one more of these models may."
+        )
+    if apart.yes and at_once.unshown:
+        yield (
+            "Among all categories and models, out of which this one was singled, such a distance "
+            f"may be chance ({at_once.ends:+.2f} with all of them tested at once)."
+        )
+    lead = seen.answer("facts_largest", "apertus")
     if lead.value > 0:
-        yield f"It leads by {lead.value:.4f} ({lead.where}); neither number has an interval."
+        yield (
+            f"It is the largest of Apertus' categories by {lead.value:.4f} ({lead.where}), a lead "
+            "without an interval."
+        )
+    if lead.value == 0:
+        yield f"Its size is that of another category too ({lead.where})."
     if lead.value < 0:
         yield (
-            f"Its size less that of the largest is {lead.value:+.4f} ({lead.where}); neither "
-            "number has an interval."
+            f"It is not the largest of Apertus' categories: its size less the largest is "
+            f"{lead.value:+.4f} ({lead.where}), without an interval."
         )
-    if lead.word == NO_SPREAD:
-        yield "An interval for a single category needs the weights."
     if seen.claim("p1.setup.alignment_labels").falls:
         yield Detail(
             "Paper 1 calls Gemma and Llama strongly aligned, but the models it ran are base "
@@ -210,16 +255,29 @@ def business(seen: Seen) -> Iterator[str]:
         "On business statements every model has a positive asymmetry "
         f"({low.printed} to {high.printed}), and Apertus the {place.printed}."
     )
+    mean = seen.answer("business_mean")
+    apart = seen.answer("business_below_models", "apertus")
     if low.value > 0:
-        yield f"All four are positive, {low:+.3f} to {high:+.3f}."
+        yield f"All {mean.n} are positive, {low:+.3f} to {high:+.3f}."
     if low.value <= 0:
         yield f"Not all are positive: they run from {low:+.3f} to {high:+.3f}."
+    if mean.yes:
+        yield f"Their mean, {mean.value:+.3f} ({mean.ends:+.3f}), lies above zero."
+    if mean.unshown:
+        yield f"Their mean, {mean.value:+.3f} ({mean.ends:+.3f}), is not shown to lie above zero."
     if place.stands:
         yield f"Apertus' is the {place} ({apertus:+.3f})."
     if place.falls:
         yield f"Apertus' is {place}, not the {place.printed} ({apertus:+.3f})."
-    if all(seen.answer("business", model).word == NO_SPREAD for model in MODELS):
+    if apart.yes:
         yield (
-            "Each is a single number without an interval: an interval needs the cosines of single "
-            "pairs, and so the weights."
+            f"It lies {apart.value:+.3f} ({apart.ends:+.3f}) from the mean of the others, farther "
+            "below it than one more of these models would."
         )
+    if apart.undecided:
+        yield (
+            f"It lies {apart.value:+.3f} ({apart.ends:+.3f}) from the mean of the others, as one "
+            "more of these models may."
+        )
+    if apart.no:
+        yield f"It lies above the others, by {apart.value:.3f} ({apart.ends:.3f})."

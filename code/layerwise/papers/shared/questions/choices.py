@@ -35,7 +35,7 @@ TEXTS = {
     "category_out": "without one category",
     "model_out": "without one model",
     "layers_at_once": "all sampled layers tested at once",
-    "tests_at_once": "all layers and measures tested at once, in the files with several measures",
+    "tests_at_once": "all layers and measures, or all categories and models, tested at once",
     "laws_at_once": "the three laws tested at once",
     "models_at_once": "all models tested at once",
     "random_bins": "random bins of pairs instead of categories",
@@ -52,7 +52,6 @@ TEXTS = {
     "every_layer": "every layer before or after the transition instead of the nearest",
     "phase_mean": "the mean of the late layers instead of the lowest",
     # which run, which models
-    "rerun": "the second run, of the supplement",
     "hunt": "the models of the survey",
     "family": "the eight Pythia sizes",
     "pooled": "the models of survey and sweep together",
