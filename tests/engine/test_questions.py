@@ -249,7 +249,14 @@ def test_a_reader_is_asked_the_same_questions(results: Any, printed: Any) -> Non
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     found = {one.question.name: one for one in answers(results, printed)}
     # of the papers' own layers and sizes
-    of_print = {"positive_before", "negative_after", "below_last", "mid_bins", "category_mid"}
+    of_print = {
+        "positive_before",
+        "negative_after",
+        "turn_apart",
+        "below_other",
+        "mid_bins",
+        "category_mid",
+    }
     of_print |= {"peak_shift", "facts_above_models", "business_mean", "business_below_models"}
     of_pairs = [name for name, of in QUESTIONS.items() if of.paper < 3 and name not in of_print]
     assert list(found) == [*of_pairs, "bell"]

@@ -33,7 +33,7 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 
-PYTHIA, APERTUS = "pythia-6p9b", "apertus-8b"
+TURNING = PYTHIA, LLAMA, APERTUS = "pythia-6p9b", "llama-3p1-8b", "apertus-8b"
 PAPER_1 = tuple(files.PAPER1)
 BUSINESS = "business"
 SIZES = ("Pythia-410M", "Pythia-1.4B", "Pythia-6.9B", "Pythia-12B")
@@ -60,6 +60,18 @@ def of_category(name, value, models=("gemma",)):
 
 def one_curve(r, slug=PYTHIA):
     return lambda p: with_curve(p, slug, r)
+
+
+def turning(layers):
+    """Curves that turn from positive to negative behind a layer, by model."""
+
+    def make(p):
+        cells = {}
+        for slug, turn in layers.items():
+            cells |= with_curve(p, slug, lambda layer, turn=turn: 0.5 if layer < turn else -0.5)
+        return cells
+
+    return make
 
 
 def falling(sign):
@@ -218,7 +230,11 @@ ANSWERS = {
     "everywhere_negative": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
     "positive_before": (one_curve(lambda _: 0.5), one_curve(lambda _: -0.5)),
     "negative_after": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
-    "below_last": (
+    "turn_apart": (
+        turning({PYTHIA: 26, LLAMA: 6, APERTUS: 14}),
+        turning(dict.fromkeys(TURNING, 14)),
+    ),
+    "below_other": (
         one_curve(lambda layer: -0.5 if layer == 28 else 0.1, APERTUS),
         one_curve(lambda layer: 0.5 if layer == 28 else -0.1, APERTUS),
     ),

@@ -398,11 +398,20 @@ def p2_transition(tables):
     signs = [n for n, after in itertools.pairwise(llama) if llama[n][0] > 0 > llama[after][0]]
     assert signs == [0]
     highest = max(r for n, (r, *_) in apertus.items() if n >= 12)
+
+    def apart(one, other):
+        """The layer of the largest pair of opposite signs, and how near zero an interval comes."""
+        nearer = {n: (min(one[n][0], -other[n][0]), min(one[n][1], -other[n][2])) for n in one}
+        layer = max(nearer, key=nearer.get)
+        return f"{layer}", f"{nearer[layer][1]:.2f}"
+
     return [
+        *apart(pythia, llama),
+        *apart(pythia, apertus),
+        "8",
+        *signed((*llama[8], *apertus[8])),
         "4",
         *signed(llama[4]),
-        "8",
-        *signed(llama[8][1:]),
         "28",
         *signed(pythia[28][1:]),
         "12",
@@ -415,13 +424,22 @@ def p2_extremum(tables):
     apertus = curves(tables)["apertus"]
     assert min(apertus, key=lambda n: apertus[n][0]) == 28
     there, last = apertus[28], apertus[32]
-    worst = there[1] - last[2], there[2] - last[1]
+    apart = {
+        n: (there[0] - r, there[1] - high, there[2] - low)
+        for n, (r, low, high) in apertus.items()
+        if n != 28
+    }
+    shown = [f"{n}" for n, (_, _, high) in apart.items() if high < 0]
+    assert [n for n in apart if f"{n}" not in shown] == [16, 20, 24]
     return [
         "28",
         *signed(there),
         "32",
         *signed(last),
-        *signed((there[0] - last[0], *worst)),
+        "28",
+        *shown,
+        *("16", "20", "24", "24"),
+        *signed(apart[24]),
     ]
 
 
@@ -433,10 +451,10 @@ def p2_gemma(tables):
     inner = min(late[:-1], key=lambda n: gemma[n][0])
     bound = 0.17
     for near in (third(gemma, "late"), gemma[inner]):
-        assert all(abs(end) < bound for end in narrowed(*near))
+        assert narrowed(*near)[0] > -bound
     assert narrowed(*gemma[lowest])[0] < -bound
     return [
-        *signed((gemma[18][0], third(gemma, "late")[0], *narrowed(*gemma[lowest]))),
+        *signed((gemma[18][0], third(gemma, "late")[0], -bound, *narrowed(*gemma[lowest]))),
         f"{third(by_model['pythia'], 'late')[0]:+.3f}",
     ]
 
@@ -511,7 +529,8 @@ def p2_scaling(tables):
         matches = filter(None, map(pattern.fullmatch, tables[SCALING]))
         r = {int(match[1]): tables[SCALING][match[0]] for match in matches}
         peaks.append(100 * max(r, key=r.get) / tables[SCALING][f"{start}/n_layers"])
-    return ["4", f"{np.mean(peaks):.0f}", f"{np.std(peaks):.0f}"]
+    ends = [np.std(peaks) * math.sqrt(4 / stats.chi2.ppf(tail, 3)) for tail in (0.975, 0.025)]
+    return ["4", *(f"{number:.0f}" for number in (np.mean(peaks), np.std(peaks), *ends))]
 
 
 # --- of Paper 3 ---
@@ -918,7 +937,7 @@ def p3_anisotropy(tables):
         signs = np.random.RandomState(42).choice([-1.0, 1.0], size=(4000, len(steps)))
         walks = np.concatenate([np.zeros((4000, 1)), np.cumsum(signs * steps, axis=1)], axis=1)
         beyond = sum(weaker(walk) >= weaker(profile) for walk in walks)
-        chances.append(f"{100 * (beyond + 1) / 4001:.1f}")
+        chances.append(f"{(beyond + 1) / 4001:.3f}")
     return [
         f"{peak}",
         *signed(slopes, 4),

@@ -289,6 +289,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def plural(noun: str, names: Sequence[str]) -> str:
+    """Return names behind a noun: "layer 8", "layers 8 and 12"."""
+    return f"{noun}{'s' * (len(names) > 1)} {listed(names)}"
+
+
 # --- sentences ------------------------------------------------------------------------------------
 
 

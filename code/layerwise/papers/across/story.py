@@ -12,6 +12,7 @@ from layerwise.engine.seen import Seen, listed
 from layerwise.engine.story import Matter
 from layerwise.papers.paper1.central import MODELS, NAMES
 from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED
+from layerwise.papers.paper2.central import NAMES as NAMES_OF_CURVES
 from layerwise.papers.paper3.central import ALPHA
 
 MAJORITY = 0.5
@@ -93,23 +94,24 @@ def depth(seen: Seen) -> Iterator[str]:
     exception, gemma = seen.central("p2.gemma").mark, seen.answer("no_inversion", GEMMA)
     if exception != HOLDS and gemma.undecided:
         yield (
-            "Gemma is no proven exception: by two one-sided tests its lowest late r may be "
+            "Gemma is no proven exception: by a one-sided test its lowest late r may be "
             f"{gemma.narrow.low:+.2f}, beyond the paper's weakest inversion."
         )
+    if gemma.no:
+        yield "Gemma is no exception: it has a late layer with a negative r as well."
     if exception == HOLDS:
         yield (
             "Gemma is an exception: none of its late layers reaches the paper's weakest inversion."
         )
-    turns = (
-        seen.answer("positive_before", PYTHIA),
-        seen.answer("negative_after", LLAMA),
-        seen.answer("negative_after", APERTUS),
-    )
-    if seen.central("p2.transition").mark != HOLDS and all(answer.unshown for answer in turns):
-        yield (
-            "At none of the three printed transitions do the intervals of r exclude zero on both "
-            "sides."
-        )
+    later = [
+        NAMES_OF_CURVES[other]
+        for other in (LLAMA, APERTUS)
+        if seen.answer("turn_apart", f"{PYTHIA} and {other}").yes
+    ]
+    if later:
+        yield f"Pythia's r turns negative at another layer than that of {listed(later)}."
+    if seen.answer("turn_apart", f"{LLAMA} and {APERTUS}").undecided:
+        yield "Whether Llama and Apertus turn at different layers is not shown."
     single, at_once = (
         seen.answer("category_inversion", PYTHIA, choice)
         for choice in ("published", "layers_at_once")
@@ -120,13 +122,14 @@ def depth(seen: Seen) -> Iterator[str]:
             "Over the six categories Pythia's r at the last layer is significant as a single test, "
             "but not if all sampled layers are tested at once."
         )
-    if seen.central("p2.extremum").mark == HOLDS:
-        lowest = seen.answer("late_inversion", APERTUS).value
-        at_last = seen.answer("late", APERTUS, "last_layer").value
+    last = seen.answer("below_other", "layer 32")
+    if last.yes:
         yield (
-            f"Apertus inverts most strongly at layer 28 (r = {lowest:+.2f}) and not at the last "
-            f"layer ({at_last:+.2f})."
+            "Apertus inverts more strongly at layer 28 than at the last layer, by "
+            f"{last.value:+.2f} ({last.ends:+.2f})."
         )
+    if seen.answer("below_other", "layer 24").undecided:
+        yield "That it does so most strongly there, and not four layers before, is not shown."
 
 
 def gains(seen: Seen) -> Iterator[str]:

@@ -7,16 +7,19 @@ its branch.
 from collections.abc import Iterator
 from typing import Any
 
-from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences
+from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, plural
 from layerwise.papers.shared.names.curves import METRIC
 
 PYTHIA, LLAMA, APERTUS, GEMMA = "pythia-6p9b", "llama-3p1-8b", "apertus-8b", "gemma-2b"
+NAMES = {PYTHIA: "Pythia", LLAMA: "Llama", APERTUS: "Apertus"}
+OTHER_LAYERS = (0, 4, 8, 12, 16, 20, 24, 32)  # sampled of Apertus, beside 28
 TEMPLATED = "llama-3p1-8b-instruct-template"
 BY_CATEGORY = "r over the six categories"
 BY_DENSITY = "the mean of the kNN density measure, which fits no other phase,"
 BY_DEPTH = "thirds of the depth"
 ANY_DECREASE = "any mid mean nearer to zero than the early one or of the other sign"
 ALPHA = 0.05
+NOTEBOOK_BOUND = -0.1  # of a late mean
 
 sentences = Sentences()
 
@@ -186,24 +189,28 @@ def three_of_four(seen: Seen) -> Iterator[str]:
         )
     if lowest.yes and inner.unshown:
         yield "Pythia's only such layer is the last, which was read after the final norm."
-    if seen.answer("late_inversion", PYTHIA, "phase_mean").undecided:
+    means = {
+        model: seen.answer("late_inversion", model, "phase_mean")
+        for model in (PYTHIA, LLAMA, APERTUS, GEMMA)
+    }
+    if means[PYTHIA].undecided:
         yield "The interval of Pythia's late mean includes zero."
-    by_bound, by_sign = (
-        seen.statistic("phases", "paper", f"inverted_models_by_{way}") for way in ("bound", "sign")
-    )
-    if by_bound != three.value:
+    far = [model for model, mean in means.items() if mean.value < NOTEBOOK_BOUND]
+    below = [model for model, mean in means.items() if mean.value < 0]
+    inverted = [model for model in means if seen.answer("late_inversion", model).yes]
+    of_all = f"of {len(means)}"
+    if far != inverted:
         yield (
             "If the late mean must lie below minus one tenth, the notebooks' own bound, "
-            f"{by_bound} models invert."
+            f"{len(far)} {of_all} invert."
         )
-    are_same = seen.statistic("phases", "paper", "same_models_by_means")
-    if are_same is False:
+    if below != inverted and len(below) == len(inverted):
         yield (
-            f"If the late mean only has to lie below zero, {by_sign} models invert, but not the "
-            "same ones."
+            f"If the late mean only has to lie below zero, {len(below)} {of_all} invert, but not "
+            "the same ones."
         )
-    if are_same:
-        yield f"If the late mean only has to lie below zero, {by_sign} models invert."
+    if len(below) != len(inverted):
+        yield f"If the late mean only has to lie below zero, {len(below)} {of_all} invert."
     mid = seen.claim("p2.disc.mid_transition")
     if mid.falls:
         yield Detail(
@@ -224,21 +231,35 @@ def transition(seen: Seen) -> Iterator[str]:
         f"The layer at which r turns negative differs between models: {pythia.printed} in Pythia, "
         f"{llama.printed} in Llama, {apertus.printed} in Apertus."
     )
+    turns = {
+        pair: seen.answer("turn_apart", f"{pair[0]} and {pair[1]}")
+        for pair in ((PYTHIA, LLAMA), (PYTHIA, APERTUS), (LLAMA, APERTUS))
+    }
+    for (one, other), apart in turns.items():
+        if apart.yes:
+            yield (
+                f"{NAMES[one]} and {NAMES[other]} turn apart, as is seen at {apart.where} and "
+                f"negative in the other (both intervals at least {apart.ends.low:.2f} from zero)."
+            )
+        if apart.no:
+            yield f"{NAMES[one]} and {NAMES[other]} turn between the same sampled layers."
     before, after = (
         {model: seen.answer(question, model) for model in (PYTHIA, LLAMA, APERTUS)}
         for question in ("positive_before", "negative_after")
     )
+    if turns[LLAMA, APERTUS].undecided:
+        yield (
+            "For Llama and Apertus this is not shown: at layer 8 r is "
+            f"{after[LLAMA].value:+.2f} ({after[LLAMA].ends:+.2f}) in Llama and "
+            f"{before[APERTUS].value:+.2f} ({before[APERTUS].ends:+.2f}) in Apertus."
+        )
     if llama.falls:
         yield (
             f"Llama's r turns negative at {llama}, not {llama.printed}: at layer 4 it is "
             f"{before[LLAMA].value:+.2f} ({before[LLAMA].ends:+.2f})."
         )
-    if llama.reading(BY_CATEGORY).value == llama.published:
-        yield "Computed over the six categories, it turns negative where the paper says."
-    if after[LLAMA].undecided:
-        yield (
-            f"At layer 8 the interval of Llama's r still includes zero ({after[LLAMA].ends:+.2f})."
-        )
+    if llama.falls and llama.reading(BY_CATEGORY).value == llama.published:
+        yield "Computed over the six categories, Llama's turns negative where the paper says."
     if pythia.stands and before[PYTHIA].undecided:
         yield (
             f"Pythia's r turns negative at {pythia}; at layer 28 its interval includes zero "
@@ -281,17 +302,22 @@ def extremum(seen: Seen) -> Iterator[str]:
             f"r is lowest at {layer}, not at {layer.printed}; at layer 28 it is {r:+.2f} "
             f"({low:+.2f} to {high:+.2f}), at the last {last.value:+.2f} ({last.ends:+.2f})."
         )
-    difference = seen.answer("below_last", APERTUS)
-    if difference.ends.high < 0:
+    answers = {layer: seen.answer("below_other", f"layer {layer}") for layer in OTHER_LAYERS}
+    shown = [str(layer) for layer, answer in answers.items() if answer.yes]
+    unclear = [str(layer) for layer, answer in answers.items() if answer.undecided]
+    lower = [str(layer) for layer, answer in answers.items() if answer.no]
+    if shown:
         yield (
-            "Even with both errors in the worst direction the difference, "
-            f"{difference.value:+.2f}, lies below zero ({difference.ends:+.2f})."
+            "Even with both errors in the worst direction r is lower at layer 28 than at "
+            f"{plural('layer', shown)}."
         )
-    if difference.ends.high >= 0:
+    if unclear:
         yield (
-            "With both errors in the worst direction the difference, "
-            f"{difference.value:+.2f}, may be zero ({difference.ends:+.2f})."
+            f"Against {plural('layer', unclear)} the difference may be zero: that of layer 24 is "
+            f"{answers[24].value:+.2f} ({answers[24].ends:+.2f})."
         )
+    if lower:
+        yield f"At {plural('layer', lower)} r is lower than at layer 28."
     if layer.known:
         yield "The last layer alone was read after the final norm."
 
@@ -322,22 +348,20 @@ def gemma(seen: Seen) -> Iterator[str]:
         )
     if lowest.yes:
         yield (
-            "Its lowest late r is shown to be nearer to zero than the paper's weakest inversion, "
-            f"by two one-sided tests ({lowest.narrow:+.2f})."
+            "Its lowest late r is shown to lie above -0.17, the paper's weakest inversion as "
+            f"printed, by a one-sided test ({lowest.narrow:+.2f})."
         )
     if lowest.undecided:
         yield (
-            "To show that there is none, its lowest late r would have to lie nearer to zero than "
-            "the paper's weakest inversion; by two one-sided tests it may lie anywhere from "
+            "To show that there is none, its lowest late r would have to lie above -0.17, the "
+            "paper's weakest inversion as printed; by a one-sided test it may lie anywhere from "
             f"{lowest.narrow:+.2f}."
         )
     if lowest.no:
-        yield (
-            f"Its lowest late r lies beyond the paper's weakest inversion ({lowest.narrow:+.2f})."
-        )
+        yield f"Its lowest late r lies below zero ({lowest.ends:+.2f}): by this it inverts."
     if lowest.unshown and inner.yes and mean.yes:
         yield (
-            "The mean of its late layers and the layers before the last are shown to be that near."
+            "The mean of its late layers and the layers before the last are shown to lie above it."
         )
     pythia = seen.statistic("phases", PYTHIA, "means", "late")
     if pythia > late_mean.value:
@@ -471,7 +495,7 @@ def scaling(seen: Seen) -> Iterator[str]:
     if shift.known:
         yield (
             f"Over {shift.n} sizes the peaks lie at {mean:.0f}% of the depth, with a deviation of "
-            f"{deviation:.0f}%."
+            f"{deviation:.0f}% ({shift.ends:.0f}%)."
         )
     if stable.value is False:
         yield "By the notebook's rule, a deviation of ten percent, they shift."

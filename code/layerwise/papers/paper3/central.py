@@ -798,10 +798,7 @@ def lstar(seen: Seen) -> Iterator[str]:
 @sentences("p3.anisotropy")
 def anisotropy(seen: Seen) -> Iterator[str]:
     """The profile of the first component's share."""
-    yield Claimed(
-        "Pythia's anisotropy rises to a peak and falls from there on, and the peak does not "
-        "coincide with layer 28, where Paper 2's correlation is said to invert."
-    )
+    yield Claimed("Pythia's anisotropy rises to a peak and falls from there on.")
     peak = seen.claim("p3.aniso.L_star")
     slope = seen.statistic("anisotropy", PYTHIA, "phase2_slope")
     without_last = seen.statistic("anisotropy", PYTHIA, "without_last", "phase2_slope")
@@ -823,10 +820,15 @@ def anisotropy(seen: Seen) -> Iterator[str]:
     chance, without_chance = (
         seen.answer("bell", PYTHIA, choice).p for choice in ("published", "without_last")
     )
-    if chance >= 0:
+    if chance < ALPHA:
         yield (
-            f"Of random walks with steps of these sizes {chance:.1%} rise and fall as clearly "
-            f"around a maximum of their own ({without_chance:.1%} without the last layer)."
+            f"Against random walks with steps of these sizes p = {chance:.3f} "
+            f"({without_chance:.3f} without the last layer)."
+        )
+    if chance >= ALPHA:
+        yield (
+            "Random walks with steps of these sizes rise and fall as clearly: p = "
+            f"{chance:.3f} ({without_chance:.3f} without the last layer)."
         )
     if seen.claim("p3.aniso.is_bell_curve").value is False:
         yield "It is no bell by the notebook's rule."
@@ -836,12 +838,15 @@ def anisotropy(seen: Seen) -> Iterator[str]:
     if gap.known and layer.falls:
         other_gap = seen.statistic("anisotropy", PYTHIA, "gap_of_pairs")
         yield (
-            f"The peak lies {gap} layers from {layer.printed} (the notebook's word: {match}); but "
-            f"Paper 2's r over the pairs is first negative at layer {layer}, {other_gap} from the "
-            "peak."
+            f"The peak lies {gap} layers from layer {layer.printed}, where Paper 2's r is said to "
+            f"turn (the notebook's word: {match}); over the pairs r is first negative at layer "
+            f"{layer}, {other_gap} from the peak."
         )
     if gap.known and layer.stands:
-        yield f"The peak lies {gap} layers from {layer} (the notebook's word: {match})."
+        yield (
+            f"The peak lies {gap} layers from layer {layer}, where Paper 2's r turns (the "
+            f"notebook's word: {match})."
+        )
     if layer.falls and layer.reading(STABLE_LAYER).gives:
         yield Detail(
             f"Over the categories, r is first stably negative at the printed layer {layer.printed}."

@@ -38,6 +38,7 @@ TEXTS = {
     "tests_at_once": "all layers and measures, or all categories and models, tested at once",
     "laws_at_once": "the three laws tested at once",
     "models_at_once": "all models tested at once",
+    "phases_at_once": "the three phases tested at once",
     "random_bins": "random bins of pairs instead of categories",
     # which state
     "before_norm": "last layer before the final norm",
