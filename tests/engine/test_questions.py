@@ -116,11 +116,16 @@ def test_two_one_sided_tests_answer_where_there_is_to_be_no_effect() -> None:
 
 
 def test_a_p_is_evidence_for_one_side_or_the_other_and_never_of_nothing() -> None:
-    small, against = Range(below=0.05), Range(above=1.95)
-    for p, expected in ((0.04, YES), (0.06, UNDECIDED), (1.0, UNDECIDED), (1.96, NO)):
-        assert word(Estimate(p, p, p, 9, "models"), small, against=against) == expected
-    wide = Estimate(0.04, 0.04, 1.97, 9, "models")
-    assert word(wide, small, against=against) == UNDECIDED
+    small = Range(below=0.05)
+    for p, opposite, expected in (
+        (0.04, 1.0, YES),
+        (0.06, 1.0, UNDECIDED),
+        (1.0, 0.06, UNDECIDED),
+        (1.0, 0.04, NO),
+    ):
+        assert word(Estimate(p, p, p, 9, "models", opposite=opposite), small) == expected
+    wide = Estimate(0.04, 0.04, 0.3, 9, "models", opposite=1.0)
+    assert word(wide, small) == UNDECIDED
 
 
 # --- print ----------------------------------------------------------------------------------------
@@ -325,7 +330,8 @@ def test_a_density_at_the_limit_counts_as_dense(limit: int) -> None:
     estimate = fisher_of_densities(found)  # type: ignore[arg-type]
     p = stats.fisher_exact([[4, 0], [0, 4]]).pvalue
     assert estimate.low == estimate.value == estimate.high
-    assert estimate.value == pytest.approx(p if limit == 0 else 2 - p)
+    assert estimate.value == pytest.approx(p if limit == 0 else 1.0)
+    assert estimate.opposite == pytest.approx(1.0 if limit == 0 else p)
     assert QUESTIONS["crowding"].word(estimate) == (YES if limit == 0 else NO)
 
 

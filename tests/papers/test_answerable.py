@@ -246,6 +246,7 @@ ANSWERS = {
     "bound": (one_gain(0.5), one_gain(20.0)),
     "expansion": (benchmark(dict.fromkeys(ORDERED, 2.0)), benchmark(dict.fromkeys(ORDERED, 0.5))),
     "gain_order": (benchmark(ORDERED), benchmark(REVERSED)),
+    "side_kept": (tuned(2.5), tuned(0.5)),
     "depth_gain": (along(depth, -1, SWEPT), along(depth, 1, SWEPT)),
     "depth_gain_of_survey": (along(depth, -1, HUNTED), along(depth, 1, HUNTED)),
     "heritage": (by_lab(0.5, 2.0), by_lab(2.0, 0.5)),

@@ -52,6 +52,8 @@ def moved(value, rng):
         return rng.choice([0, value + 1, max(0, value - 1), 2 * value])
     if isinstance(value, float):
         return rng.choice([0.0, -value, 0.3 * value, 3 * value, value + 1, value - 1])
+    if isinstance(value, list):
+        return rng.choice([[], value])
     return rng.choice(["", "another"]) if isinstance(value, str) else value
 
 

@@ -171,6 +171,7 @@ def models(tables):
             side[short(entry)] = {
                 "lab": lab,
                 "gain": mean,
+                "n": n,
                 "low": mean - half,
                 "high": mean + half,
                 "final": blocks[-1],
@@ -585,6 +586,29 @@ def fisher(eleuther, others):
     return stats.fisher_exact(table).pvalue
 
 
+def likeliest(models, undecided, statistic):
+    """A statistic of the sides over the likeliest tables, which hold 95% of the weight.
+
+    The undecided models are counted by the chance, by Student's t, that their gain is below 1.
+    """
+    gain, high = column(models, "gain"), column(models, "high")
+    error = (high - gain) / stats.t.ppf(0.975, column(models, "n") - 1)
+    chance = stats.t.cdf((1 - gain) / error, column(models, "n") - 1)[undecided]
+    weights = {}
+    for turned in itertools.product((False, True), repeat=sum(undecided)):
+        damping = gain < 1
+        damping[undecided] = turned
+        number = round(statistic(damping), 12)
+        weight = np.prod(np.where(turned, chance, 1 - chance))
+        weights[number] = weights.get(number, 0) + weight
+    held, likely = 0, []
+    for number in sorted(weights, key=weights.get, reverse=True):
+        if held < 0.95:
+            likely.append(number)
+            held += weights[number]
+    return likely
+
+
 def p3_heritage(tables):
     hunt, sweep = models(tables)
     both = hunt | sweep
@@ -600,11 +624,7 @@ def p3_heritage(tables):
     gpt2 = last_gains(tables, GPT2, "/Model")
     sizes = [gains.mean() < 1 for gains in gpt2.values()]
     undecided = (column(hunt, "low") < 1) & (column(hunt, "high") > 1)
-    p_values = []
-    for turned in itertools.product((False, True), repeat=sum(undecided)):
-        damping = gain < 1
-        damping[undecided] = turned
-        p_values.append(fisher(*split(damping)))
+    likely = likeliest(hunt, undecided, lambda damping: fisher(*split(damping)))
     gains = split(gain)
     low, high = shuffled_interval(*gains)
     first, second = np.mean(eleuther), np.mean(others)
@@ -634,18 +654,17 @@ def p3_heritage(tables):
         f"{fisher(*pooled):.3f}",
         f"{fisher(pooled[0], [*pooled[1], *sizes]):.3f}",
         "1",
-        f"{min(p_values):.3f}",
-        f"{max(p_values):.2f}",
         f"{sum(undecided)}",
+        f"{min(likely):.3f}",
+        f"{max(likely):.3f}",
         f"{fisher(*split(final < 1)):.3f}",
         f"{100 * np.mean(final[is_meta] > 1):.0f}",
-        *signed((np.mean(gains[0]) - np.mean(gains[1]), low, high)),
+        *(f"{-number:.2f}" for number in (np.mean(gains[0]) - np.mean(gains[1]), high, low)),
         f"{len(eleuther)}",
         f"{len(others)}",
         f"{100 * power(len(eleuther), len(others)):.0f}",
+        "80",
         f"{needed}",
-        "5",
-        "6",
     ]
 
 
@@ -688,8 +707,6 @@ def p3_spectral(tables):
         f"{p:.3f}",
         f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
         f"{mean(2, lambda _, lab: lab == 'EleutherAI') / meta:.1f}",
-        "7",
-        "8",
     ]
 
 
@@ -707,24 +724,25 @@ def p3_crowding(tables):
         is_dense = column(sweep, "density") >= 0.2
         dense, sparse = damping[is_dense], damping[~is_dense]
         p = fisher(dense, sparse)
-        return p if np.mean(dense) >= np.mean(sparse) else 2 - p
+        return p if np.mean(dense) >= np.mean(sparse) else 1.0
 
     undecided = (column(sweep, "low") < 1) & (column(sweep, "high") > 1)
-    p_values = []
-    for turned in itertools.product((False, True), repeat=sum(undecided)):
-        damping = column(sweep, "gain") < 1
-        damping[undecided] = turned
-        p_values.append(fishers(damping))
+    likely = likeliest(sweep, undecided, fishers)
+    is_dense = column(hunt, "density") >= 0.2
+    damping = column(hunt, "gain") < 1
+    assert np.mean(damping[is_dense]) < np.mean(damping[~is_dense])  # so that p is 1
     printed = "100"
     return [
         f"{right(sweep):.0f}",
         f"{fishers(column(sweep, 'gain') < 1):.3f}",
-        f"{min(p_values):.3f}",
-        f"{max(p_values):.2f}",
+        f"{min(likely):.3f}",
+        f"{max(likely):.2f}",
+        "1",
         f"{right(hunt):.0f}",
         printed,
         f"{right(hunt, 'final'):.0f}",
         f"{guess(hunt):.0f}",
+        "1.00",
         f"{right(hunt | sweep):.0f}",
         f"{guess(hunt | sweep):.0f}",
     ]
@@ -750,7 +768,21 @@ def p3_trace(tables):
         for a, b in itertools.permutations(traces, 2)
         if (sides[a], sides[b]) == ("EXPAND", "DAMPEN")
     ]
-    _, sweep = models(tables)
+    hunt, sweep = models(tables)
+
+    def by_gain(traces):
+        """The same factor where the sides are those of the measured gains, if there are any."""
+        gained = hunt | sweep
+        expands = {
+            name: gained[name]["gain"] > 1 if name in gained else sides[name] == "EXPAND"
+            for name in traces
+        }
+        expanding, damping = (
+            np.mean([trace for name, trace in traces.items() if expands[name] == side])
+            for side in (True, False)
+        )
+        return expanding / damping
+
     printed = "1.2"
     return [
         "4",
@@ -760,6 +792,7 @@ def p3_trace(tables):
         f"{sum(larger)}",
         f"{len(larger)}",
         f"{sweep['pythia-160m']['gain']:.2f}",
+        *(f"{by_gain(traces_of(kind)):.1f}" for kind in ("full", "multihead")),
         f"{traces['gpt2'] / traces['opt-125m']:.0f}",
         f"{len(traces)}",
         "8",
@@ -808,7 +841,10 @@ def p3_lstar(tables):
             ]
         )
     ours, half = np.mean(within, axis=0)
-    printed = "4.8"
+    percent = [
+        100 * abs(formula(entry["/L"], entry["/H"]) / entry["/L_star_empirical"] - 1)
+        for entry in rows(tables[CROSS], "/results")
+    ]
     return [
         f"{mean[0]:.1f}",
         f"{mean[1]:.1f}",
@@ -817,8 +853,9 @@ def p3_lstar(tables):
         f"{np.mean(unseen, axis=0)[1]:.1f}",
         f"{ends.low:+.0f}",
         f"{ends.high:+.0f}",
+        f"{np.mean(percent):.1f}",
+        "4.8",
         f"{ours:.1f}",
-        printed,
         f"{half:.1f}",
     ]
 

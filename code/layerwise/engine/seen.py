@@ -289,6 +289,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def verb(names: Sequence[str], one: str, several: str) -> str:
+    """Return the form of a verb for one name, or for several."""
+    return several if len(names) > 1 else one
+
+
 def plural(noun: str, names: Sequence[str]) -> str:
     """Return names behind a noun: "layer 8", "layers 8 and 12"."""
     return f"{noun}{'s' * (len(names) > 1)} {listed(names)}"

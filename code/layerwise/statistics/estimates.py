@@ -1,9 +1,9 @@
 """A number with its interval: means, correlations, ratios, effect sizes, and counts.
 
 Every interval is two-sided and textbook, at a level that a family of tests may widen. Under ten
-units it is exact, or that of all permutations: Fisher's z is not. Where models are counted either
-way it is the range of the intervals of every way to count them. What has no interval is open at
-both ends, so that no value alone can answer a question.
+units it is exact, or that of all permutations: Fisher's z is not. Where models may be counted
+either way it is the range of the intervals of the likeliest ways to count them. What has no
+interval is open at both ends, so that no value alone can answer a question.
 """
 
 import functools
@@ -56,6 +56,7 @@ class Estimate:
         where: what it is about more closely, say a layer.
         narrow: the ends at the level of two one-sided tests, of a number that is said to show no
             effect; None elsewhere.
+        opposite: of a p, the one by which the numbers lean against what is tested; None elsewhere.
         method: what gives the interval or the p; empty where there is neither.
         fewest: how many units the method needs for an interval, where there is none; else 0.
     """
@@ -70,6 +71,7 @@ class Estimate:
     narrow: tuple[float, float] | None = None
     method: str = ""
     fewest: int = 0
+    opposite: float | None = None
 
     @property
     def has_interval(self) -> bool:
@@ -402,29 +404,70 @@ def effect_size_estimate(values: Float[np.ndarray, " n"], unit: str, where: str 
 
 def estimate_from_counts(
     estimate: Callable[..., Estimate],
-    sides: Sequence[tuple[int, int]],
+    groups: Sequence[Sequence[float]],
     counted: Sequence[int],
     n: int,
 ) -> Estimate:
-    """Return an estimate from counts of models, with the range of its intervals.
+    """Return an estimate from counts of units, some of which may be counted either way.
 
-    The range holds for every way to count the undecided: a worst case, wider than an interval.
+    Its range is that of the intervals under the likeliest counts, which together hold the level;
+    `opposite` is the largest of theirs.
 
     Arguments:
-        estimate: called with a count per group; the range spans the intervals of all calls.
-        sides: per group how many models are decided, and how many are not.
+        estimate: called with a count per group.
+        groups: per group the probability of each unit that it is counted; 0 or 1 where it is sure.
         counted: per group the count by the values alone.
     """
-    combinations = itertools.product(*(range(sure, sure + open_ + 1) for sure, open_ in sides))
-    estimates = [estimate(*counts) for counts in combinations]
-    n_open = sum(open_ for _, open_ in sides)
-    where = f"{n_open} undecided, counted either way" if n_open else ""
-    ends = (
-        min(alternative.low for alternative in estimates),
-        max(alternative.high for alternative in estimates),
-    )
+    laws = [law_of_count(probabilities) for probabilities in groups]
+    counts = itertools.product(*(range(len(law)) for law in laws))
+    weights = {
+        count: math.prod(float(law[k]) for law, k in zip(laws, count, strict=True))
+        for count in counts
+    }
+    held, likely = 0.0, []
+    for count in sorted(weights, key=lambda count: -weights[count]):
+        likely.append(estimate(*count))
+        held += weights[count]
+        if held >= LEVEL:
+            break
+    n_open = sum(0 < probability < 1 for group in groups for probability in group)
     by_value = estimate(*counted)
-    return Estimate(by_value.value, *ends, n, "models", where=where, method=by_value.method)
+    return replace(
+        by_value,
+        low=min(alternative.low for alternative in likely),
+        high=max(alternative.high for alternative in likely),
+        n=n,
+        where=f"{n_open} counted by the chance that they damp" if n_open else "",
+        opposite=_largest([alternative.opposite for alternative in likely]),
+    )
+
+
+def _largest(numbers: Sequence[float | None]) -> float | None:
+    """Return the largest number; None where there is none."""
+    known = [number for number in numbers if number is not None]
+    return max(known, default=None)
+
+
+def law_of_count(probabilities: Sequence[float]) -> Float[np.ndarray, " count"]:
+    """Return the probabilities of how many independent units are counted."""
+    law = np.array([1.0])
+    for probability in probabilities:
+        law = np.convolve(law, [1 - probability, probability])
+    return law
+
+
+def chance_below(mean: Estimate, bound: float) -> float:
+    """Return the probability by Student's law that a mean lies below a bound.
+
+    0 or 1 where its 95% interval does not include the bound: such a mean is sure.
+    """
+    if not mean.low < bound < mean.high:
+        return float(mean.value < bound)
+    if not mean.has_interval:
+        return 0.5
+    quantile = float(scipy.stats.t.isf((1 - LEVEL) / 2, mean.n - 1))
+    error = (mean.high - mean.value) / quantile
+    return float(scipy.stats.t.cdf((bound - mean.value) / error, mean.n - 1))
 
 
 def share_estimate(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:

@@ -47,6 +47,10 @@ def word(
         if estimate.p is None:
             return UNDECIDED
         return YES if estimate.value in within else NO
+    if estimate.opposite is not None:  # a p: evidence for one side or the other, never of nothing
+        if estimate.high < within.below:
+            return YES
+        return NO if estimate.opposite < ALPHA else UNDECIDED
     if against is not None and estimate.low in against and estimate.high in against:
         return NO
     low, high = (estimate.low, estimate.high) if estimate.narrow is None else estimate.narrow
@@ -72,8 +76,8 @@ class Question:
             standard error; nothing of what counts models.
         fewest: how many units it takes for some numbers to answer yes, where the method gives an
             interval to fewer; with fewer the word is `TOO_FEW`.
-        against: where the number lies if the claim is wrong, of a p, which is never evidence of
-            nothing, and of what is said not to be there; by default wherever it is not `within`.
+        against: where the number lies if the claim is wrong, of what is said not to be there; by
+            default wherever it is not `within`.
     """
 
     name: str

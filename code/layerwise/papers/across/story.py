@@ -165,27 +165,28 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
             "It holds over the models of Paper 3's survey as well "
             f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
         )
-    heritage, p = seen.central("p3.heritage").mark, seen.answer("heritage").ends
+    heritage, p = seen.central("p3.heritage").mark, seen.answer("heritage")
     eleuther, others = (
         seen.answer(question).value for question in ("eleuther_damps", "others_expand")
     )
     are_most = eleuther > MAJORITY and others > MAJORITY
-    if heritage != HOLDS and are_most and p.includes(ALPHA):
+    if heritage != HOLDS and are_most and p.ends.includes(ALPHA):
         yield (
             "In the survey most of EleutherAI's models damp and most others expand, but whether "
-            "the lab decides on which side of one a gain lies is open: Fisher's p ranges from "
-            f"{p.low:.3f} to {p.high:.2f} over all ways to count the gains that cannot be told "
-            "from one."
+            f"the lab decides is at the border: Fisher's p is {p.value:.3f}, and ranges from "
+            f"{p.ends.low:.3f} to {p.ends.high:.3f} as the gains that cannot be distinguished "
+            "from one are counted."
         )
     difference = seen.answer("lab_difference")
     if difference.ends.high < 0:
         yield (
-            "The sizes of the gains do differ between the labs: EleutherAI's mean lies "
-            f"{difference.value:+.2f} from that of the others ({difference.ends:+.2f})."
+            "The sizes of the gains do differ between the labs: EleutherAI's mean gain is "
+            f"{abs(difference.value):.2f} below that of the others "
+            f"({abs(difference.ends.high):.2f} to {abs(difference.ends.low):.2f})."
         )
     if heritage == HOLDS:
         yield (
-            "EleutherAI's models damp and the others expand, under every analysis choice that "
+            "EleutherAI's models damp more often than the others, under every analysis choice that "
             "could be computed."
         )
     above = seen.statistic("power", "bound", "told_above")
@@ -227,8 +228,8 @@ def _weights_and_layers(seen: Seen) -> Iterator[str]:
     equation = seen.claim("p3.sheaf.eq4")
     if equation.falls and equation.known:
         yield (
-            f"The printed formula of the sheaf trace holds a slip: it gives a {equation} wherever "
-            "attention sums to one."
+            "The printed formula of the sheaf trace contains an error: it gives a "
+            f"{equation} wherever attention sums to one."
         )
     larger, pairs = (
         seen.statistic("sheaf_trace", "study", "expander_larger", name)

@@ -6,11 +6,12 @@ its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.marks import yes_alone_under
 from layerwise.engine.questions.words import TOO_FEW
-from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, Value
+from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, Value, listed, verb
 
 PYTHIA = "pythia-6p9b"
+FAMILIES = ("Mistral-7B", "Gemma-7B", "LLaMA-3.1-8B")
+FALSIFIED = "FALSIFIED"
 ALPHA = 0.05
 ENOUGH_POWER = 0.8
 TWICE = 2  # the factor of the script's own rule on the trace
@@ -126,19 +127,14 @@ def bound(seen: Seen) -> Iterator[str]:
         "than tenfold."
     )
     law, gain = seen.claim("p3.kleiber.bound"), seen.claim("p3.fig1.1b.gain")
-    family, above = (
-        Value(seen.statistic("depth_gain", sample, "bound", "above"))
-        for sample in ("family", "hunt")
-    )
-    if law.falls:
-        yield (
-            f"Above their bounds lie {family} among the Pythia sizes and {above} among the "
-            "survey's models."
-        )
-    if law.stands:
-        yield (f"None of the Pythia sizes lies above its bound; of the survey's models {above} do.")
+    for sample, models in (("family", "the Pythia sizes"), ("hunt", "the survey's models")):
+        above = seen.statistic("depth_gain", sample, "bound", "above")
+        if above:
+            yield f"Of {models} {listed(above)} {verb(above, 'lies', 'lie')} above the bound."
+        if above == []:
+            yield f"None of {models} lies above the bound."
     told_above = seen.statistic("power", "bound", "told_above")
-    if law.falls and told_above != "":
+    if told_above:
         yield f"The excess is larger than the noise of the prompts in {told_above}."
     limit = seen.statistic("depth_gain", "family", "models", 3, "bound")
     if gain.value > limit:
@@ -258,12 +254,19 @@ def tuning(seen: Seen) -> Iterator[str]:
             f"In {turned} of {prompts} comparisons (one prompt, a base model and its tuned "
             "version) the two gains lie on opposite sides of 1."
         )
-    families = seen.answer("tuned_families")
-    if families.word == TOO_FEW:
+    answers = {family: seen.answer("side_kept", family) for family in FAMILIES}
+    crossed = [family for family, answer in answers.items() if answer.no]
+    if crossed:
         yield (
-            f"What tuning can do is a claim about models: over {families.n} families, however they "
-            "turn out, the interval of the share that damp or expand as their bases do begins at "
-            f"{families.ends.low:.0%} at best."
+            f"By its interval the tuned gain lies on the other side of 1 from its base's in "
+            f"{listed(crossed)}: a claim that tuning never does this falls by one family."
+        )
+    families = seen.answer("tuned_families")
+    if families.word == TOO_FEW and not crossed:
+        yield (
+            f"What tuning can do is a claim about models: over {families.n} families that all keep "
+            "their side, the interval of the share that do begins at "
+            f"{families.ends.low:.0%}."
         )
     correlation = seen.claim("p3.notebook.twin.correlation")
     if correlation.falls:
@@ -293,8 +296,8 @@ def heritage(seen: Seen) -> Iterator[str]:
         openai = seen.claim("p3.heritage.openai_expand")
         yield (
             f"Of EleutherAI's models in the survey {damp:.0f}% damp. Of Meta's models {meta:.0f}% "
-            f"expand, and of those of all labs but EleutherAI {others:.0f}% (printed "
-            f"{others.printed} each); of OpenAI's, in a separate test, {openai:.0f}%."
+            f"expand, of those of all labs but EleutherAI {others:.0f}% (printed {others.printed} "
+            f"each); in a separate test {openai:.0f}% of OpenAI's expand."
         )
     with_gpt2 = seen.answer("heritage", choice="with_gpt2").value
     more = (
@@ -308,23 +311,16 @@ def heritage(seen: Seen) -> Iterator[str]:
     fisher = seen.answer("heritage")
     if fisher.ends.low < fisher.ends.high:
         yield (
-            "Some gains cannot be distinguished from 1: over all ways to count them p ranges from "
-            f"{fisher.ends.low:.3f} to {fisher.ends.high:.2f} ({fisher.where})."
+            f"Some gains cannot be distinguished from 1 ({fisher.where}): over the likeliest ways "
+            f"to count them p ranges from {fisher.ends.low:.3f} to {fisher.ends.high:.3f}."
         )
     behind = seen.answer("heritage", choice="final_norm")
     meta_behind = seen.statistic("lab_heritage", "hunt", "expand_pct_final_norm", "Meta")
-    alone = yes_alone_under(seen.central("p3.heritage").choices) == "final_norm"
-    if alone and behind.yes:
-        yield (
-            "The questions are answered yes by one gain only, that after the final norm, which the "
-            f"paper itself excludes: there p is {behind.value:.3f} however the models are counted, "
-            f"but no more than {meta_behind:.0f}% of Meta's models expand."
-        )
-    if not alone and fisher.unshown and behind.yes:
+    if fisher.unshown and behind.yes:
         yield (
             "By the gain after the final norm, which the paper itself excludes, p is "
-            f"{behind.value:.3f} however these are counted; {meta_behind:.0f}% of Meta's models "
-            "expand."
+            f"{behind.value:.3f} however these are counted; but {meta_behind:.0f}% of Meta's "
+            "models expand by it."
         )
     difference = seen.answer("lab_difference")
     if difference.ends.includes(0):
@@ -334,8 +330,10 @@ def heritage(seen: Seen) -> Iterator[str]:
         )
     if difference.ends.high <= 0:
         yield (
-            f"The sizes of the gains do differ: EleutherAI's mean lies {difference.value:+.2f} "
-            f"from that of the others ({difference.ends:+.2f} by all permutations)."
+            "The sizes of the gains do differ: EleutherAI's mean gain is "
+            f"{abs(difference.value):.2f} below that of the others "
+            f"({abs(difference.ends.high):.2f} to {abs(difference.ends.low):.2f} by all "
+            "permutations)."
         )
     if seen.claim("p3.heritage.only_mean_below_1").falls:
         yield "EleutherAI is not the only lab whose mean lies below 1."
@@ -347,7 +345,7 @@ def heritage(seen: Seen) -> Iterator[str]:
         f"significant in {power:.0%} of such surveys"
     )
     if power < ENOUGH_POWER:
-        yield (f"{significant}; for four of five it would take {needed} models in each group.")
+        yield f"{significant}; 80% would take {needed} models in each group."
     if power >= ENOUGH_POWER:
         yield f"{significant}."
     yield from heritage_in_print(seen)
@@ -428,13 +426,19 @@ def crowding(seen: Seen) -> Iterator[str]:
     if family.yes:
         yield (
             f"There density and damping go together by Fisher's test (p = {family.value:.3f}, "
-            "however the gains near one are counted)."
+            "also as the gains near one are counted)."
         )
     if family.unshown and family.value < ALPHA <= family.ends.high:
         yield (
             f"There Fisher's p is {family.value:.3f} by the values, but ranges from "
-            f"{family.ends.low:.3f} to {family.ends.high:.2f} as gains that cannot be told from "
-            "one are counted."
+            f"{family.ends.low:.3f} to {family.ends.high:.2f} as gains that cannot be "
+            "distinguished from 1 are counted."
+        )
+    verdict = seen.claim("p3.hunt.h25_verdict")
+    if verdict.value == FALSIFIED:
+        yield (
+            f"The survey's own result file says of the hypothesis that heads are crowded: "
+            f"{verdict}."
         )
     explains = seen.claim("p3.crowding.explains")
     after, before = (seen.claim(f"p3.appB.acc_{side}") for side in ("after", "before"))
@@ -450,7 +454,10 @@ def crowding(seen: Seen) -> Iterator[str]:
         )
     survey = seen.answer("crowding")
     if survey.undecided:
-        yield ("So few models cannot show whether density and damping go together in the survey.")
+        yield (
+            "Over the survey it is not shown that models with dense heads damp more often "
+            f"(p = {survey.value:.2f})."
+        )
     if survey.no:
         yield "In the survey models with dense heads damp less often than others."
     if pooled >= 0:
@@ -642,7 +649,7 @@ def trace(seen: Seen) -> Iterator[str]:
     equation = seen.claim("p3.sheaf.eq4")
     if equation.falls:
         yield (
-            f"Equation 4 holds a slip: as printed it gives a {equation} for every softmax "
+            f"Equation 4 contains an error: as printed it gives a {equation} for every softmax "
             "attention, since its rows sum to one. What the code sums is judged here."
         )
     separates, ratio = (
@@ -677,11 +684,16 @@ def trace(seen: Seen) -> Iterator[str]:
         )
     if heads <= TWICE:
         yield f"Head by head the factor is {heads:.1f}, of too few models for an interval."
-    pythia = seen.answer("damping", "pythia-160m").value
-    if pythia > 1:
+    pythia = seen.answer("damping", "pythia-160m")
+    full, by_heads = (
+        seen.statistic("sheaf_trace", "study", "by_measured_gain", series)
+        for series in ("full", "multihead")
+    )
+    if pythia.no:
         yield (
-            "The script counts Pythia-160M as a dampener, although its mean gain in the sweep is "
-            f"{pythia:.2f}."
+            "The script counts Pythia-160M as a dampener, but its mean gain in the sweep is "
+            f"{pythia.value:.2f}: by the measured gains the expanders' mean is {full:.1f} times "
+            f"that of the one dampener that is left, by heads {by_heads:.1f} times."
         )
     if factor.known:
         yield (
@@ -756,17 +768,24 @@ def lstar(seen: Seen) -> Iterator[str]:
             f"Over the six models the error of L/2 is the smaller one ({difference.ends:+.0f}% of "
             "depth)."
         )
-    on_same = f"that of L/2 on the same models is {naive:.1f}%."
-    if within.falls:
+    in_percent = cross.reading("percent of L*")
+    if in_percent.value > cross.value:
         yield (
-            f"With the printed coefficients the fit's error is {within:.1f}%, not "
-            f"{within.printed}%; {on_same}"
+            f"In percent of L* itself, as a mean absolute percentage error usually is, it is "
+            f"{in_percent:.1f}%."
         )
-    if within.stands:
-        yield f"With the printed coefficients the fit's error is {within:.1f}%; {on_same}"
     unrounded = within.reading("the formula with unrounded coefficients")
-    if within.falls and unrounded.gives:
-        yield Detail(f"With unrounded coefficients it is the printed one ({unrounded:.1f}%).")
+    if unrounded.gives and naive.known:
+        yield (
+            f"On the models that it was fitted to its error is {unrounded:.1f}%, as printed, with "
+            f"unrounded coefficients, {within:.1f}% with the printed ones; that of L/2 is "
+            f"{naive:.1f}%."
+        )
+    if not unrounded.gives and naive.known:
+        yield (
+            f"On the models that it was fitted to its error is {within:.1f}%, printed as "
+            f"{within.printed}%; that of L/2 is {naive:.1f}%."
+        )
     sign_change = cross.reading("the sign-change run's file")
     if sign_change.value > cross.value:
         yield Detail(f"In the sign-change run the formula's error is {sign_change:.1f}%.")

@@ -33,6 +33,7 @@ from layerwise.statistics.power import units_all_alike
 
 BELOW_ONE = Range(below=1.0)
 HUNT_PROMPTS = 5  # of the notebook; its file has mean and deviation alone
+N_LAWS = 3
 MAJORITY = 0.5
 FEWEST_FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show that most are so
 

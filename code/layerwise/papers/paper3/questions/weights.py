@@ -11,7 +11,7 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.engine.questions.question import OF_MEAN, OF_R, Question, Range
 from layerwise.engine.questions.words import PUBLISHED
-from layerwise.papers.paper3.questions.gains import all_models_together
+from layerwise.papers.paper3.questions.gains import N_LAWS, all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
 from layerwise.papers.paper3.rules.gain_files import gain, short_name
 from layerwise.papers.paper3.rules.spectral_norms import (
@@ -31,6 +31,7 @@ from layerwise.statistics.estimates import (
     PERMUTATIONS,
     Estimate,
     difference_estimate,
+    family_level,
     logarithms,
     mean_estimate,
     on_log_scale,
@@ -176,13 +177,16 @@ def r_of_gains(
     number: Callable[[Entry], float],
     names: list[str] | None = None,
     rank: bool = False,
+    n_tests: int = 1,
 ) -> Estimate:
     """Return r of a number of the norms and the gain, or Spearman's with `rank`."""
     models = models_with_gains(evidence)
     chosen = [models[name] for name in (models if names is None else names)]
     x = np.array([number(norms) for norms, _ in chosen])
     y = np.array([gain(gains) for _, gains in chosen])
-    return spearman_estimate(x, y, "models") if rank else pearson_estimate(x, y, "models")
+    if rank:
+        return spearman_estimate(x, y, "models")
+    return pearson_estimate(x, y, "models", family_level(n_tests))
 
 
 def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
@@ -235,6 +239,9 @@ SPECTRAL_QUESTIONS = (
             PUBLISHED: lambda evidence: r_of_gains(evidence, value_over_output),
             "value_norms": lambda evidence: r_of_gains(evidence, mean_value_norm),
             "spearman": lambda evidence: r_of_gains(evidence, value_over_output, rank=True),
+            "laws_at_once": lambda evidence: r_of_gains(
+                evidence, value_over_output, n_tests=N_LAWS
+            ),
             "model_out": r_of_gains_without_each,
         },
         within=Range(below=0.0),

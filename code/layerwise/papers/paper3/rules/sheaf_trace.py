@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Function, Rule, Rules, words_of
+from layerwise.engine.derivation import Document, Function, Rule, Rules, all_of, words_of
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.papers.paper3.rules.gain_files import entry_reader
+from layerwise.engine.published import NotMeasured
+from layerwise.papers.paper3.rules.gain_files import (
+    dampens,
+    entry_reader,
+    gain,
+    pooled_by_name,
+    short_name,
+)
 from layerwise.papers.shared.names.result_files import EXTENDED, V1, V2
 from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
@@ -63,6 +70,23 @@ def expand_over_dampen(evidence: Evidence, series: str) -> float:
         np.mean(mean_traces(evidence, series, "EXPAND"))
         / np.mean(mean_traces(evidence, series, "DAMPEN"))
     )
+
+
+def expands_as_measured(evidence: Evidence, model: Entry) -> bool:
+    """Return whether a model expands: by its gain in survey or sweep, else as the script says."""
+    gains = pooled_by_name(evidence)
+    name = short_name(model)
+    return not dampens(gain(gains[name])) if name in gains else model.behavior == "EXPAND"
+
+
+def expand_over_dampen_as_measured(evidence: Evidence, series: str) -> float:
+    """Return the expanders' mean trace over the dampeners', by the measured gains."""
+    sides: dict[bool, list[float]] = {True: [], False: []}
+    for model in evidence[V2].results:
+        sides[expands_as_measured(evidence, model)].append(mean_trace(model, series))
+    if not all_of(sides.values()):
+        raise NotMeasured("all models lie on one side of 1")
+    return float(np.mean(sides[True]) / np.mean(sides[False]))
 
 
 def count_larger_expanders(evidence: Evidence, series: str) -> int:
@@ -155,6 +179,14 @@ STUDY_RULES: Rules = {
     "expand_over_dampen/multihead": Rule(
         lambda evidence: expand_over_dampen(evidence, "multihead"),
         "expanders' mean trace by heads over the dampeners'",
+    ),
+    "by_measured_gain/full": Rule(
+        lambda evidence: expand_over_dampen_as_measured(evidence, "full"),
+        "expanders' mean single-slice trace over the dampeners', by the measured gains",
+    ),
+    "by_measured_gain/multihead": Rule(
+        lambda evidence: expand_over_dampen_as_measured(evidence, "multihead"),
+        "expanders' mean trace by heads over the dampeners', by the measured gains",
     ),
     "expander_larger/multihead": Rule(
         lambda evidence: count_larger_expanders(evidence, "multihead"),
