@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from layerwise.engine.analysing import recomputed_cells
+from layerwise.engine.central import Central
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import FALLS, FULL, VERDICTS, count_verdicts, gives
@@ -20,9 +21,9 @@ from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.published import read_published
 from layerwise.present.choices import say_choices
-from layerwise.present.records import analysis_of, answer, readable, view
+from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.small_models import FOLDER, read_small_models
-from layerwise.present.strip import Line, strip_lines
+from layerwise.present.strip import block, deciding_text, mark_of, methods_text, symbol
 from layerwise.present.strip_picture import strip_svg
 from layerwise.present.values import with_signs
 from layerwise.shapes import read_choices
@@ -30,7 +31,7 @@ from layerwise.statistics.bootstrap import Draws
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = display_names(read_models(ROOT / "models.yaml"))
-MARKED = "The [glossary](glossary.md#what-this-repository-says) defines marks and grades."
+MARKED = "The [glossary](glossary.md#what-this-repository-says) defines the marks."
 SHOWN = (
     "agrees",
     "differs",
@@ -122,22 +123,20 @@ def result_files() -> list[str]:
 
 def answers(document: dict) -> str:
     """The text of docs/answers.md: the strip, then every central claim with its reasons."""
-    lines = [ANSWERS, f"**{answer(document['headlines'])}** {MARKED}\n"]
-    lines += [table(strip_lines(document["strip"], NAMES), "")]
-    told = {headline["id"]: headline for headline in readable(document["headlines"], NAMES)}
-    for line in strip_lines(document["strip"], NAMES):
-        headline = told[line.id]
-        if f"\n## {line.block}\n" not in lines:
-            lines += [f"\n## {line.block}\n"]
-        caveats = " ".join(headline["caveats"])
+    central = central_claims(document, NAMES)
+    lines = [ANSWERS, f"**{answer(central)}** {MARKED}\n", table(central, "")]
+    for claim in central:
+        if f"\n## {block(claim)}\n" not in lines:
+            lines += [f"\n## {block(claim)}\n"]
+        caveats = " ".join(claim.caveats)
         lines += [
-            f"### {line.claim}\n",
-            f"Claimed ({headline['where']}): {headline['says']}\n",
-            f"**{headline['grade'].capitalize()}.** {headline['reason']}\n",
+            f"### {claim.claim}\n",
+            f"Claimed ({claim.where}): {claim.says}\n",
+            f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
+            *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
             *([f"The paper itself: {caveats}\n"] if caveats else []),
-            *([f"{headline['power']}\n"] if headline["power"] else []),
-            *([f"{under}\n"] if (under := say_choices(headline["choices"], PAPERS)) else []),
-            f"Printed numbers behind it: {headline['numbers']}.\n",
+            *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
+            f"Printed numbers behind it: {claim.as_printed}.\n",
         ]
     lines += small_models()
     return with_signs("\n".join(lines)).rstrip() + "\n"
@@ -161,12 +160,13 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\s-]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def table(lines: list[Line], page: str) -> str:
-    """Rows of the strip as a table, each with a link to its reasons on a page."""
+def table(central: list[Central], page: str) -> str:
+    """Central claims as a table, each with a link to its reasons on a page."""
     rows = ["| Paper | claim | mark | what decides |", "|---|---|---|---|"]
-    for line in lines:
-        link = f"[{line.claim}]({page}#{anchor(line.claim)})"
-        rows.append(f"| {line.paper} | {link} | {line.symbol} {line.mark} | {line.decides} |")
+    for claim in central:
+        link = f"[{claim.claim}]({page}#{anchor(claim.claim)})"
+        mark = f"{symbol(claim)} {mark_of(claim)}"
+        rows.append(f"| {claim.paper} | {link} | {mark} | {deciding_text(claim)} |")
     return "\n".join(rows)
 
 
@@ -175,14 +175,14 @@ def strip(document: dict) -> str:
     return table(front(document), "docs/answers.md")
 
 
-def front(document: dict) -> list[Line]:
-    """The rows of the strip that README shows."""
-    return [line for line in strip_lines(document["strip"], NAMES) if line.front]
+def front(document: dict) -> list[Central]:
+    """The central claims that README shows."""
+    return [claim for claim in central_claims(document, NAMES) if claim.front]
 
 
 def bold_answer(document: dict) -> str:
     """How the central claims fare, and how many printed numbers were compared."""
-    return f"**{answer(document['headlines'])}**\n\n{tally_sentence(document['claims'])}"
+    return f"**{answer(central_claims(document, NAMES))}**\n\n{tally_sentence(document['claims'])}"
 
 
 MADE = {"answer": bold_answer, "strip": strip}

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+from layerwise.engine.marks import OPENNESS
 from layerwise.engine.published import HEADER, TYPED
 from layerwise.engine.records import hashes_of, sealed
 from layerwise.files import read_json, write_json
@@ -70,9 +71,8 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "inputs": {},
         "judged_from": {},
     }
-    lists = ("headlines", "findings", "story", "strip")
-    strip = {"strip": [*map(strip_row, fields.get("headlines", ()))]}
-    made = document | {name: [] for name in lists} | strip | {"claims": records} | fields
+    lists = ("central", "findings", "story")
+    made = document | {name: [] for name in lists} | {"claims": records} | fields
     return sealed(made)
 
 
@@ -84,36 +84,36 @@ def note_statistics(claims: Path, folder: Path) -> None:
 SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
 
 
+UNITS = {"n": 9, "unit": "models", "method": "Student's t"}
 ANSWERED = {
-    "stands": {"published": "yes"},
-    "depends on a choice": {"published": "yes", "other": "no"},
+    "holds": {"published": "yes"},
+    "in part": {"published": "yes", "other": "no"},
+    "fails": {"published": "no"},
     "undecided": {"published": "undecided"},
-    "does not follow": {"published": "no"},
-    "holds for some of its models": {"published": "undecided"},
-    "cannot be answered": {"published": "cannot be answered"},
+    "no spread": {"published": "no spread"},
+    "too few": {"published": "too few"},
 }
 
 
-def headline(name: str, grade: str = "stands", **fields: Any) -> dict[str, Any]:
-    """A graded headline of Paper 2; its answers are such that they give the grade."""
-    texts = {"says": "r falls.", "where": "abstract", "reason": "It does."}
-    rests = {"parts": [], "choices": ANSWERED.get(grade, {}), "models": {}}
-    if grade == "holds for some of its models":
-        rests["models"] = {"a": "yes", "b": "undecided"}
-    rests |= {"caveats": [], "power": "", "as_random": False, "drawn": None, "source": "paper"}
-    texts["numbers"] = "1 of 1 as printed"
-    return {"id": name, "paper": 2, "grade": grade, **texts, **rests} | fields
+def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, Any]:
+    """A central claim of Paper 2, as judged.
 
-
-def strip_row(headline: dict[str, Any]) -> dict[str, Any]:
-    """Its row on the strip, with one estimate."""
-    names = ("id", "paper", "source", "grade")
-    numbers = {"value": 0.5, "low": 0.25, "high": 0.75, "above": 0.0, "below": None}
-    claim = headline["says"].removesuffix(".")
-    point = {"model": claim, **numbers, "word": "yes"}
-    told = {"claim": claim, "number": "r", "text": headline["reason"], "figure": ""}
-    row = {name: headline[name] for name in names} | told
-    return row | {"decimals": 2, "points": [point], "front": False}
+    Arguments:
+        given: its mark, or why it is open; its answers are such that they give it.
+    """
+    mark, why = ("open", given) if given in OPENNESS else (given, "")
+    ends = {"value": 0.5, "low": 0.25, "high": 0.75, "above": 0.0, "below": None}
+    claim = fields.get("says", "r falls.").removesuffix(".")
+    texts = {"says": "r falls.", "where": "abstract", "reason": ["It does."], "row": ["It does."]}
+    about = {"claim": claim, "number": "r", "decimals": 2, "figure": "", "front": False}
+    rests = {
+        "points": [{"model": claim, **ends, "word": "yes", **UNITS}],
+        "questions": [],
+        "printed": [],
+    }
+    rests |= {"as_printed": "1 of 1 as printed", "choices": ANSWERED.get(given, {}), "models": {}}
+    rests |= {"caveats": [], "as_random": False, "drawn": None, "source": "paper"}
+    return {"id": name, "paper": 2, "mark": mark, "why": why, **texts, **about, **rests} | fields
 
 
 def folders(
@@ -123,7 +123,7 @@ def folders(
     source: str = "published",
     *,
     random_weights: bool = False,
-    headlines: Sequence[dict[str, Any]] = (),
+    central: Sequence[dict[str, Any]] = (),
     drawn: Mapping[str, str] = MappingProxyType({}),
 ) -> SimpleNamespace:
     """Everything a page needs below `base`, with the repository's templates, as its stage asks.
@@ -158,7 +158,7 @@ def folders(
         write_json(made.statistics / f"{analysis}.json", {"analysis": analysis})
     write_json(made.statistics / "questions.json", {"documents": {}})
     behind = {"inputs": {LAYERS: "a" * 64}, "statistics": hashes_of(made.statistics)}
-    strip = [strip_row(graded) | {"figure": drawn.get(graded["id"], "")} for graded in headlines]
-    document = judged(records, source, headlines=list(headlines), strip=strip, **behind)
+    shown = [claim | {"figure": drawn.get(claim["id"], "")} for claim in central]
+    document = judged(records, source, central=shown, **behind)
     write_json(made.claims, document)
     return made

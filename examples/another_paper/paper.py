@@ -10,7 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from layerwise.engine import Document, Paper, Question, Range, Rule, judge_paper
+from layerwise.engine import (
+    Claimed,
+    Document,
+    Paper,
+    Question,
+    Range,
+    Rule,
+    Sentences,
+    judge_paper,
+)
 from layerwise.present import write_latex, write_page
 from layerwise.statistics.estimates import pearson_estimate
 
@@ -42,6 +51,20 @@ DEPTH = Question(
     choices={"published": lambda results: pearson_estimate(*depths_and_losses(results), "models")},
     within=Range(below=0),
 )
+sentences = Sentences()
+
+
+@sentences("p1.depth")
+def depth(seen):
+    """Tell what the paper claims, and why the claim fares so."""
+    r, answer = seen.claim("p1.r"), seen.answer("depth")
+    yield Claimed(f"Over eight models, loss falls with depth (r = {r.printed}).")
+    if answer.yes:
+        yield f"The interval of r lies below zero; r is {r:+.2f}, printed {r.printed}."
+    if answer.unshown:
+        yield f"The interval of r, {r:+.2f}, does not lie below zero."
+
+
 PAPER = Paper(
     name="the toy paper",
     title="Depth and loss of eight toy models, recomputed",
@@ -49,6 +72,7 @@ PAPER = Paper(
     rules={"models": {"all": Document(RESULTS, {"": RULES})}},
     questions={"depth": DEPTH},
     choices={"published": "as in the paper"},
+    sentences=sentences,
 )
 
 if __name__ == "__main__":
@@ -56,5 +80,5 @@ if __name__ == "__main__":
     judged = judge_paper(PAPER, HERE)
     write_page(judged, out / "index.html")
     write_latex(judged, out / "report.tex")
-    for claim, verdict in {**judged.verdicts, **judged.grades}.items():
+    for claim, verdict in {**judged.verdicts, **judged.marks}.items():
         print(f"{claim}: {verdict}")

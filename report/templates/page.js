@@ -286,7 +286,7 @@
   function unfoldTo(place) {
     const folds = [];
     for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) folds.push(fold);
-    if (place.matches("[id^=headline-], [id^=finding-]")) folds.push(...place.querySelectorAll("details"));
+    if (place.matches("[id^=central-]")) folds.push(...place.querySelectorAll("details"));
     for (const fold of folds) fold.open = true;
     if (folds.length) place.scrollIntoView({ behavior: "instant" });
   }

@@ -17,7 +17,7 @@ sys.argv = ["paper.py", "out"]
 names = runpy.run_path("paper.py", run_name="__main__")
 judged = names["judged"]
 papers = [name for name in sys.modules if name.startswith("layerwise.papers")]
-print(json.dumps([papers, dict(judged.verdicts), dict(judged.grades)]))
+print(json.dumps([papers, dict(judged.verdicts), dict(judged.marks)]))
 """
 
 
@@ -40,9 +40,9 @@ def test_the_engine_and_the_page_import_no_paper(toy):
 
 
 def test_one_claim_agrees_one_differs_one_needs_weights(toy):
-    _, (_, verdicts, grades) = toy
+    _, (_, verdicts, marks) = toy
     assert verdicts == {"p1.mean": "agrees", "p1.r": "differs", "p1.twin": "needs weights"}
-    assert grades == {"p1.depth": "stands"}
+    assert marks == {"p1.depth": "holds"}
 
 
 def test_page_and_latex_show_the_paper_and_no_other(toy):

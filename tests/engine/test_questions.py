@@ -16,18 +16,9 @@ from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
 from layerwise.engine.published import DATASET, PUBLISHED, NotMeasured, Published
-from layerwise.engine.questions.question import (
-    MEANINGS,
-    NEVER,
-    NO,
-    TOO_FEW,
-    UNDECIDED,
-    WORDS,
-    YES,
-    Range,
-    word,
-)
+from layerwise.engine.questions.question import Range, word
 from layerwise.engine.questions.table import cells
+from layerwise.engine.questions.words import MEANINGS, NO, NO_SPREAD, TOO_FEW, UNDECIDED, WORDS, YES
 from layerwise.errors import LayerwiseError
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES
@@ -40,7 +31,7 @@ from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.rules.categories import decisive_category
 from layerwise.statistics.bootstrap import Draws
-from layerwise.statistics.estimates import Estimate
+from layerwise.statistics.estimates import Estimate, correlation_estimate, difference_estimate
 from random_states import results_of, some_pairs, write_states
 
 FEW = Draws(150, 0.95, 42)
@@ -65,8 +56,8 @@ def work(works: dict[str, Derivation]) -> Derivation:
 @pytest.mark.parametrize(
     ("numbers", "within", "expected"),
     [
-        ((-0.85, -1.0, -0.2, 4, None), Range(below=0.0), NEVER),
-        ((-0.85, -math.inf, math.inf, 1, None), Range(below=0.0), TOO_FEW),
+        ((-0.85, -1.0, -0.2, 4, None), Range(below=0.0), YES),
+        ((-0.85, -math.inf, math.inf, 1, None), Range(below=0.0), NO_SPREAD),
         ((-0.85, -math.inf, math.inf, 9, 0.03), Range(below=0.0), YES),  # a test without interval
         ((0.85, -math.inf, math.inf, 9, 0.03), Range(below=0.0), NO),
         ((0.85, -math.inf, math.inf, 9, 0.06), Range(below=0.0), UNDECIDED),
@@ -87,23 +78,45 @@ def test_word(numbers: tuple[Any, ...], within: Range, expected: str) -> None:
     assert set(MEANINGS) == set(WORDS)
 
 
+def test_too_few_is_what_a_method_or_a_question_says_and_no_fixed_number() -> None:
+    below = Range(below=0.0)
+    four = Estimate(-0.85, -1.0, -0.2, 4, "models")
+    assert word(four, below, fewest=4) == YES
+    assert word(four, below, fewest=5) == TOO_FEW
+    assert word(correlation_estimate(-0.99, 3, "models"), below) == TOO_FEW
+    assert word(correlation_estimate(-0.99, 4, "models"), below) != TOO_FEW
+    groups = np.array([1.0, 2.0, 3.0]), np.array([11.0, 12.0, 13.0, 14.0, 15.0])
+    assert word(difference_estimate(*groups, "models"), below) == YES
+    seven = difference_estimate(groups[0], groups[1][:4], "models")
+    assert (word(seven, below), seven.fewest) == (TOO_FEW, 8)
+
+
 def test_two_one_sided_tests_answer_where_there_is_to_be_no_effect() -> None:
-    """Yes by the narrow ends, no by the wide ones."""
+    """By the narrow ends, which are also those that are drawn."""
     zone = Range(-0.1, 0.1)
     near = Estimate(0.0, -0.11, 0.11, 9, "pairs", narrow=(-0.09, 0.09))
     assert word(near, zone) == YES
     assert word(dataclasses.replace(near, narrow=(-0.105, 0.09)), zone) == UNDECIDED
     beyond = Estimate(0.2, 0.09, 0.31, 9, "pairs", narrow=(0.11, 0.29))
-    assert word(beyond, zone) == UNDECIDED
-    assert word(dataclasses.replace(beyond, low=0.1), zone) == NO
+    assert word(beyond, zone) == NO
+    assert word(dataclasses.replace(beyond, narrow=(0.095, 0.29)), zone) == UNDECIDED
+    # what is significant lies against the claim, however near it is
+    small = Estimate(-0.05, -0.08, -0.02, 9, "pairs", narrow=(-0.075, -0.025))
+    assert word(small, Range(above=-0.17), against=Range(below=0.0)) == NO
+    assert word(small, Range(above=-0.17)) == YES
 
 
 def test_a_p_is_evidence_for_one_side_or_the_other_and_never_of_nothing() -> None:
-    small, against = Range(below=0.05), Range(above=1.95)
-    for p, expected in ((0.04, YES), (0.06, UNDECIDED), (1.0, UNDECIDED), (1.96, NO)):
-        assert word(Estimate(p, p, p, 9, "models"), small, against=against) == expected
-    wide = Estimate(0.04, 0.04, 1.97, 9, "models")
-    assert word(wide, small, against=against) == UNDECIDED
+    small = Range(below=0.05)
+    for p, opposite, expected in (
+        (0.04, 1.0, YES),
+        (0.06, 1.0, UNDECIDED),
+        (1.0, 0.06, UNDECIDED),
+        (1.0, 0.04, NO),
+    ):
+        assert word(Estimate(p, p, p, 9, "models", opposite=opposite), small) == expected
+    wide = Estimate(0.04, 0.04, 0.3, 9, "models", opposite=1.0)
+    assert word(wide, small) == UNDECIDED
 
 
 # --- print ----------------------------------------------------------------------------------------
@@ -114,10 +127,12 @@ def test_every_answer_has_an_interval_or_says_that_it_is_too_few(work: Derivatio
         for (model, choice), of in answered(work, name).items():
             assert of["unit"]
             if of["low"] is None:
-                assert of["word"] in (UNDECIDED, TOO_FEW, NEVER) or of["p"] < 0.05, (name, model)
+                is_open = of["word"] in (UNDECIDED, NO_SPREAD, TOO_FEW)
+                assert is_open or of["p"] < 0.05, (name, model)
             else:
                 assert of["low"] <= of["value"] <= of["high"], (name, model, choice)
             assert of["in_range"] or of["word"] != YES
+            assert of["method"] or of["word"] == NO_SPREAD, (name, model, choice)
 
 
 def test_every_answer_names_the_cells_that_it_rests_on(work: Derivation) -> None:
@@ -230,8 +245,15 @@ def test_a_reader_is_asked_the_same_questions(results: Any, printed: Any) -> Non
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     found = {one.question.name: one for one in answers(results, printed)}
     # of the papers' own layers and sizes
-    of_print = {"positive_before", "negative_after", "below_last", "mid_bins", "category_mid"}
-    of_print |= {"peak_shift"}
+    of_print = {
+        "positive_before",
+        "negative_after",
+        "turn_apart",
+        "below_other",
+        "mid_bins",
+        "category_mid",
+    }
+    of_print |= {"peak_shift", "facts_above_models", "business_mean", "business_below_models"}
     of_pairs = [name for name, of in QUESTIONS.items() if of.paper < 3 and name not in of_print]
     assert list(found) == [*of_pairs, "bell"]
     late = results["pairs"]["results"]
@@ -299,7 +321,8 @@ def test_a_density_at_the_limit_counts_as_dense(limit: int) -> None:
     estimate = fisher_of_densities(found)  # type: ignore[arg-type]
     p = stats.fisher_exact([[4, 0], [0, 4]]).pvalue
     assert estimate.low == estimate.value == estimate.high
-    assert estimate.value == pytest.approx(p if limit == 0 else 2 - p)
+    assert estimate.value == pytest.approx(p if limit == 0 else 1.0)
+    assert estimate.opposite == pytest.approx(1.0 if limit == 0 else p)
     assert QUESTIONS["crowding"].word(estimate) == (YES if limit == 0 else NO)
 
 

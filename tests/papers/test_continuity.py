@@ -1,6 +1,6 @@
-"""Grades are continuous: a number that moves inside its interval moves a grade by one step at most.
+"""Marks are continuous: a number that moves inside its interval moves a mark by one step at most.
 
-Steps lead from "stands" over all that is open or holds in part to "does not follow". Every number
+Steps lead from "holds" over all that is open or holds in part to "fails". Every number
 of print that has an interval of its own is moved to both ends of it, and the questions that read it
 are asked again: r at every layer of every curve, r over categories and bins, the gain of every
 model, its asymmetry on neutral statements.
@@ -25,13 +25,13 @@ from synthetic import (
 )
 
 from judged import changed
-from layerwise.engine.headlines import (
-    NOT,
-    STANDS,
+from layerwise.engine.central import read_central
+from layerwise.engine.marks import (
+    FAILS,
+    HOLDS,
     answers,
     conjunction,
-    grade,
-    read_headlines,
+    mark,
     words_by_model,
 )
 from layerwise.engine.published import split_pointer
@@ -44,7 +44,7 @@ from layerwise.statistics.estimates import (
     mean_estimate_from_moments,
 )
 
-STEP = {STANDS: 2, NOT: 0}  # all other grades are one
+STEP = {HOLDS: 2, FAILS: 0}  # all other marks are one
 
 
 def step(given):
@@ -156,12 +156,12 @@ MOVES = {
 }
 
 
-def grades(entries_of_list, documents):
-    by_headline = {}
+def marks(entries_of_list, documents):
+    by_claim = {}
     for entry in entries_of_list:
         words = conjunction([answers(ask, documents) for ask in entry["asks"]])
-        by_headline[entry["id"]] = grade(words, words_by_model(entry["asks"], documents))
-    return by_headline
+        by_claim[entry["id"]] = mark(words, words_by_model(entry["asks"], documents))[0]
+    return by_claim
 
 
 @pytest.fixture(scope="module")
@@ -189,13 +189,13 @@ def with_answers(documents, again):
 
 @pytest.mark.long  # 300 moves, each asked again; nothing else moves them all
 @pytest.mark.parametrize("kind", MOVES)
-def test_a_number_that_moves_inside_its_interval_moves_a_grade_by_one_step(
+def test_a_number_that_moves_inside_its_interval_moves_a_mark_by_one_step(
     kind, published, works, readers, root
 ):
     documents = works["questions"].documents
-    headlines = read_headlines(root / "claims")
-    asked = {ask["question"] for entry in headlines for ask in entry["asks"]} & set(QUESTIONS)
-    before = grades(headlines, {"questions": documents})
+    central = read_central(root / "claims")
+    asked = {ask["question"] for entry in central for ask in entry["asks"]} & set(QUESTIONS)
+    before = marks(central, {"questions": documents})
     jumps, n_moves = [], 0
     for move, cells in MOVES[kind](published):
         places = defaultdict(set)
@@ -204,7 +204,7 @@ def test_a_number_that_moves_inside_its_interval_moves_a_grade_by_one_step(
                 if question in asked:
                     places[question].add((model, choice))
         again = ask_again(changed(published, cells), places)
-        after = grades(headlines, {"questions": with_answers(documents, again)})
+        after = marks(central, {"questions": with_answers(documents, again)})
         n_moves += 1
         for name, given in after.items():
             if abs(step(given) - step(before[name])) > 1:

@@ -28,7 +28,7 @@ def test_print_and_a_reader_name_the_same_roles(published, tmp_path):
     assert list(own.cells.roles) == list(PAPERS)
     assert set(PAPERS) - filled(Evidence(published, DRAWS)) == OF_WEIGHTS
     assert {model for places in own.cells.roles.values() for model in places} == {READER}
-    of_several = {"reruns", "sample", "norms", "sizes", "benchmark", "tuned"}
+    of_several = {"sample", "norms", "sizes", "benchmark", "tuned"}
     assert set(PAPERS) - filled(own) == OF_WEIGHTS | of_several
 
 

@@ -29,6 +29,7 @@ FOLDERS = (
     "papers/across",
     "engine/questions",
 )
+TELLING = ("central.py", "story.py")  # sentences, which are no rules and derive nothing
 INSTEAD = {
     "any": "`any` stops at the first that is true; `any_of` reads all of them",
     "next": "of nothing `next` without a default raises what no rule is asked for",
@@ -56,7 +57,9 @@ def careless(source: str) -> list[str]:
 def test_rules_count_and_ask_by_helpers_that_read_everything() -> None:
     modules = [path for folder in FOLDERS for path in CODE.glob(f"{folder}/*.py")]
     assert len(modules) > 30
-    by_module = {path.name: careless(path.read_text()) for path in modules}
+    by_module = {
+        path.name: careless(path.read_text()) for path in modules if path.name not in TELLING
+    }
     assert {name: calls for name, calls in by_module.items() if calls} == {}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import layerwise
 from browser import Browser
-from claim_records import folders, headline, record
+from claim_records import central_claim, folders, record
 from layerwise.run.steps import page as stage
 from tiny_checkpoints import EXAMPLE, twin_folder
 
@@ -35,7 +35,7 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
                 [record("p2.a", verdict="differs", inputs=["beyond/ours#/x"])],
                 "measured",
                 random_weights=True,
-                headlines=[headline("p2.r", "does not follow", parts=[part])],
+                central=[central_claim("p2.r", "fails", printed=[part])],
             )
             stage.run("measured", **vars(of_random))
             other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])

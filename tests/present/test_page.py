@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import folders, headline, hostile_claims, judged, record
+from claim_records import central_claim, folders, hostile_claims, judged, record
 from hostile import SEEN, TEXTS, UNSEEN, WRITTEN, is_unseen
-from layerwise.engine.findings import relative_difference
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
 from layerwise.engine.verdicts import AS_RANDOM
@@ -28,7 +27,7 @@ from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.choices import say_choices
 from layerwise.present.html import prose
 from layerwise.present.page import first_sentences
-from layerwise.present.records import readable, view
+from layerwise.present.records import readable, relative_difference, view
 from layerwise.present.values import short_text, value_text, with_signs
 from layerwise.run import cli
 from layerwise.run.steps import page as stage
@@ -229,7 +228,7 @@ def test_a_reason_is_parted_between_sentences(sentences: list[str], most: int) -
 
 
 def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
-    """Those answered yes, those answered otherwise, and those of too few units, in this order."""
+    """Those answered yes, those answered otherwise, and those without an answer, in this order."""
     answers = {"published": "undecided", "model_out/a": "yes", "model_out/b": "no"}
     under, not_under, few = say_choices(answers | {"spearman": "too few"}, PAPERS).split(". ")
     assert under.endswith(f"{PAPERS.choices['model_out']} (1 of 2)")
@@ -341,24 +340,24 @@ def test_a_claim_says_in_how_many_draws_random_weights_answer_yes(
     tmp_path: Path, root: Path
 ) -> None:
     counts = ({"draws": 5, "yes": 3, "unanswered": 0}, {"draws": 7, "yes": 0, "unanswered": 0})
-    headlines = [headline(f"p2.{n}", drawn=drawn) for n, drawn in enumerate(counts)]
-    page = built(folders(tmp_path, root, hostile_claims(("x",)), headlines=headlines))
+    central = [central_claim(f"p2.{n}", drawn=drawn) for n, drawn in enumerate(counts)]
+    page = built(folders(tmp_path, root, hostile_claims(("x",)), central=central))
     assert page.count(" draws.") == page.count("in 3 of 5 draws.") == 1
 
 
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
-    headlines = [
-        headline(
+    central = [
+        central_claim(
             f"p2.{text}",
-            "does not follow",
+            "fails",
             says=text,
             where=text,
-            reason=text,
-            parts=[part(number, text)],
+            reason=[text],
+            printed=[part(number, text)],
         )
         for number, text in enumerate(texts)
     ]
-    return built(folders(folder, root, hostile_claims(texts), headlines=headlines))
+    return built(folders(folder, root, hostile_claims(texts), central=central))
 
 
 def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(

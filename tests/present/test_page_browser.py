@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from browser import Browser
-from claim_records import folders, headline, hostile_claims, record
+from claim_records import central_claim, folders, hostile_claims, record
 from hostile import WRITTEN
 from layerwise.files import revealed
 from layerwise.papers.shared.names.result_files import LAYERS
@@ -73,8 +73,8 @@ def central() -> list[dict[str, Any]]:
     """Two central claims; the first rests on one of them."""
     part = {"claim": CENTRAL, "verdict": "differs"}
     return [
-        headline("p1.folded", "does not follow", parts=[part]),
-        headline("p2.other", says="r rises."),
+        central_claim("p1.folded", "fails", printed=[part]),
+        central_claim("p2.other", says="r rises."),
     ]
 
 
@@ -98,7 +98,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str
             made_up(),
             source,
             random_weights=random,
-            headlines=central(),
+            central=central(),
             drawn=FIGURES,
         )
         stage.run(source, **vars(made))
@@ -287,9 +287,9 @@ def test_a_link_opens_one_claim_and_draws_no_row(
 
 
 def test_a_link_into_a_fold_opens_it(page: Browser) -> None:
-    is_open = "return document.querySelector('#headlines .behind').open"
+    is_open = "return document.querySelector('#central .behind').open"
     assert page.run(is_open) is False
-    page.run("location.hash = '#headline-p1.folded'")
+    page.run("location.hash = '#central-p1.folded'")
     page.run_later(SETTLED)
     assert page.run(is_open) is True
 
@@ -366,11 +366,11 @@ return titles.length
 def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: Path) -> None:
     """A dialog would stop the driver; a refused script would be told on the console."""
     parts = [{"claim": f"p2.{n}.{text}", "verdict": "differs"} for n, text in enumerate(WRITTEN)]
-    headlines = [
-        headline(f"p2.{part['claim']}", "does not follow", says=part["claim"], parts=[part])
+    shown = [
+        central_claim(f"p2.{part['claim']}", "fails", says=part["claim"], printed=[part])
         for part in parts
     ]
-    made = folders(tmp_path, root, hostile_claims(WRITTEN), headlines=headlines)
+    made = folders(tmp_path, root, hostile_claims(WRITTEN), central=shown)
     stage.run("published", **vars(made))
     small = "return [...document.querySelectorAll('tr.claim small')].map(s => s.textContent)"
     with opened(window, (made.out / "index.html").as_uri()) as page:

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import folders, headline, judged, record
+from claim_records import central_claim, folders, judged, record
 from hostile import TEX, UNSEEN, is_unseen
-from layerwise.engine.headlines import GRADES
+from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import Figures
-from layerwise.present.strip import strip_lines
+from layerwise.present.records import central_claims
+from layerwise.present.strip import deciding_text
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
 from layerwise.present.typeset import DOCUMENTS, NoLatexError, build_pdf
 from layerwise.run.steps import paper as stage
@@ -127,15 +128,15 @@ ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the p
 
 
 def reported(*, source: str = "published", text: str = "50 % & more") -> dict[str, Any]:
-    """Judged claims with one that differs, and a headline of each grade."""
+    """Judged claims with one that differs, and a central claim of each mark."""
     records = [record(name, published=-0.17, decimals=2) for name in ASKED]
     records[1] |= {"verdict": "differs", "recomputed": 0.0041, "cause": text, "quantity": text}
-    words = enumerate(GRADES)
+    words = enumerate([*(mark for mark in MARKS if mark != "open"), *OPENNESS])
     graded = [
-        headline(f"p2.{n}", word, says=f"{text} {word}!", reason=f"because {text}")
+        central_claim(f"p2.{n}", word, says=f"{text} {word}!", reason=[f"because {text}"])
         for n, word in words
     ]
-    return judged(records, source, headlines=graded)
+    return judged(records, source, central=graded)
 
 
 def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str, str]:
@@ -152,13 +153,14 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
 def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> None:
     report = written(tmp_path)["report"]
     assert "cannot draw: bins (none published)." in report
-    lines = strip_lines(reported()["strip"], {})
-    assert {line.grade for line in lines} == set(GRADES)
-    for line in lines:
-        claim = prose(line.claim)
-        assert rf"{{{line.mark}}} & {claim} & {prose(line.decides)} \\" in report
-        assert rf"\paragraph{{{claim}: \grade" in report
-        assert rf"{{{line.mark}}}.}} because 50 \% \& more" in report
+    central = central_claims(reported(), {})
+    assert {claim.mark for claim in central} == set(MARKS)
+    for claim in central:
+        said = prose(claim.claim)
+        why = f" ({claim.why})" if claim.why else ""
+        assert rf"{{{claim.mark}}}{why} & {said} & {prose(deciding_text(claim))} \\" in report
+        assert rf"\paragraph{{{said}: \grade" in report
+        assert rf"{{{claim.mark}}}{why}.}} because 50 \% \& more" in report
 
 
 def test_what_differs_is_in_the_table_with_both_values(tmp_path: Path) -> None:
@@ -214,7 +216,7 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
 
 
 def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
-    made = folders(tmp_path, root, reported()["claims"], headlines=reported()["headlines"])
+    made = folders(tmp_path, root, reported()["claims"], central=reported()["central"])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
     out = tmp_path / "tex"
@@ -227,7 +229,7 @@ def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
         "report.tex",
         "supplement.tex",
     ]
-    assert read_json(made.claims)["headlines"]
+    assert read_json(made.claims)["central"]
 
 
 # --- hostile texts ------------------------------------------------------------------------------

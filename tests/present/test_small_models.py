@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.question import TOO_FEW
+from layerwise.engine.questions.words import NO_SPREAD
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
 
@@ -36,7 +36,7 @@ def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) ->
 
 def test_random_weights_never_agree_where_nothing_is_answered(small: SmallModels) -> None:
     for model in small.models:
-        few = [answer for answer in model.answers.values() if answer.word == TOO_FEW]
+        few = [answer for answer in model.answers.values() if answer.word == NO_SPREAD]
         assert few
         assert {answer.same for answer in few} == {0}
         assert all(len(answer.drawn) == 3 for answer in few)

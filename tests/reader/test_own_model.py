@@ -211,7 +211,7 @@ def test_a_p_value_is_never_printed_as_zero() -> None:
 def test_a_colour_says_one_word_whatever_other_choices_say(analyzed: Result) -> None:
     """The colours are those of the papers' page, whose style the page takes."""
     (first, *_) = analyzed._page.answers
-    marks = {"yes": "holds", "no": "does not hold", "undecided": "open", "too few": "open"}
+    marks = {"yes": "holds", "no": "fails", "undecided": "open", "no spread": "open"}
     for word, mark in marks.items():
         for others in ("yes", "no"):
             asked = replace(first, others={"spearman": first.estimate}, words={"spearman": others})

@@ -23,7 +23,7 @@ from layerwise.papers.paper2.rules import phases
 from layerwise.papers.paper3.rules import crowding, lab_heritage
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
-from layerwise.present.records import answer
+from layerwise.present.records import answer, central_claims
 from layerwise.present.search import search_claims
 from layerwise.present.trace import methods_of, recompute
 from layerwise.reader.compare import compare
@@ -245,22 +245,22 @@ def test_claims_fit_the_terminal_and_no_id_is_cut(results):
 
 
 def test_headlines_begin_with_how_they_fare(capsys, results):
-    read = json.loads((results / "published" / "claims.json").read_text())["headlines"]
+    judged = json.loads((results / "published" / "claims.json").read_text())
     for paper in (None, 2):
-        graded = [headline for headline in read if paper in (None, headline["paper"])]
+        kept = [claim for claim in judged["central"] if paper in (None, claim["paper"])]
         ask = ["headlines", "--results", str(results), *(["--paper", str(paper)] if paper else [])]
         assert main(ask) == 0
-        rows = re.findall(r"^(?:holds|in part|does not hold|open) ", capsys.readouterr().out, re.M)
-        assert len(rows) == len(graded)
+        rows = re.findall(r"^(?:holds|in part|fails|open) ", capsys.readouterr().out, re.M)
+        assert len(rows) == len(kept)
         assert main([*ask, "-v"]) == 0
         lines = capsys.readouterr().out.splitlines()
         text = " ".join(" ".join(lines).split())
-        assert text.startswith(f"{answer(graded)} Paper ")
-        assert [headline["says"] for headline in graded if headline["says"] not in text] == []
+        assert text.startswith(f"{answer(central_claims({'central': kept}, {}))} Paper ")
+        assert [claim["says"] for claim in kept if claim["says"] not in text] == []
         papers = re.findall(r"^Paper (\d)$", "\n".join(lines), re.M)
-        assert papers == sorted({str(headline["paper"]) for headline in graded})
+        assert papers == sorted({str(claim["paper"]) for claim in kept})
         assert main([*ask, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == graded
+        assert json.loads(capsys.readouterr().out) == kept
 
 
 @pytest.mark.parametrize(

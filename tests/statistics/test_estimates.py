@@ -1,5 +1,6 @@
 """Intervals against SciPy's own, and counts of sides as the undecided are counted."""
 
+import itertools
 import math
 from typing import Any
 
@@ -180,14 +181,48 @@ def test_no_difference_of_two_r_is_beyond_one() -> None:
         assert -1 <= found.low <= found.value <= found.high <= 1
 
 
-def test_counts_run_over_every_way_to_count_the_undecided() -> None:
+def test_counts_run_over_the_likeliest_ways_to_count() -> None:
     def difference(first: int, second: int) -> Any:
         value = first / 5 - second / 4
         return estimates.Estimate(value, value, value, 9, "models")
 
-    found = estimates.estimate_from_counts(difference, [(2, 1), (0, 2)], [3, 1], 9)
-    assert (found.value, found.low, found.high) == (3 / 5 - 1 / 4, 2 / 5 - 2 / 4, 3 / 5)
-    assert found.where == "3 undecided, counted either way"
-    sure: Any = estimates.estimate_from_counts(difference, [(2, 0), (1, 0)], [2, 1], 9)
+    groups = [(1.0, 1.0, 0.5, 0.0, 0.0), (0.5, 0.02, 0.0, 0.0)]
+    found = estimates.estimate_from_counts(difference, groups, [3, 0], 9)
+    # of six tables the four without the second model of the second group hold 98%
+    assert (found.value, found.low, found.high) == (3 / 5, 2 / 5 - 1 / 4, 3 / 5)
+    sure: Any = estimates.estimate_from_counts(difference, [(1.0, 1.0), (1.0,)], [2, 1], 9)
     assert sure.low == sure.value == sure.high
     assert sure.where == ""
+
+
+def test_the_law_of_a_count_and_the_chance_of_a_side() -> None:
+    chances = [0.2, 0.5, 0.9]
+    expected = np.zeros(4)
+    for sides in itertools.product((0, 1), repeat=3):
+        weight = [p if side else 1 - p for p, side in zip(chances, sides, strict=True)]
+        expected[sum(sides)] += np.prod(weight)
+    np.testing.assert_allclose(estimates.law_of_count(chances), expected)
+    values = [0.9, 1.1, 1.0, 1.3, 1.0]
+    chance = estimates.chance_below(estimates.mean_estimate(values, "prompts"), 1.0)
+    assert chance == pytest.approx(stats.ttest_1samp(values, 1.0, alternative="greater").pvalue)
+    surely = estimates.mean_estimate([0.5, 0.51, 0.52], "prompts")
+    assert (estimates.chance_below(surely, 1.0), estimates.chance_below(surely, 0.2)) == (1.0, 0.0)
+
+
+def test_one_more_of_a_sample_lies_within_its_prediction_interval_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(2)
+    samples = rng.normal(3.0, 2.0, size=(4000, 6))
+    inside = 0
+    for *others, one in samples:
+        found = estimates.prediction_estimate(one, others, "categories")
+        assert found.value == pytest.approx(one - np.mean(others))
+        inside += found.low < 0 < found.high
+    assert inside / len(samples) == pytest.approx(0.95, abs=0.01)
+    assert not estimates.prediction_estimate(1.0, [2.0], "categories").has_interval
+
+
+def test_the_fewest_units_that_permutations_need() -> None:
+    for first in (3, 4, 5):
+        n = estimates.units_to_permute(first)
+        assert math.comb(n - 1, first) * 0.025 < 1 <= math.comb(n, first) * 0.025
+    assert estimates.units_to_permute() == 8

@@ -1,4 +1,4 @@
-"""Numbers with their origin, rules, claims, verdicts, questions and grades; knows no paper.
+"""Numbers with their origin, rules, claims, verdicts, questions and marks; knows no paper.
 
 published, measured   the numbers of a source: printed, or measured in the printed ones' places
 evidence, derivation  what rules read; documents made by tables of rules
@@ -6,16 +6,17 @@ analysing             all tables of a paper over one source
 experiment            which text and measure fill which place of the published files
 claims, words         the ledger in claims/; what texts call models, categories and measures
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
-sentences, conditions templates in claims/, filled from records; when one of them is printed
-headlines, findings   the central claims, graded; what does not stand, one fact each
-strip                 each central claim in ten words, with the estimates that decide it
-story, tally          what readers are left with; how many claims have each verdict
+central, marks        the central claims, each one record; the rule that marks them
+seen, units           what their sentences speak of; what so few units can tell
+findings, story       what does not stand beside them, a fact each; what readers are left with
+tally                 how many claims have each verdict
 judging, records      all of these over one source, as results/SOURCE/claims.json; that file read
 questions             claims as questions: where a number must lie, and the word that answers
 paper, recomputing    a paper as one value; judged by its published numbers in one call
 
-For a paper of one's own (docs/another-paper.md): describe it as a `Paper` of `Rule`s in `Document`s
-and of `Question`s, and `judge_paper` it. `layerwise.present` makes a page and LaTeX of the result.
+For a paper of one's own (docs/another-paper.md): describe it as a `Paper` of `Rule`s in
+`Document`s, `Question`s and `Sentences`, and `judge_paper` it. `layerwise.present` makes a page and
+LaTeX of the result.
 """
 
 from importlib import import_module
@@ -28,15 +29,28 @@ if TYPE_CHECKING:
     from layerwise.engine.paper import Paper
     from layerwise.engine.questions.question import Question, Range
     from layerwise.engine.recomputing import JudgedPaper, judge_paper
+    from layerwise.engine.seen import Claimed, Sentences
 
-__all__ = ["Document", "JudgedPaper", "Paper", "Question", "Range", "Rule", "judge_paper"]
+__all__ = [
+    "Claimed",
+    "Document",
+    "JudgedPaper",
+    "Paper",
+    "Question",
+    "Range",
+    "Rule",
+    "Sentences",
+    "judge_paper",
+]
 _MODULES = {
+    "Claimed": "seen",
     "Document": "derivation",
     "Rule": "derivation",
     "Paper": "paper",
     "Question": "questions.question",
     "Range": "questions.question",
     "JudgedPaper": "recomputing",
+    "Sentences": "seen",
     "judge_paper": "recomputing",
 }
 

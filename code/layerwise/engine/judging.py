@@ -1,4 +1,4 @@
-"""The ledger against the statistics of one source: every claim judged, headlines graded, findings.
+"""The ledger against the statistics of one source: claims judged, central ones marked, findings.
 
 Beside the statistics stand those of replicates with rounding noise and of draws of random weights,
 where there are any: a verdict on a measured number rests on all three.
@@ -9,15 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Required
 
+from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.claims import read_ledger
-from layerwise.engine.findings import findings, read_findings
-from layerwise.engine.headlines import headlines, read_headlines
+from layerwise.engine.findings import tell_findings
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
+from layerwise.engine.paper import Paper
 from layerwise.engine.published import HEADER, Published, read_table
-from layerwise.engine.questions.question import Question
-from layerwise.engine.story import read_story, story
-from layerwise.engine.strip import read_strip, strip_rows
+from layerwise.engine.story import tell_story
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
@@ -90,16 +89,14 @@ def statistics_of(
     return Statistics(source, documents, **parts, origins=origins, published=published)
 
 
-def judge_ledger(
-    claims: Path, sides: Sides, published: Published, questions: Mapping[str, Question]
-) -> dict[str, Any]:
+def judge_ledger(claims: Path, sides: Sides, published: Published, paper: Paper) -> dict[str, Any]:
     """Judge every claim, and what is made of them.
 
     Arguments:
-        questions: by name, those that the headlines ask.
+        paper: the questions that its central claims ask, and what is said of them.
 
     Returns:
-        `claims`, the records; `headlines`, `strip`, `findings` and `story` on them.
+        `claims`, the records; `central`, `findings` and `story` on them.
     """
     records = [
         judge(claim, sides.results, sides.replicates, sides.draws)
@@ -107,22 +104,21 @@ def judge_ledger(
     ]
     random = [draw.documents for draw in sides.draws]
     results = sides.results
-    graded = headlines(
-        records, results.documents, read_headlines(claims), random, results.undefined
-    )
-    facts = findings(
+    central, seen = judge_central(
+        read_central(claims),
+        paper.sentences,
         records,
-        read_findings(claims),
-        [headline.id for headline in graded],
-        argued=results.source == "published",
+        results.documents,
+        paper.questions,
+        random,
+        results.undefined,
     )
-    paragraphs = story(records, results.documents, graded, read_story(claims))
-    rows = strip_rows(graded, records, results.documents, questions, read_strip(claims))
+    told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
+    facts = tell_findings(paper.findings, records, seen, told_of)
     return {
-        "headlines": [asdict(headline) for headline in graded],
-        "strip": [asdict(row) for row in rows],
+        "central": [asdict(claim) for claim in central],
         "findings": [asdict(finding) for finding in facts],
-        "story": [asdict(paragraph) for paragraph in paragraphs],
+        "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
         "claims": records,
     }
 

@@ -1,10 +1,12 @@
 """A paper as one value: all that the engine and what people read know of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layerwise.engine.derivation import Table
 from layerwise.engine.questions.question import Question
+from layerwise.engine.seen import Sentences
+from layerwise.engine.story import Matter
 from layerwise.errors import LayerwiseError
 
 
@@ -20,6 +22,9 @@ class Paper:
         rules: the tables of rules, by analysis.
         questions: the central claims as questions, by name.
         choices: the ways to ask them, in words.
+        sentences: what is said of each central claim, by id.
+        story: what its central claims tell together.
+        findings: what else does not stand, by id.
     """
 
     name: str
@@ -28,6 +33,9 @@ class Paper:
     rules: Mapping[str, Table]
     questions: Mapping[str, Question]
     choices: Mapping[str, str]
+    sentences: Sentences
+    story: Sequence[Matter] = ()
+    findings: Sentences = field(default_factory=Sentences)
     links: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ class JudgedPaper:
         paper: its rules and questions.
         published: its numbers, by file and key.
         questions: the answers to its questions, {question: document}.
-        document: the judged claims, the graded central claims and the findings: what
+        document: the judged claims, the central claims and the findings: what
             `claims.json` holds.
     """
 
@@ -44,9 +44,9 @@ class JudgedPaper:
     document: Mapping[str, Any]
 
     @property
-    def grades(self) -> dict[str, str]:
-        """The grade of every central claim, by id."""
-        return {headline["id"]: headline["grade"] for headline in self.document["headlines"]}
+    def marks(self) -> dict[str, str]:
+        """The mark of every central claim, by id."""
+        return {claim["id"]: claim["mark"] for claim in self.document["central"]}
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -55,12 +55,12 @@ class JudgedPaper:
 
 
 def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> JudgedPaper:
-    """Judge every claim of a paper by its published numbers, and grade its central claims.
+    """Judge every claim of a paper by its published numbers, and mark its central claims.
 
     Args:
         paper: its rules and questions.
         folder: holds `published/*.csv` (columns file, key, value) and `claims/` (the claims in
-            `paper1/*.yaml`, the central ones in `headlines.yaml`).
+            `paper1/*.yaml`, the central ones in `central.yaml`).
         draws: how often, at which level and from which seed is resampled; 10,000 times at 95 %
             by default.
 
@@ -79,7 +79,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
         tables | dict(paper.rules), published, draws or Draws(N_RESAMPLES, LEVEL, SEED)
     )
     sides = Sides(statistics_of(PRINT, analyses, published), [], [])
-    judged = judge_ledger(folder / LEDGER, sides, published, paper.questions)
+    judged = judge_ledger(folder / LEDGER, sides, published, paper)
     known = table_hashes(folder / NUMBERS, names)
     document = {
         "source": PRINT,

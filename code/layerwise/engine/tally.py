@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
-from layerwise.engine.headlines import NOT, STANDS
+from layerwise.engine.marks import MARKS
 from layerwise.engine.verdicts import AS_RANDOM, count_verdicts
 
 Record = Mapping[str, Any]
@@ -44,21 +44,20 @@ def _totals(verdicts: Counter[str]) -> Totals:
     return Totals(n, agree + differ, agree, differ, contradicted, copies)
 
 
-def in_short(records: Sequence[Record], headlines: Iterable[Record]) -> dict[str, int]:
+def in_short(records: Sequence[Record], central: Iterable[Record]) -> dict[str, int]:
     """Return the few counts of the papers' claims that DVC's tables of metrics have room for.
 
     None is called like a dependency of a stage, `claims` for one: `dvc exp show` has a column for
     each of both, and of two with one name it loses both.
     """
     papers = totals(records).get("paper", Totals(0, 0, 0, 0, 0, 0))
-    grades = Counter(headline["grade"] for headline in headlines)
+    marks = Counter(claim["mark"] for claim in central)
     return {
         "claims of the papers": papers.n,
         "agree": papers.agree,
         "differ": papers.differ,
         "contradicted": papers.contradicted,
-        "central stand": grades[STANDS],
-        "central fall": grades[NOT],
+        **{f"central: {mark}": marks[mark] for mark in MARKS},
     }
 
 

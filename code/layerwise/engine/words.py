@@ -15,6 +15,7 @@ from layerwise.shapes import Strict, read_yaml, require_shape
 
 Names = Mapping[str, str]  # what a model is called, by all that files call it, `plain`
 WORDS = "words.yaml"  # beside the claims
+BETWEEN = (" < ", " and ")  # two models that are compared
 
 # opt-2.7b, gpt-j-6B; not within a path, or the name that a model has on the hub: it is code.
 _SLUG = re.compile(
@@ -78,8 +79,9 @@ def plain(name: str) -> str:
 
 def label_model(model: str, names: Names) -> str:
     """Return a model's display name; `SLUG-templated` becomes "NAME, templated"."""
-    if " < " in model:
-        return " < ".join(label_model(part, names) for part in model.split(" < "))
+    for between in BETWEEN:
+        if between in model:
+            return between.join(label_model(part, names) for part in model.split(between))
     if display := names.get(plain(model)):
         return display
     start, _, condition = model.rpartition("-")

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 
+from layerwise.engine.marks import UNANSWERED
 from layerwise.engine.paper import Paper
-from layerwise.engine.questions.question import NEVER, TOO_FEW, YES
 from layerwise.engine.questions.table import base
-
-ANSWERED = "Its questions are answered yes under"
+from layerwise.engine.questions.words import YES
 
 
 def say_choices(answers: Mapping[str, str], paper: Paper) -> str:
-    """Say under which choices the questions of a central claim are answered as it says, and not.
+    """Say under how many choices, and which, the questions of a claim are answered as it says.
+
+    Of the papers' way alone there is nothing to say: the mark says it.
 
     Arguments:
         answers: {choice: word} of its questions together; of parts that are left out
@@ -19,23 +20,30 @@ def say_choices(answers: Mapping[str, str], paper: Paper) -> str:
     text = paper.choice_in_words
     answered: dict[str, list[bool]] = {}
     for choice, word in answers.items():
-        if word not in (TOO_FEW, NEVER):
+        if word not in UNANSWERED:
             answered.setdefault(text(base(choice)), []).append(word == YES)
     under = [
         f"{name} ({yes.count(True)} of {len(yes)})" if len(yes) > 1 else name
         for name, yes in answered.items()
         if any(yes)
     ]
-    not_under = "; ".join(name for name, yes in answered.items() if not any(yes))
-    few = "; ".join(
-        dict.fromkeys(
-            text(base(choice)) for choice in answers if text(base(choice)) not in answered
-        )
-    )
+    not_under = [name for name, yes in answered.items() if not any(yes)]
     sentences = []
-    if under:
-        sentences += [f"{ANSWERED}: {'; '.join(under)}."]
-        sentences += [f"Not under: {not_under}."] if not_under else []
-    elif not_under:
-        sentences += [f"{ANSWERED} none of these: {not_under}."]
-    return " ".join([*sentences, *([f"Too few units under: {few}."] if few else [])])
+    if len(answered) > 1 and not_under and under:
+        sentences = [
+            f"Answered yes under {len(under)} of {len(answered)} choices: {'; '.join(under)}.",
+            f"Not under: {'; '.join(not_under)}.",
+        ]
+    elif len(answered) > 1:
+        which = "all" if under else "none"
+        listed = "; ".join(under or not_under)
+        sentences = [f"Answered yes under {which} of {len(answered)} choices: {listed}."]
+    for why in UNANSWERED:
+        names = dict.fromkeys(
+            text(base(choice))
+            for choice, word in answers.items()
+            if word == why and text(base(choice)) not in answered
+        )
+        if names and len(answers) > 1:
+            sentences.append(f"{why.capitalize()} under: {'; '.join(names)}.")
+    return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""The judged claims as a reader asks for them: filtered, searched, in a table; the headlines."""
+"""The judged claims as a reader asks for them: filtered, searched, listed; the central ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,21 +12,23 @@ from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
+from layerwise.engine.central import Central
+from layerwise.engine.marks import OPEN, OPENNESS, mark_text
 from layerwise.engine.records import judged
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.given import PLAIN, Folder
 from layerwise.home import here
-from layerwise.present.records import analysis_of, answer, readable, view
+from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.search import search_claims
-from layerwise.present.strip import MARKS, strip_lines
+from layerwise.present.strip import block, deciding_text, mark_of, methods_text
 from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import Paper, Strict, Whole, converted, require_shape
 
 Record = dict[str, Any]
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
-WIDEST = max(map(len, MARKS.values()))  # of the marks
+WIDEST = max(len(mark_text(OPEN, why)) for why in OPENNESS)  # of the marks
 BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
@@ -160,38 +162,36 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
     Arguments:
         judged: the judged claims of a source.
         paper: one paper alone; None: all.
-        reasons: below each line its grade, its reason, and what the paper itself says.
+        reasons: below each line what is claimed, its reason, and what the paper itself says.
     """
-    headlines = headlines_of_paper(judged["headlines"], paper)
-    names = names_here()
-    by_id = {headline["id"]: headline for headline in readable(headlines, names)}
-    lines: list[RenderableType] = [said(answer(headlines), "bold")] if headlines else []
-    kept = [line for line in strip_lines(judged["strip"], names) if line.id in by_id]
-    for block, group in groupby(kept, key=lambda line: line.block):
-        lines += ["", said(block, "bold")]
+    kept = {claim["id"] for claim in central_of_paper(judged["central"], paper)}
+    central = [claim for claim in central_claims(judged, names_here()) if claim.id in kept]
+    lines: list[RenderableType] = [said(answer(central), "bold")] if central else []
+    for heading, group in groupby(central, key=block):
+        lines += ["", said(heading, "bold")]
         rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
-        for line in group:
-            claim = Text.assemble(said(line.claim, "bold"), said(f" ({line.decides})"))
-            below = _reasons(by_id[line.id]) if reasons else []
+        for claim in group:
+            line = Text.assemble(said(claim.claim, "bold"), said(f" ({deciding_text(claim)})"))
+            below = _reasons(claim) if reasons else []
             rows.add_row(
-                word(line.mark),
-                Group(claim, *(Padding(said(text), (0, 0, 0, 2)) for text in below)),
+                word(claim.mark, mark_of(claim)),
+                Group(line, *(Padding(said(text), (0, 0, 0, 2)) for text in below)),
             )
         lines.append(rows)
     return Group(*lines)
 
 
-def _reasons(headline: Record) -> list[str]:
-    caveats = [f"The paper itself: {caveat}" for caveat in headline["caveats"]]
-    grade = f"{headline['grade'].capitalize()}: {headline['reason']}"
-    return [f"Claimed: {headline['says']}", grade, *filter(None, [headline["power"]]), *caveats]
+def _reasons(claim: Central) -> list[str]:
+    caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
+    mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
+    return list(filter(None, [f"Claimed: {claim.says}", mark, methods_text(claim), *caveats]))
 
 
-def headlines_of_paper(graded: Sequence[Record], paper: int | None) -> list[Record]:
-    """Return the headlines of one paper, or all.
+def central_of_paper(central: Sequence[Record], paper: int | None) -> list[Record]:
+    """Return the central claims of one paper, or all.
 
     Raises:
         LayerwiseError: for a paper that there is not.
     """
     require_shape("headlines", OfPaper, {"paper": paper})
-    return [headline for headline in graded if paper in (None, headline["paper"])]
+    return [claim for claim in central if paper in (None, claim["paper"])]

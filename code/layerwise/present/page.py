@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 import layerwise
+from layerwise.engine.central import Central
 from layerwise.engine.measured import group_by_reason
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import Published
@@ -27,12 +28,19 @@ from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
 from layerwise.present.small_models import SmallModels
-from layerwise.present.strip import NOTEBOOKS, Line, strip_lines
+from layerwise.present.strip import (
+    NOTEBOOKS,
+    block,
+    deciding_text,
+    mark_of,
+    methods_text,
+    row_text,
+    symbol,
+)
 from layerwise.present.strip_picture import READING, row_picture
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
-DECIDES = 1  # weight of a finding that changes the answer to a claim
 SHORT = 50  # words of the reason that a card shows; the rest is folded
 # Field of a claim, searched on the page alone: the central claims it is part of.
 CENTRAL = "central"
@@ -92,12 +100,11 @@ def page(
         for record in readable(records, names)
     ]
     by_id = {record["id"]: shown for record, shown in zip(records, views, strict=True)}
-    lines = strip_lines(document["strip"], names)
-    short = {line.id: line.claim for line in lines}
-    for headline in shared["headlines"]:
-        for claim in claims_of(headline):
-            parts = by_id[claim].get(CENTRAL, "central claim")
-            by_id[claim][CENTRAL] = f"{parts}; {reveal_all(short[headline['id']])}"
+    central: list[Central] = shared["central"]
+    for claim in central:
+        for part in claim.printed:
+            parts = by_id[part["claim"]].get(CENTRAL, "central claim")
+            by_id[part["claim"]][CENTRAL] = f"{parts}; {reveal_all(claim.claim)}"
     pictures = {picture.name: picture for picture in figures.pictures}
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
@@ -117,14 +124,19 @@ def page(
         **reveal_all(shared),
         "paper": {"title": paper.title, "about": linked(paper.about, paper.links)},
         "strip": [
-            (block, [{**vars(line), "picture": Markup(row_picture(line))} for line in group])
-            for block, group in groupby(lines, key=lambda line: line.block)
+            (heading, [(claim, Markup(row_picture(claim))) for claim in group])
+            for heading, group in groupby(central, key=block)
         ],
+        "symbol": symbol,
+        "mark_of": mark_of,
+        "methods_text": methods_text,
+        "decides": deciding_text,
+        "row_text": row_text,
         "reading": READING,
         "cards": [
-            (block, reveal_all(figure_groups([*block_cards], pictures)))
-            for block, block_cards in groupby(
-                cards(paper, shared, lines, records, by_id), key=lambda card: card["block"]
+            (heading, reveal_all(figure_groups([*group], pictures)))
+            for heading, group in groupby(
+                cards(paper, shared, records, by_id), key=lambda card: block(card["central"])
             )
         ],
         "apart": NOTEBOOKS,
@@ -152,45 +164,28 @@ def page(
 # --- claims, and what rests on them ---------------------------------------------------------------
 
 
-def claims_of(headline: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the claims that a central claim rests on."""
-    return [part["claim"] for part in headline["parts"] if "claim" in part]
-
-
 def cards(
     paper: Paper,
     shared: Mapping[str, Any],
-    lines: Sequence[Line],
     records: Sequence[Record],
     by_id: Mapping[str, View],
 ) -> Iterator[dict[str, Any]]:
-    """Return the central claims as the page shows them, one after the other.
-
-    Findings that change an answer stand with the claim that they touch.
+    """Yield the central claims with what the page shows beside each, one after the other.
 
     Arguments:
-        shared: `records.context`: headlines and findings in words.
-        lines: the rows of the strip.
+        shared: `records.context`: central claims in words.
     """
     random_ids = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
-    headlines = {headline["id"]: headline for headline in shared["headlines"]}
-    for line in lines:
-        headline = headlines[line.id]
-        claims = claims_of(headline)
-        reason, more = first_sentences(headline["reason"], SHORT)
+    for central in shared["central"]:
+        claims = [part["claim"] for part in central.printed]
+        reason, more = first_sentences(" ".join(central.reason), SHORT)
         yield {
-            **headline,
-            **vars(line),
+            "central": central,
             "reason": reason,
             "more": more,
             "claims": claims,
             "rows": [by_id[claim] for claim in claims],
-            "findings": [
-                finding
-                for finding in shared["findings"]
-                if finding["headline"] == line.id and finding["weight"] == DECIDES
-            ],
-            "under": say_choices(headline["choices"], paper),
+            "under": say_choices(central.choices, paper),
             "as_random": len(random_ids.intersection(claims)),
         }
 
@@ -206,7 +201,7 @@ def figure_groups(
     """
     return [
         {"figure": pictures.get(figure), "cards": [*group]}
-        for figure, group in groupby(cards, key=lambda card: card["figure"])
+        for figure, group in groupby(cards, key=lambda card: card["central"].figure)
     ]
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NotRequired
 
+from layerwise.engine.central import Central
 from layerwise.engine.words import Names, in_words
 from layerwise.files import together, write_text
 from layerwise.present.latex import render
@@ -15,15 +16,13 @@ from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.small_models import SmallModels
-from layerwise.present.strip import strip_lines
+from layerwise.present.strip import block, deciding_text, methods_text
 from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
 
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
-WEIGHTY = 1
-MOST_PLACES = 3  # of a finding, in the report
 REASON = 60  # words of a claim's reason, in the report
 
 
@@ -57,30 +56,34 @@ def _caption_beyond_title(title: str, caption: str) -> str:
     return further if further and title.startswith(f"{first}. ") else caption
 
 
-def smaller_findings(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
-    """Return the findings of less weight by paper, slips that change nothing last."""
-    smaller = sorted(
-        (finding for finding in findings if finding["weight"] != WEIGHTY),
-        key=lambda finding: (finding["paper"], finding["weight"] == "none"),
-    )
-    by_paper = groupby(smaller, key=lambda finding: finding["paper"])
-    return {paper: [*group] for paper, group in by_paper}
+def tell_further(
+    central: Sequence[Central], findings: Sequence[Mapping[str, Any]]
+) -> dict[int, list[dict[str, str]]]:
+    """Return what else does not stand, by paper: of each central claim, then beside them."""
+    told: dict[int, list[dict[str, str]]] = {}
+    for claim in central:
+        if claim.details:
+            about = {"title": claim.claim, "text": " ".join(claim.details)}
+            told.setdefault(claim.paper, []).append(about)
+    for finding in findings:
+        told.setdefault(finding["paper"], []).append({"title": "", "text": finding["text"]})
+    return dict(sorted(told.items()))
 
 
-def tell_claims(
-    headlines: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]], names: Names
-) -> list[dict[str, Any]]:
-    """Return the central claims for the report: rows of the strip, each with its first reasons.
-
-    Arguments:
-        headlines: as readers see them, `records.readable`.
-        rows: `strip` of the judged claims.
-    """
-    reasons = {headline["id"]: headline["reason"] for headline in headlines}
-    return [
-        {**vars(line), "reason": first_sentences(reasons[line.id], REASON)[0]}
-        for line in strip_lines(rows, names)
-    ]
+def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
+    """Return the central claims for the report, by block, each with its first reasons."""
+    return {
+        heading: [
+            {
+                "central": claim,
+                "decides": deciding_text(claim),
+                "methods": methods_text(claim),
+                "reason": first_sentences(" ".join(claim.reason), REASON)[0],
+            }
+            for claim in group
+        ]
+        for heading, group in groupby(central, key=block)
+    }
 
 
 def care_csv(records: Iterable[Mapping[str, Any]]) -> str:
@@ -147,21 +150,14 @@ def write_source(
     filled |= {
         **read_citation(citation),
         "claims": claims,
-        # of measured numbers what touches no central claim is in the supplement
-        "findings": [
-            finding
-            for finding in filled["findings"]
-            if filled["source"] == "published" or finding["headline"] is not None
-        ],
         "small": small,
-        "most_places": MOST_PLACES,
         "figures": places,
-        "lines": tell_claims(filled["headlines"], document["strip"], names),
+        "blocks": tell_claims(filled["central"]),
         "upstream": upstream,
         "left_out": {name: in_words(why, names) for name, why in drawn.left_out.items()},
         "params": params,
     }
-    filled["smaller"] = smaller_findings(filled["findings"])
+    filled["further"] = tell_further(filled["central"], filled["findings"])
     with together(out.parent) as part:
         (part / out.name / "figures").mkdir(parents=True)
         for place in places.values():

@@ -1,28 +1,28 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from layerwise.engine.findings import relative_difference
-from layerwise.engine.headlines import GRADES
-from layerwise.engine.sentences import NOTHING
+from layerwise.engine.central import Central, Point
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
 from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, label_model
-from layerwise.present.strip import FAILS, HOLDS, IN_PART, MARKS, OPEN
 from layerwise.present.values import short_text, value_text
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
 # Fields that are prose, of a central claim, a finding, a paragraph or a claim.
 PROSE = (
     "where",
+    "claim",
+    "number",
     "says",
     "reason",
-    "power",
+    "row",
+    "details",
     "caveats",
     "title",
-    "gives",
-    "follows",
     "text",
     "quantity",
     "cause",
@@ -35,7 +35,7 @@ _VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause
 _VERBS = {
     HOLDS: ("holds", "hold"),
     IN_PART: ("holds in part", "hold in part"),
-    FAILS: ("does not hold", "do not hold"),
+    FAILS: ("fails", "fail"),
     OPEN: ("is open", "are open"),
 }
 
@@ -47,19 +47,36 @@ def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[
         random: the numbers are those of random weights, so that no finding follows from them.
     """
     used = {record["verdict"] for record in document["claims"]}
+    central = central_claims(document, names)
     return {
         **{name: document[name] for name in ("source", "counts")},
-        "headlines": readable(document["headlines"], names),
+        "central": central,
         "findings": [] if random else readable(document["findings"], names),
         "story": [] if random else readable(document["story"], names),
         "random": random,
         "again": AGAIN[document["source"]],
-        "answer": answer(document["headlines"]),
+        "answer": answer(central),
         "tally": tally_sentence(document["claims"]),
-        "grades": grades(document["headlines"]),
+        "marks": MARKS,
+        "openness": OPENNESS,
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
-        "no_value": NOTHING,
     }
+
+
+def central_claims(document: Mapping[str, Any], names: Names) -> list[Central]:
+    """Return the central claims of judged claims, with the names that readers know."""
+    return [
+        Central(
+            **{
+                **claim,
+                "points": [
+                    Point(**{**point, "model": label_model(point["model"], names)})
+                    for point in claim["points"]
+                ],
+            }
+        )
+        for claim in readable(document["central"], names)
+    ]
 
 
 def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, Any]]:
@@ -88,11 +105,10 @@ def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[st
     ]
 
 
-def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
+def answer(central: Sequence[Central]) -> str:
     """Return how the central claims fare: those of the papers, then those of their notebooks."""
     of_papers, of_notebooks = (
-        [headline for headline in headlines if headline["source"] == source]
-        for source in ("paper", "notebooks")
+        [claim for claim in central if claim.source == source] for source in ("paper", "notebooks")
     )
     sentences = [f"Of {len(of_papers)} central claims {_fare(of_papers)}."] if of_papers else []
     if of_notebooks:
@@ -100,18 +116,16 @@ def answer(headlines: Sequence[Mapping[str, Any]]) -> str:
     return " ".join(sentences)
 
 
-def _fare(headlines: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many have each mark, in words."""
-    marks = [MARKS[headline["grade"]] for headline in headlines]
+def _fare(central: Sequence[Central]) -> str:
+    """Return how many have each mark, in words, and for which reasons the open ones are open."""
+    marks = [claim.mark for claim in central]
     counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
     parts = [f"{n} {_VERBS[mark][n > 1]}" for mark, n in counts.items()]
+    if OPEN in counts:
+        reasons = [claim.why for claim in central if claim.why]
+        told = [f"{reasons.count(why)} {why}" for why in OPENNESS if why in reasons]
+        parts[-1] += f" ({', '.join(told)})"
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def grades(headlines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the grades that were given, and what each means."""
-    given = {headline["grade"] for headline in headlines}
-    return {word: meaning for word, meaning in GRADES.items() if word in given}
 
 
 def place(record: Mapping[str, Any]) -> str:
@@ -153,6 +167,24 @@ def analysis_of(record: Mapping[str, Any]) -> str | None:
     """Return the analysis that a claim's statistic belongs to; None where it has none."""
     statistic = record["provenance"]["statistic"]
     return None if statistic is None else statistic.split(":", 1)[0]
+
+
+def relative_difference(published: Any, recomputed: Any) -> float | None:
+    """|recomputed - published| / |published|; of lists the largest entry's.
+
+    Infinite where only the published number is 0 or the lists differ in length; None where there
+    is nothing to subtract: a label, or a value that is missing.
+    """
+    if isinstance(published, list) and isinstance(recomputed, list):
+        if len(published) != len(recomputed):
+            return math.inf
+        gaps = map(relative_difference, published, recomputed)
+        return max((gap for gap in gaps if gap is not None), default=None)
+    if not {type(published), type(recomputed)} <= {int, float}:
+        return None
+    if published == recomputed:
+        return 0.0
+    return abs(recomputed - published) / abs(published) if published else math.inf
 
 
 def view(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, YES, Question
+from layerwise.engine.questions.question import Question
+from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.folders import CONTROL
@@ -194,7 +195,7 @@ def _read_model(folder: Path) -> SmallModel:
     for row in rows:
         if row["choice"] == PUBLISHED:
             drawn = control[row["question"]]
-            same = 0 if row["word"] in (TOO_FEW, NEVER) else drawn["same"]
+            same = 0 if row["word"] in (NO_SPREAD, TOO_FEW) else drawn["same"]
             ends = row["value"], row["low"], row["high"]
             answers[row["question"]] = SmallAnswer(*ends, row["word"], tuple(drawn["drawn"]), same)
     (without,) = (

@@ -1,49 +1,20 @@
 """The strip as people read it: mark, claim, deciding number, and the estimates drawn in the row.
 
-One set of rows serves README, the page, the first sheet of the PDF and the terminal.
+It is read from the central claims, `engine.central.Central`, and serves README, the page, the first
+sheet of the PDF and the terminal alike.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from layerwise.engine.headlines import (
-    CANNOT,
-    DEPENDS,
-    NEEDS_WEIGHTS,
-    NEVER,
-    NO,
-    NOT,
-    SOME,
-    STANDS,
-    TOO_FEW,
-    UNDECIDED,
-    YES,
-)
-from layerwise.engine.words import Names, in_words, label_model
+from layerwise.engine.central import Central, Point
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, mark_text
+from layerwise.engine.questions.words import WORDS
 from layerwise.present.values import NOTHING, with_signs
 
 NOTEBOOKS = "From the notebooks"
-HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "does not hold", "open"
 SYMBOLS = {HOLDS: "●", IN_PART: "◐", FAILS: "✕", OPEN: "○"}
-MARKS = {
-    STANDS: HOLDS,
-    DEPENDS: IN_PART,
-    SOME: IN_PART,
-    NOT: FAILS,
-    UNDECIDED: OPEN,
-    CANNOT: OPEN,
-    NEEDS_WEIGHTS: OPEN,
-}
-# How a text says where an estimate lies.
-WORDS = {
-    YES: "yes",
-    NO: "no",
-    UNDECIDED: "open",
-    TOO_FEW: "no interval",
-    NEVER: "cannot be answered",
-}
 MOST_INTERVALS = 3  # estimates whose intervals a text gives; of more the picture alone
 BESIDE = 0.06  # of the width of a picture, left and right of what it shows
 
@@ -65,80 +36,52 @@ class Bar:
     end: float
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row of the strip.
-
-    Attributes:
-        id, paper, claim, grade, figure, front: those of the row.
-        block: under which heading it stands: a paper's, or that of the notebooks.
-        mark: whether the claim holds; `symbol`: as one character.
-        number: what the deciding estimates are.
-        decides: the same with the estimates, in one line.
-        text: what else to know, in a sentence; may be empty.
-        bars: the estimates as drawn.
-    """
-
-    id: str
-    paper: int
-    block: str
-    claim: str
-    grade: str
-    mark: str
-    symbol: str
-    number: str
-    decides: str
-    text: str
-    figure: str
-    front: bool
-    bars: list[Bar]
+def symbol(claim: Central) -> str:
+    """Return the mark of a claim as one character."""
+    return SYMBOLS[claim.mark]
 
 
-def strip_lines(rows: Iterable[Mapping[str, Any]], names: Names) -> list[Line]:
-    """Return the rows of the strip in words, with the names of models that readers know.
-
-    Arguments:
-        rows: `strip` of the judged claims, `engine.strip.Row` as dictionaries.
-        names: what models are called.
-    """
-    lines = []
-    for row in rows:
-        points = [{**point, "model": label_model(point["model"], names)} for point in row["points"]]
-        mark = MARKS[row["grade"]]
-        number = in_words(row["number"], names)
-        lines.append(
-            Line(
-                **{name: row[name] for name in ("id", "paper", "grade", "figure", "front")},
-                block=f"Paper {row['paper']}" if row["source"] == "paper" else NOTEBOOKS,
-                claim=in_words(row["claim"], names),
-                mark=mark,
-                symbol=SYMBOLS[mark],
-                number=number,
-                decides=deciding_text(number, points, row["decimals"]),
-                text=with_signs(in_words(row["text"], names)),
-                bars=bars(points, row["decimals"]),
-            )
-        )
-    return lines
+def mark_of(claim: Central) -> str:
+    """Return the mark of a claim in words, with its reason where it is open."""
+    return mark_text(claim.mark, claim.why)
 
 
-def deciding_text(number: str, points: Sequence[Mapping[str, Any]], decimals: int) -> str:
+def block(claim: Central) -> str:
+    """Return the heading under which a claim stands: its paper's, or that of the notebooks."""
+    return f"Paper {claim.paper}" if claim.source == "paper" else NOTEBOOKS
+
+
+def row_text(claim: Central) -> str:
+    """Return what the row says beside its estimates; may be empty."""
+    return with_signs(" ".join(claim.row))
+
+
+def deciding_text(claim: Central) -> str:
     """Return the estimates in one line, those that agree with the claim first."""
+    points, decimals = claim.points, claim.decimals
     if not points:
-        return f"{number}: {NOTHING}"
+        return f"{claim.number}: {NOTHING}"
     sign = is_signed(points)
     groups = []
     for word in WORDS:
         texts = []
         for point in points:
-            if point["word"] == word:
-                parts = [point["model"], estimate_text(point["value"], decimals, sign=sign)]
+            if point.word == word:
+                parts = [point.model, estimate_text(point.value, decimals, sign=sign)]
                 if len(points) <= MOST_INTERVALS:
                     parts.append(_interval(point, decimals, sign=sign))
                 texts.append(" ".join(filter(None, parts)))
         if texts:
-            groups.append(f"{', '.join(texts)}: {WORDS[word]}")
-    return f"{number}: {'; '.join(groups)}"
+            groups.append(f"{', '.join(texts)}: {word}")
+    return f"{claim.number}: {'; '.join(groups)}"
+
+
+def methods_text(claim: Central) -> str:
+    """Say what gives the intervals of the estimates, and over which units; may be empty."""
+    told = dict.fromkeys(
+        f"{point.method} over {point.n} {point.unit}" for point in claim.points if point.method
+    )
+    return f"Intervals by {'; '.join(told)}." if told else ""
 
 
 def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
@@ -148,25 +91,26 @@ def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
     return with_signs(f"{value:{'+' if sign else ''}.{decimals}f}")
 
 
-def is_signed(points: Sequence[Mapping[str, Any]]) -> bool:
+def is_signed(points: Sequence[Point]) -> bool:
     """Return whether numbers stand with a plus: some are negative, or zero is the border."""
-    return any(point["value"] < 0 or 0 in (point["above"], point["below"]) for point in points)
+    return any(point.value < 0 or 0 in (point.above, point.below) for point in points)
 
 
-def _interval(point: Mapping[str, Any], decimals: int, *, sign: bool) -> str:
-    if point["low"] is None:
+def _interval(point: Point, decimals: int, *, sign: bool) -> str:
+    if point.low is None or point.high is None:
         return ""
-    low, high = (estimate_text(point[end], decimals, sign=sign) for end in ("low", "high"))
+    low, high = (estimate_text(end, decimals, sign=sign) for end in (point.low, point.high))
     return f"({low} to {high})"
 
 
-def bars(points: Sequence[Mapping[str, Any]], decimals: int) -> list[Bar]:
-    """Return the estimates of a row on one scale, which holds every end that is finite."""
+def bars(claim: Central) -> list[Bar]:
+    """Return the estimates of a claim on one scale, which holds every end that is finite."""
+    points = claim.points
     ends = [
-        point[name]
+        end
         for point in points
-        for name in ("value", "low", "high", "above", "below")
-        if point[name] is not None
+        for end in (point.value, point.low, point.high, point.above, point.below)
+        if end is not None
     ]
     if not ends:
         return []
@@ -179,14 +123,14 @@ def bars(points: Sequence[Mapping[str, Any]], decimals: int) -> list[Bar]:
     sign = is_signed(points)
     return [
         Bar(
-            label=point["model"],
-            number=estimate_text(point["value"], decimals, sign=sign),
-            word=point["word"].replace(" ", "-"),
-            at=place(point["value"]),
-            low=None if point["low"] is None else place(point["low"]),
-            high=None if point["high"] is None else place(point["high"]),
-            start=0.0 if point["above"] is None else place(point["above"]),
-            end=1.0 if point["below"] is None else place(point["below"]),
+            label=point.model,
+            number=estimate_text(point.value, claim.decimals, sign=sign),
+            word=point.word.replace(" ", "-"),
+            at=place(point.value),
+            low=None if point.low is None else place(point.low),
+            high=None if point.high is None else place(point.high),
+            start=0.0 if point.above is None else place(point.above),
+            end=1.0 if point.below is None else place(point.below),
         )
         for point in points
     ]

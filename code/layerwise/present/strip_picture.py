@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 from markupsafe import escape as escaped
 
+from layerwise.engine.central import Central
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.files import revealed
-from layerwise.present.strip import FAILS, HOLDS, IN_PART, OPEN, Bar, Line
+from layerwise.present.strip import Bar, bars, block, deciding_text, row_text, symbol
 
 # Pixels of the picture of a row: names, the plot, the numbers.
 LABELS, PLOT, NUMBERS = 164, 130, 60
@@ -28,8 +30,8 @@ WORD_COLOURS = {
     "yes": HOLDS,
     "no": FAILS,
     "undecided": OPEN,
+    "no-spread": OPEN,
     "too-few": OPEN,
-    "cannot-be-answered": OPEN,
 }
 READING = (
     "Dot: an estimate; line: its interval, of 95% unless the row says otherwise; hollow: no "
@@ -43,13 +45,13 @@ def escape(text: str) -> Markup:
     return escaped(revealed(text))
 
 
-def bars_svg(bars: Sequence[Bar]) -> str:
+def bars_svg(drawn: Sequence[Bar]) -> str:
     """Return the estimates of a row as SVG elements, one below the other.
 
     Colours are classes, which the page or the file around them defines.
     """
     elements = []
-    for number, bar in enumerate(bars):
+    for number, bar in enumerate(drawn):
         top, middle = number * ROW, number * ROW + ROW / 2
 
         def across(place: float) -> float:
@@ -77,51 +79,61 @@ def bars_svg(bars: Sequence[Bar]) -> str:
     return "".join(elements)
 
 
-def row_picture(line: Line) -> str:
+def row_picture(claim: Central) -> str:
     """Return the picture of a row, for a page that defines its colours; empty without estimates."""
-    if not line.bars:
+    if not claim.points:
         return ""
-    width, height = LABELS + PLOT + NUMBERS + 2 * GAP, ROW * len(line.bars)
+    width, height = LABELS + PLOT + NUMBERS + 2 * GAP, ROW * len(claim.points)
     return (
         f'<svg class="bars" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="{escape(line.decides)}" font-size="{TEXT}">'
-        f"{bars_svg(line.bars)}</svg>"
+        f'role="img" aria-label="{escape(deciding_text(claim))}" font-size="{TEXT}">'
+        f"{bars_svg(bars(claim))}</svg>"
     )
 
 
-def strip_svg(lines: Sequence[Line]) -> str:
+def strip_svg(claims: Sequence[Central]) -> str:
     """Return rows of the strip as an SVG file, for light and dark backgrounds."""
-    rows, top, block = [], 0, ""
-    for line in lines:
-        claim = textwrap.wrap(line.claim, CLAIM_LETTERS)
-        below = textwrap.wrap(line.number, TEXT_LETTERS) + textwrap.wrap(line.text, TEXT_LETTERS)
-        text_height = LINE * len(claim) + SMALL_LINE * len(below)
-        picture_height = ROW * len(line.bars)
+    rows, top, heading = [], 0, ""
+    for claim in claims:
+        lines = textwrap.wrap(claim.claim, CLAIM_LETTERS)
+        below = [
+            line
+            for text in (claim.number, row_text(claim))
+            for line in textwrap.wrap(text, TEXT_LETTERS)
+        ]
+        text_height = LINE * len(lines) + SMALL_LINE * len(below)
+        picture_height = ROW * len(claim.points)
         height = max(text_height, picture_height) + AROUND
         middle = top + height / 2
         rows.append(f'<line class="rule" x1="0" x2="{WIDTH}" y1="{top}" y2="{top}"/>')
-        if line.block != block:
-            rows.append(f'<text class="quiet" x="0" y="{middle:g}">{line.block}</text>')
-        mark = line.mark.replace(" ", "-")
+        if block(claim) != heading:
+            heading = block(claim)
+            rows.append(f'<text class="quiet" x="0" y="{middle:g}">{heading}</text>')
+        mark = claim.mark.replace(" ", "-")
         rows += [
-            f'<text class="mark {mark}" x="{MARK_AT}" y="{middle:g}">{line.symbol}</text>',
+            f'<text class="mark {mark}" x="{MARK_AT}" y="{middle:g}">{symbol(claim)}</text>',
             f'<text class="{mark}" x="{MARK_AT}" y="{middle + 16:g}" text-anchor="middle">'
-            f"{line.mark}</text>",
+            f"{claim.mark}</text>",
         ]
+        if claim.why:
+            rows.append(
+                f'<text class="quiet" x="{MARK_AT}" y="{middle + 30:g}" text-anchor="middle">'
+                f"{claim.why}</text>"
+            )
         base = middle - text_height / 2 - 4
-        for words in claim:
+        for words in lines:
             base += LINE
             rows.append(f'<text class="claim" x="{CLAIM_AT}" y="{base:g}">{raised(words)}</text>')
         for words in below:
             base += SMALL_LINE
             rows.append(f'<text class="quiet" x="{CLAIM_AT}" y="{base:g}">{escape(words)}</text>')
         place = f"translate({PICTURE_AT} {middle - picture_height / 2:g})"
-        rows.append(f'<g transform="{place}">{bars_svg(line.bars)}</g>')
-        top, block = top + height, line.block
+        rows.append(f'<g transform="{place}">{bars_svg(bars(claim))}</g>')
+        top += height
     for words in textwrap.wrap(READING, READING_LETTERS):
         top += SMALL_LINE
         rows.append(f'<text class="quiet" x="0" y="{top + 3}">{words}</text>')
-    about = "; ".join(f"{line.claim}: {line.mark}" for line in lines)
+    about = "; ".join(f"{claim.claim}: {claim.mark}" for claim in claims)
     size = f'viewBox="0 -4 {WIDTH} {top + 12}" width="{WIDTH}" height="{top + 12}"'
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(about)}" '

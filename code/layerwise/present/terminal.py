@@ -24,13 +24,13 @@ from layerwise.files import revealed
 PROSE = 100  # columns: longer lines are hard to read
 UNFOLDED = 10_000  # columns where nobody looks
 GOOD, BAD, OPEN, FAINT = "green", "red", "yellow", "dim"
-# Of the words that answer: a claim's verdict, a headline's mark, an own model's answer.
+# Of the words that answer: a claim's verdict, a central claim's mark, an own model's answer.
 STYLES = {
-    **dict.fromkeys(("agrees", "stands", "holds", "yes", "ok"), GOOD),
-    **dict.fromkeys(("differs", "contradicted", "does not hold", "no", "FAIL"), BAD),
+    **dict.fromkeys(("agrees", "holds", "yes", "ok"), GOOD),
+    **dict.fromkeys(("differs", "contradicted", "fails", "no", "FAIL"), BAD),
     **dict.fromkeys(("in part", "undecided", "needs weights", "warn"), OPEN),
     **dict.fromkeys(("same number", "follows", "declared", "not checkable"), FAINT),
-    **dict.fromkeys(("open", "too few", "cannot be answered"), FAINT),
+    **dict.fromkeys(("open", "no spread", "too few"), FAINT),
 }
 
 
@@ -84,7 +84,7 @@ def line(text: str) -> Text:
 
 
 def word(text: str, shown: str = "") -> Text:
-    """Return a verdict, a grade or an answer in its colour."""
+    """Return a verdict, a mark or an answer in its colour."""
     return said(shown or text, STYLES.get(text, ""))
 
 

@@ -309,7 +309,7 @@ def headlines(
     listed = module("present.claim_list")
     judged = module("engine.records").judged(source, _results(results))
     if as_json:
-        return _json(listed.headlines_of_paper(judged["headlines"], paper))
+        return _json(listed.central_of_paper(judged["central"], paper))
     return listed.strip_as_text(judged, paper, reasons=reasons)
 
 

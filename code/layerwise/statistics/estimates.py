@@ -1,9 +1,9 @@
 """A number with its interval: means, correlations, ratios, effect sizes, and counts.
 
 Every interval is two-sided and textbook, at a level that a family of tests may widen. Under ten
-units it is exact, or that of all permutations: Fisher's z is not. Where models are counted either
-way it is the range of the intervals of every way to count them. What has no interval is open at
-both ends, so that no value alone can answer a question.
+units it is exact, or that of all permutations: Fisher's z is not. Where models may be counted
+either way it is the range of the intervals of the likeliest ways to count them. What has no
+interval is open at both ends, so that no value alone can answer a question.
 """
 
 import functools
@@ -26,6 +26,14 @@ ONE_SIDED = 0.90  # level of the interval by which two one-sided tests at 5% sho
 FEW = 10  # units, under which an interval is exact or that of all permutations
 MOST_ARRANGEMENTS = 10_000  # of two groups, up to which all are gone through
 STEPS = 120  # of the integral over the law of r, which is then right to 1e-6
+# What gives an interval, or the p in its place.
+STUDENT, ONE_MORE = "Student's t", "Student's t for one more"
+EXACT, FISHERS_Z = "the exact law of r", "Fisher's z"
+PERMUTATIONS, WELCH = "all permutations", "Welch's t"
+BONETT_WRIGHT, ZOU = "Fisher's z for ranks", "Zou's difference of two r"
+CHI_SQUARE, NONCENTRAL = "chi-square", "the noncentral t"
+CLOPPER_PEARSON, FISHERS_TEST = "Clopper and Pearson", "Fisher's exact test"
+BOOTSTRAP, WORST_CASE = "the papers' bootstrap", "two bootstraps, each in the worst direction"
 ROUNDING = 1e-8  # of the largest value: what varies by less is constant, as far as can be told
 LARGE_T = 1e3  # beyond it the inverse of the noncentral t is slow, then wrong
 FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
@@ -48,6 +56,9 @@ class Estimate:
         where: what it is about more closely, say a layer.
         narrow: the ends at the level of two one-sided tests, of a number that is said to show no
             effect; None elsewhere.
+        opposite: of a p, the one by which the numbers lean against what is tested; None elsewhere.
+        method: what gives the interval or the p; empty where there is neither.
+        fewest: how many units the method needs for an interval, where there is none; else 0.
     """
 
     value: float
@@ -58,14 +69,20 @@ class Estimate:
     p: float | None = None
     where: str = ""
     narrow: tuple[float, float] | None = None
+    method: str = ""
+    fewest: int = 0
+    opposite: float | None = None
 
     @property
     def has_interval(self) -> bool:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
-def without_interval(value: float, n: int, unit: str, where: str = "") -> Estimate:
-    return Estimate(value, -math.inf, math.inf, n, unit, where=where)
+def without_interval(
+    value: float, n: int, unit: str, where: str = "", *, method: str = "", fewest: int = 0
+) -> Estimate:
+    """Return a number that has no interval, or none of so few units."""
+    return Estimate(value, -math.inf, math.inf, n, unit, where=where, method=method, fewest=fewest)
 
 
 def family_level(n_tests: int, level: float = LEVEL) -> float:
@@ -84,7 +101,30 @@ def mean_estimate_from_moments(
     if n < 2:
         return without_interval(mean, n, unit, where)
     half = float(scipy.stats.t.isf((1 - level) / 2, n - 1)) * sd / math.sqrt(n - 1)
-    return Estimate(mean, mean - half, mean + half, n, unit, where=where)
+    return Estimate(mean, mean - half, mean + half, n, unit, where=where, method=STUDENT)
+
+
+def prediction_estimate(
+    value: float,
+    others: Sequence[float] | Float[np.ndarray, " n"],
+    unit: str,
+    level: float = LEVEL,
+    where: str = "",
+) -> Estimate:
+    """Return a value less the mean of others, with Student's interval for one more of these.
+
+    The interval leaves out zero where a further value of the others' kind would be as far from
+    their mean as this one with a probability below 1 - level.
+    """
+    sample = np.asarray(others, dtype=np.float64)
+    n, distance = len(sample), float(value - sample.mean())
+    if n < 2:
+        return without_interval(distance, n, unit, where)
+    quantile = float(scipy.stats.t.isf((1 - level) / 2, n - 1))
+    half = quantile * float(sample.std(ddof=1)) * math.sqrt(1 + 1 / n)
+    return Estimate(
+        distance, distance - half, distance + half, n, unit, where=where, method=ONE_MORE
+    )
 
 
 def mean_estimate(
@@ -135,21 +175,34 @@ def difference_estimate(
     """
     value, n = float(np.mean(first) - np.mean(second)), len(first) + len(second)
     arrangements = math.comb(n, len(first))
-    if min(len(first), len(second)) < 2:
-        return without_interval(value, n, unit)
     if arrangements > MOST_ARRANGEMENTS:
         welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
-        return Estimate(value, float(welch.low), float(welch.high), n, unit)
+        return Estimate(value, float(welch.low), float(welch.high), n, unit, method=WELCH)
     beyond = math.floor((1 - level) / 2 * arrangements)  # bounds that may lie beyond either end
     if beyond < 1:
-        return without_interval(value, n, unit)
+        fewest = units_to_permute(len(first), level)
+        return without_interval(value, n, unit, method=PERMUTATIONS, fewest=fewest)
     bounds = sorted(
         (math.fsum(chosen) - math.fsum(others)) / size
         for size in range(1, min(len(first), len(second)) + 1)
         for chosen in itertools.combinations(first.tolist(), size)
         for others in itertools.combinations(second.tolist(), size)
     )
-    return Estimate(value, bounds[beyond - 1], bounds[-beyond], n, unit)
+    return Estimate(value, bounds[beyond - 1], bounds[-beyond], n, unit, method=PERMUTATIONS)
+
+
+def units_to_permute(first: int | None = None, level: float = LEVEL) -> int:
+    """Return the fewest units in two groups whose arrangements reach a level.
+
+    One arrangement lies beyond either end: of three and five there are 56, of three and four 35.
+
+    Arguments:
+        first: the size of the first group; with None both are equally large, or differ by one.
+    """
+    n = 2 if first is None else first + 1
+    while math.floor((1 - level) / 2 * math.comb(n, n // 2 if first is None else first)) < 1:
+        n += 1
+    return n
 
 
 def two_sided_quantile(level: float = LEVEL) -> float:
@@ -165,12 +218,15 @@ def correlation_estimate(
     Open under four points or where |r| is 1.
     """
     if n < FISHERS_POINTS or abs(r) >= 1:
-        return without_interval(r, n, unit, where)
+        method = EXACT if n < FEW else FISHERS_Z
+        return without_interval(r, n, unit, where, method=method, fewest=FISHERS_POINTS)
     if n < FEW:
-        return Estimate(r, *exact_correlation_ends(r, n, level), n, unit, where=where)
+        ends = exact_correlation_ends(r, n, level)
+        return Estimate(r, *ends, n, unit, where=where, method=EXACT)
     quantile = two_sided_quantile(level)
     z, half = curves.fishers_z(r), quantile / math.sqrt(n - 3)
-    return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit, where=where)
+    ends = math.tanh(z - half), math.tanh(z + half)
+    return Estimate(r, *ends, n, unit, where=where, method=FISHERS_Z)
 
 
 @functools.lru_cache(maxsize=4096)  # questions, their choices and power ask for the same ones
@@ -268,12 +324,14 @@ def spearman_estimate(
     ranks = [scipy.stats.rankdata(side) for side in (x, y)]
     r, n = pearson_r(*ranks), len(x)
     if n < FEW:
-        return replace(without_interval(r, n, unit), p=permutation_p(*ranks))
+        none = without_interval(r, n, unit, method=PERMUTATIONS)
+        return replace(none, p=permutation_p(*ranks))
     if abs(r) >= 1:
-        return without_interval(r, n, unit)
+        return without_interval(r, n, unit, method=BONETT_WRIGHT)
     quantile = two_sided_quantile()
     z, half = curves.fishers_z(r), quantile * math.sqrt((1 + r**2 / 2) / (n - 3))
-    return Estimate(r, math.tanh(z - half), math.tanh(z + half), n, unit)
+    ends = math.tanh(z - half), math.tanh(z + half)
+    return Estimate(r, *ends, n, unit, method=BONETT_WRIGHT)
 
 
 def permutation_p(ranks: Float[np.ndarray, " n"], others: Float[np.ndarray, " n"]) -> float:
@@ -300,7 +358,13 @@ def ratio_estimate(
     ratio, n = float(np.mean(above) / np.mean(below)), len(above)
     sd = float(np.std(above / np.mean(above) - below / np.mean(below)))
     log_ratio = mean_estimate_from_moments(math.log(ratio), sd, n, unit)
-    return Estimate(ratio, math.exp(log_ratio.low), math.exp(log_ratio.high), n, unit)
+    return on_log_scale(replace(log_ratio, value=math.log(ratio)))
+
+
+def on_log_scale(logarithm: Estimate) -> Estimate:
+    """Return the number whose logarithm an estimate is of, with the ends of its interval."""
+    value, low, high = map(math.exp, (logarithm.value, logarithm.low, logarithm.high))
+    return replace(logarithm, value=value, low=low, high=high)
 
 
 def deviation_estimate(values: Sequence[float], unit: str) -> Estimate:
@@ -310,7 +374,7 @@ def deviation_estimate(values: Sequence[float], unit: str) -> Estimate:
         return without_interval(sd, n, unit)
     tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
     low, high = (sd * math.sqrt(n / scipy.stats.chi2.isf(tail, n - 1)) for tail in tails)
-    return Estimate(sd, float(low), float(high), n, unit)
+    return Estimate(sd, float(low), float(high), n, unit, method=CHI_SQUARE)
 
 
 def effect_size_estimate(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Estimate:
@@ -334,33 +398,76 @@ def effect_size_estimate(values: Float[np.ndarray, " n"], unit: str, where: str 
             low, high = (shift / math.sqrt(n - 1) for shift in shifts)
         return low, high
 
-    return Estimate(d, *ends(LEVEL), n, unit, where=where, narrow=ends(ONE_SIDED))
+    narrow = ends(ONE_SIDED)
+    return Estimate(d, *ends(LEVEL), n, unit, where=where, narrow=narrow, method=NONCENTRAL)
 
 
 def estimate_from_counts(
     estimate: Callable[..., Estimate],
-    sides: Sequence[tuple[int, int]],
+    groups: Sequence[Sequence[float]],
     counted: Sequence[int],
     n: int,
 ) -> Estimate:
-    """Return an estimate from counts of models, with the range of its intervals.
+    """Return an estimate from counts of units, some of which may be counted either way.
 
-    The range holds for every way to count the undecided: a worst case, wider than an interval.
+    Its range is that of the intervals under the likeliest counts, which together hold the level;
+    `opposite` is the largest of theirs.
 
     Arguments:
-        estimate: called with a count per group; the range spans the intervals of all calls.
-        sides: per group how many models are decided, and how many are not.
+        estimate: called with a count per group.
+        groups: per group the probability of each unit that it is counted; 0 or 1 where it is sure.
         counted: per group the count by the values alone.
     """
-    combinations = itertools.product(*(range(sure, sure + open_ + 1) for sure, open_ in sides))
-    estimates = [estimate(*counts) for counts in combinations]
-    n_open = sum(open_ for _, open_ in sides)
-    where = f"{n_open} undecided, counted either way" if n_open else ""
-    ends = (
-        min(alternative.low for alternative in estimates),
-        max(alternative.high for alternative in estimates),
+    laws = [law_of_count(probabilities) for probabilities in groups]
+    counts = itertools.product(*(range(len(law)) for law in laws))
+    weights = {
+        count: math.prod(float(law[k]) for law, k in zip(laws, count, strict=True))
+        for count in counts
+    }
+    held, likely = 0.0, []
+    for count in sorted(weights, key=lambda count: -weights[count]):
+        likely.append(estimate(*count))
+        held += weights[count]
+        if held >= LEVEL:
+            break
+    n_open = sum(0 < probability < 1 for group in groups for probability in group)
+    by_value = estimate(*counted)
+    return replace(
+        by_value,
+        low=min(alternative.low for alternative in likely),
+        high=max(alternative.high for alternative in likely),
+        n=n,
+        where=f"{n_open} counted by the chance that they damp" if n_open else "",
+        opposite=_largest([alternative.opposite for alternative in likely]),
     )
-    return Estimate(estimate(*counted).value, *ends, n, "models", where=where)
+
+
+def _largest(numbers: Sequence[float | None]) -> float | None:
+    """Return the largest number; None where there is none."""
+    known = [number for number in numbers if number is not None]
+    return max(known, default=None)
+
+
+def law_of_count(probabilities: Sequence[float]) -> Float[np.ndarray, " count"]:
+    """Return the probabilities of how many independent units are counted."""
+    law = np.array([1.0])
+    for probability in probabilities:
+        law = np.convolve(law, [1 - probability, probability])
+    return law
+
+
+def chance_below(mean: Estimate, bound: float) -> float:
+    """Return the probability by Student's law that a mean lies below a bound.
+
+    0 or 1 where its 95% interval does not include the bound: such a mean is sure.
+    """
+    if not mean.low < bound < mean.high:
+        return float(mean.value < bound)
+    if not mean.has_interval:
+        return 0.5
+    quantile = float(scipy.stats.t.isf((1 - LEVEL) / 2, mean.n - 1))
+    error = (mean.high - mean.value) / quantile
+    return float(scipy.stats.t.cdf((bound - mean.value) / error, mean.n - 1))
 
 
 def share_estimate(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
@@ -369,7 +476,8 @@ def share_estimate(flags: Sequence[bool], unit: str, where: str = "") -> Estimat
     if n < 1:
         raise LayerwiseError("a share needs at least one unit, found none; check the selection")
     ends = scipy.stats.binomtest(n_true, n).proportion_ci(LEVEL)
-    return Estimate(n_true / n, float(ends.low), float(ends.high), n, unit, where=where)
+    low, high = float(ends.low), float(ends.high)
+    return Estimate(n_true / n, low, high, n, unit, where=where, method=CLOPPER_PEARSON)
 
 
 def correlation_difference_estimate(
@@ -390,7 +498,7 @@ def correlation_difference_estimate(
     )
     value = first_estimate.value - second_estimate.value
     if not (first_estimate.has_interval and second_estimate.has_interval):
-        return without_interval(value, len(y), unit)
+        return without_interval(value, len(y), unit, method=ZOU, fewest=FISHERS_POINTS)
     remainder = 1 - first_estimate.value**2 - second_estimate.value**2 - between**2
     together = (between - first_estimate.value * second_estimate.value / 2) * remainder + between**3
     together /= (1 - first_estimate.value**2) * (1 - second_estimate.value**2)
@@ -405,4 +513,4 @@ def correlation_difference_estimate(
         first_estimate.high - first_estimate.value, second_estimate.value - second_estimate.low
     )
     # neither |r| is beyond 0 and 1, so no difference is beyond -1 and 1
-    return Estimate(value, max(low, -1.0), min(high, 1.0), len(y), unit)
+    return Estimate(value, max(low, -1.0), min(high, 1.0), len(y), unit, method=ZOU)

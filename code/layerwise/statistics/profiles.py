@@ -4,11 +4,14 @@ A line fitted on either side of the maximum says little: the maximum was chosen 
 layers, and a random walk rises to its own maximum and falls from there as well.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float, Int
 
 from layerwise.statistics.estimates import Estimate, without_interval
 
+RANDOM_WALKS = "random walks"
 WALKS = 4000
 SEED = 42
 
@@ -29,8 +32,9 @@ def bell(shares: Float[np.ndarray, " layer"], unit: str) -> Estimate:
     beyond = np.sum(drawn >= observed) if observed > 0 else np.sum(drawn <= observed)
     p = float((beyond + 1) / (WALKS + 1))
     peak = int(np.argmax(shares))
-    trend = without_interval(observed, len(shares), unit, f"peak at layer {peak}")
-    return Estimate(trend.value, trend.low, trend.high, trend.n, unit, p, trend.where)
+    where = f"peak at layer {peak}"
+    trend = without_interval(observed, len(shares), unit, where, method=RANDOM_WALKS)
+    return replace(trend, p=p)
 
 
 def weaker_trend(profiles: Float[np.ndarray, "row layer"]) -> Float[np.ndarray, " row"]:

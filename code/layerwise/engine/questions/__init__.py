@@ -1,6 +1,6 @@
 """Central claims as questions: the mechanism, for every paper.
 
-question   Question and its words: yes, no, undecided, too few
+question   Question and its words: yes, no, undecided, no spread, too few
 table      the answers as documents, cells and counts
 answers    the answers to a question about one model
 beside     the same after rounding noise, and of random weights

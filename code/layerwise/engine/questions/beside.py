@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.question import NO, UNDECIDED, YES
+from layerwise.engine.questions.words import NO, UNDECIDED, YES
 from layerwise.statistics.noise import band
 
 

@@ -8,26 +8,11 @@ from typing import Any
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Evidence
+from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
 from layerwise.statistics.estimates import Estimate
 
 ALPHA = 0.05
-FEWEST = 5  # units: of four, a third of the resamples hold at most two different ones
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
-WORDS = YES, NO, UNDECIDED, TOO_FEW, NEVER = (
-    "yes",
-    "no",
-    "undecided",
-    "too few",
-    "cannot be answered",
-)
-MEANINGS = {
-    YES: "the 95% interval lies where the claim says; where the claim is that there is no effect, "
-    "the 90% interval, as in two one-sided tests; where there is a p, it is below 0.05 too",
-    NO: "the 95% interval lies wholly where the claim says that the number does not",
-    UNDECIDED: "neither: these data cannot tell",
-    TOO_FEW: "one number without an interval",
-    NEVER: "so few units that nothing they could show would answer the question",
-}
 
 
 @dataclass(frozen=True)
@@ -42,32 +27,37 @@ class Range:
 
 
 def word(
-    estimate: Estimate, within: Range, *, fewest: int = FEWEST, against: Range | None = None
+    estimate: Estimate, within: Range, *, fewest: int = 0, against: Range | None = None
 ) -> str:
     """Return one of `WORDS`: an interval that lies in the range says yes, a value never does.
 
     Arguments:
-        fewest: units with which some numbers could answer.
-        against: where the number lies if the claim is wrong; wherever it is not in the range, if
-            left out.
+        fewest: units with which some numbers could answer, where the method gives an interval to
+            fewer; what needs more for any interval says so itself.
+        against: where the 95% interval lies if the claim is wrong, also where it lies in the range
+            too; wherever it is not in the range, if left out.
     """
     if estimate.n < 2:
+        return NO_SPREAD
+    if estimate.n < max(fewest, estimate.fewest):
         return TOO_FEW
-    if estimate.n < fewest:
-        return NEVER
     if estimate.p is not None and estimate.p >= ALPHA:
         return UNDECIDED
     if not estimate.has_interval:
         if estimate.p is None:
             return UNDECIDED
         return YES if estimate.value in within else NO
+    if estimate.opposite is not None:  # a p: evidence for one side or the other, never of nothing
+        if estimate.high < within.below:
+            return YES
+        return NO if estimate.opposite < ALPHA else UNDECIDED
+    if against is not None and estimate.low in against and estimate.high in against:
+        return NO
     low, high = (estimate.low, estimate.high) if estimate.narrow is None else estimate.narrow
     if within.above < low and high < within.below:
         return YES
-    if against is not None:
-        return NO if estimate.low in against and estimate.high in against else UNDECIDED
-    outside = estimate.high <= within.above or estimate.low >= within.below
-    return NO if outside else UNDECIDED
+    outside = high <= within.above or low >= within.below
+    return NO if against is None and outside else UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -84,10 +74,10 @@ class Question:
         within: where the number lies if the claim is right.
         effect: of what kind the number is, where its power can be told: an r, or a mean with a
             standard error; nothing of what counts models.
-        fewest: how many units it takes for some numbers to answer yes; with fewer the word is
-            `NEVER`.
-        against: where the number lies if the claim is wrong, of a p, which is never evidence of
-            nothing; by default wherever it is not `within`.
+        fewest: how many units it takes for some numbers to answer yes, where the method gives an
+            interval to fewer; with fewer the word is `TOO_FEW`.
+        against: where the number lies if the claim is wrong, of what is said not to be there; by
+            default wherever it is not `within`.
     """
 
     name: str
@@ -99,7 +89,7 @@ class Question:
     choices: Mapping[str, Function]
     within: Range
     effect: str = ""
-    fewest: int = FEWEST
+    fewest: int = 0
     against: Range | None = None
 
     @property
@@ -131,7 +121,8 @@ class Question:
             "where": estimate.where,
             "in_range": estimate.value in self.within,
             "word": self.word(estimate),
-            "fewest": self.fewest,
+            "fewest": max(self.fewest, estimate.fewest),
+            "method": estimate.method,
             "p": None if estimate.p is None else float(estimate.p),
             "narrow": None if estimate.narrow is None else [*map(float, estimate.narrow)],
         }

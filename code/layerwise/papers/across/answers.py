@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED
 from layerwise.engine.questions.answers import Answer, Printed, Results
 from layerwise.engine.questions.table import cells, documents_of_questions
+from layerwise.engine.questions.words import WORDS
 from layerwise.papers.across.questions import QUESTIONS, rows
 from layerwise.papers.shared.names.result_files import SWEEP
 from layerwise.papers.shared.published import tables_of_reader
@@ -32,7 +33,7 @@ class Row(Loose):
     n: int
     unit: str
     where: str
-    word: str
+    word: Literal[WORDS]  # type: ignore[valid-type]
 
 
 def answers(results: Results, printed: Printed) -> list[Answer]:

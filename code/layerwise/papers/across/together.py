@@ -1,8 +1,16 @@
 """The three papers as one value, for all that is about them together."""
 
 from layerwise.engine.paper import Paper
+from layerwise.engine.seen import Sentences
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
+from layerwise.papers.across.story import STORY
+from layerwise.papers.paper1 import central as central1
+from layerwise.papers.paper1 import findings as findings1
+from layerwise.papers.paper2 import central as central2
+from layerwise.papers.paper2 import findings as findings2
+from layerwise.papers.paper3 import central as central3
+from layerwise.papers.paper3 import findings as findings3
 from layerwise.papers.shared.questions.choices import TEXTS
 
 PAPERS = Paper(
@@ -21,4 +29,7 @@ PAPERS = Paper(
     rules=TABLES,
     questions=QUESTIONS,
     choices=TEXTS,
+    sentences=Sentences(central1.sentences | central2.sentences | central3.sentences),
+    story=STORY,
+    findings=Sentences(findings1.findings | findings2.findings | findings3.findings),
 )

@@ -3,16 +3,16 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import PUBLISHED, NotMeasured
+from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
 from layerwise.engine.questions.question import OF_MEAN, Question, Range
-from layerwise.papers.paper1.rules.calibration import BAND, BOUND, PASS_BELOW
-from layerwise.papers.paper1.rules.output_correlation import rerun_asymmetry as ua_of_rerun
+from layerwise.papers.paper1.rules.calibration import BAND, PASS_BELOW
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.choices import STATES, Choice
 from layerwise.papers.shared.questions.choices import measured_choices, rules_without_each
@@ -21,8 +21,11 @@ from layerwise.statistics.estimates import (
     ONE_SIDED,
     Estimate,
     effect_size_estimate,
+    family_level,
     mean_estimate,
     mean_estimate_from_moments,
+    prediction_estimate,
+    widened,
     with_narrow_mean,
     without_interval,
 )
@@ -78,11 +81,6 @@ def effect_size_without_each(model: Categories) -> dict[str, Function]:
     return rules_without_each(names, lambda others: effect_size(model.asymmetries(others)))
 
 
-def neutral_rerun(model: Categories) -> dict[str, float]:
-    """Return UA by neutral category in the supplement's run; a reader has none."""
-    return rerun_asymmetries(model, model.neutral_names())
-
-
 def mean_under(choice: Choice) -> Function:
     """Return the rule for the mean neutral UA in another reading of the states."""
 
@@ -94,6 +92,23 @@ def mean_under(choice: Choice) -> Function:
         return mean_estimate_from_moments(test[choice].mean, test[choice].spread, n, "categories")
 
     return rule
+
+
+def n_models(evidence: Evidence) -> int:
+    """Return the number of models that were asked together.
+
+    Raises:
+        NotMeasured: of one model alone, which is no family of tests.
+    """
+    n = len(evidence.role("asymmetries"))
+    if n < 2:
+        raise NotMeasured("one model is no family of tests")
+    return n
+
+
+def neutral_at_once(model: Categories) -> Estimate:
+    """Return the mean neutral UA with an interval that holds for all models together."""
+    return widened(mean_asymmetry(model.neutral()), n_models(model.evidence))
 
 
 def narrowed(rule: Callable[[Categories], Estimate]) -> Function:
@@ -110,7 +125,6 @@ FEWEST_FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_
 
 MEAN_RULES: dict[str, Callable[[Categories], Estimate]] = {
     PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
-    Choice.RERUN: lambda model: mean_asymmetry(neutral_rerun(model)),
     **{choice: mean_under(choice) for choice in STATES},
 }
 NEUTRAL = (
@@ -132,7 +146,7 @@ NEUTRAL = (
         number="mean UA of the neutral categories",
         unit="categories",
         models=paper_1_models,
-        choices=MEAN_RULES,
+        choices={**MEAN_RULES, Choice.MODELS_AT_ONCE: neutral_at_once},
         within=Range(above=0.0),
         effect=OF_MEAN,
     ),
@@ -146,7 +160,6 @@ NEUTRAL = (
         choices={
             PUBLISHED: lambda model: effect_size(model.neutral()),
             Choice.CATEGORY_OUT: effect_size_without_each,
-            Choice.RERUN: lambda model: effect_size(neutral_rerun(model)),
         },
         within=Range(-PASS_BELOW, PASS_BELOW),
         fewest=FEWEST_FOR_EFFECT,
@@ -158,11 +171,30 @@ def category_rule(name: str) -> Function:
     """Return the rule for the UA of one category, which has no interval."""
 
     def rule(model: Categories) -> Estimate:
-        if name not in categories(model.file):
-            raise NotMeasured(f"there is no category {name}")
-        return mean_asymmetry(model.asymmetries([name]))
+        return mean_asymmetry({name: asymmetry_of(model, name)})
 
     return rule
+
+
+def asymmetry_of(model: Categories, name: str) -> float:
+    """Return the UA of one category.
+
+    Raises:
+        NotMeasured: where the texts have no such category.
+    """
+    if name not in categories(model.file):
+        raise NotMeasured(f"there is no category {name}")
+    return model.asymmetries([name])[name]
+
+
+def numeric_against_others(model: Categories, n_tests: int = 1) -> Estimate:
+    """Return the UA of the numeric facts less the mean of the other categories.
+
+    Its interval is that of one more category of the others' kind: their scatter is the only noise
+    of a single category that was published.
+    """
+    numeric, others = asymmetry_of(model, NUMERIC), list(model.neutral().values())
+    return prediction_estimate(numeric, others, "categories", family_level(n_tests))
 
 
 def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
@@ -175,30 +207,69 @@ def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
     return without_interval(facts - sizes[largest], 1, "categories", f"next: {largest}")
 
 
-def rerun_asymmetries(model: Categories, names: Iterable[str]) -> dict[str, float]:
-    """Return UA by category in the supplement's run.
+def against_other_models(name: str) -> Callable[..., Estimate]:
+    """Return the rule for a model's UA of a category less the mean of the other models'.
 
-    Raises:
-        NotMeasured: for a model without a second run.
+    Its interval is that of one more model of the others' kind.
     """
-    if model.name not in model.evidence.role("reruns"):
-        raise NotMeasured("a second run was not measured")
-    return {name: ua_of_rerun(model.file, model.name, name) for name in names}
+
+    def rule(model: Categories, n_tests: int = 1) -> Estimate:
+        by_model = paper_1_models(model.evidence)
+        if len(by_model) < 2:
+            raise NotMeasured("there is no other model")
+        others = [asymmetry_of(by_model[other], name) for other in by_model if other != model.name]
+        return prediction_estimate(
+            asymmetry_of(model, name), others, "models", family_level(n_tests)
+        )
+
+    return rule
+
+
+FACTS_AGAINST_MODELS = against_other_models(FACTS)
+
+
+def facts_at_once(model: Categories) -> Estimate:
+    """Return the same for the facts, singled out of all categories and models."""
+    n_tests = n_models(model.evidence) * n_categories(model.file)
+    return FACTS_AGAINST_MODELS(model, n_tests)
+
+
+def several_models(evidence: Evidence) -> dict[str, Evidence]:
+    """Return the evidence itself, for questions over models; a reader's one model has none."""
+    return {OVER_MODELS: evidence} if len(evidence.role("asymmetries")) > 1 else {}
+
+
+def mean_over_models(evidence: Evidence, name: str) -> Estimate:
+    """Return the mean over models of the UA of a category."""
+    values = [asymmetry_of(model, name) for model in paper_1_models(evidence).values()]
+    return mean_estimate(values, "models")
 
 
 SINGLE = (
     Question(
         name="numeric",
         paper=1,
-        says="On numeric facts the asymmetry is strong and negative, below -0.14.",
-        number="UA of the numeric facts",
+        says="On numeric facts the asymmetry lies below what the other categories show.",
+        number="UA of the numeric facts less the mean of the other categories",
         unit="categories",
         models=paper_1_models,
         choices={
-            PUBLISHED: category_rule(NUMERIC),
-            Choice.RERUN: lambda model: mean_asymmetry(rerun_asymmetries(model, [NUMERIC])),
+            PUBLISHED: numeric_against_others,
+            Choice.MODELS_AT_ONCE: lambda model: numeric_against_others(
+                model, n_models(model.evidence)
+            ),
         },
-        within=Range(below=-BOUND),
+        within=Range(below=0.0),
+    ),
+    Question(
+        name="facts_above_models",
+        paper=1,
+        says="On scientific facts the asymmetry lies above what the other models show.",
+        number="UA of the facts less the mean of the other models",
+        unit="models",
+        models=paper_1_models,
+        choices={PUBLISHED: FACTS_AGAINST_MODELS, Choice.TESTS_AT_ONCE: facts_at_once},
+        within=Range(above=0.0),
     ),
     Question(
         name="facts_largest",
@@ -208,10 +279,7 @@ SINGLE = (
         unit="categories",
         models=paper_1_models,
         choices={
-            PUBLISHED: lambda model: facts_over_others(model.asymmetries(categories(model.file))),
-            Choice.RERUN: lambda model: facts_over_others(
-                rerun_asymmetries(model, categories(model.file))
-            ),
+            PUBLISHED: lambda model: facts_over_others(model.asymmetries(categories(model.file)))
         },
         within=Range(above=0.0),
     ),
@@ -222,11 +290,28 @@ SINGLE = (
         number="UA of the category business",
         unit="categories",
         models=paper_1_models,
-        choices={
-            PUBLISHED: category_rule(BUSINESS),
-            Choice.RERUN: lambda model: mean_asymmetry(rerun_asymmetries(model, [BUSINESS])),
-        },
+        choices={PUBLISHED: category_rule(BUSINESS)},
         within=Range(above=0.0),
+    ),
+    Question(
+        name="business_mean",
+        paper=1,
+        says="On business statements the asymmetry is positive over the models.",
+        number="mean UA of the category business",
+        unit="models",
+        models=several_models,
+        choices={PUBLISHED: partial(mean_over_models, name=BUSINESS)},
+        within=Range(above=0.0),
+    ),
+    Question(
+        name="business_below_models",
+        paper=1,
+        says="On business statements the asymmetry lies below what the other models show.",
+        number="UA of business less the mean of the other models",
+        unit="models",
+        models=paper_1_models,
+        choices={PUBLISHED: against_other_models(BUSINESS)},
+        within=Range(below=0.0),
     ),
 )
 

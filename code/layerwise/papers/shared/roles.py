@@ -6,7 +6,6 @@ have is a role that nothing fills.
 
 preferences         asymmetry and preference by category at the last layer
 asymmetries         asymmetry by category, of the models of Paper 1
-reruns              the same in a second run
 layers, category_bootstrap, bins, pairs, intervals
                     r over the categories, the bins and the pairs, by layer
 depth               the number of blocks
@@ -31,7 +30,6 @@ PAPERS: Roles = {
     "asymmetries": {
         model: (files.PAPER1[model], "") for model in ("gemma", "llama", "mistral", "apertus")
     },
-    "reruns": dict.fromkeys(files.PAPER1, (files.CONTRIBUTIONS, "")),
     "layers": {SLUG: (files.LAYERS, "")},
     "category_bootstrap": {SLUG: (files.BOOTSTRAP, "")},
     "bins": {SLUG: (files.BINS, "")},

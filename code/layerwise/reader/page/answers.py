@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import find_again, shared_answers
-from layerwise.engine.questions.question import NEVER, NO, TOO_FEW, UNDECIDED, WORDS, YES
+from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, WORDS, YES
 from layerwise.engine.words import in_words
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS
@@ -26,15 +26,15 @@ LISTED = 4  # models named beside a claim; more are folded
 STRIP = (200, 42)  # width and height of a claim's drawing, in pixels
 TICKS = 3  # steps on its axis at most: their numbers do not run into one another
 # The marks of the papers' page whose colours mean the same.
-MARKS = {YES: HOLDS, NO: FAILS, UNDECIDED: OPEN, TOO_FEW: OPEN, NEVER: OPEN}
+MARKS = {YES: HOLDS, NO: FAILS, UNDECIDED: OPEN, NO_SPREAD: OPEN, TOO_FEW: OPEN}
 
 
 def summarize(answers: Sequence[Answer]) -> str:
     """Return how the questions are answered, in one sentence."""
     counts = Counter(answer.word for answer in answers)
     phrases = {
+        NO_SPREAD: "no spread for {}",
         TOO_FEW: "too few units for {}",
-        NEVER: "{} cannot be answered",
         UNDECIDED: "{} undecided",
         NO: "no to {}",
         YES: "yes to {}",
@@ -132,7 +132,7 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
     ends = [spell_number(end, places) for end in (min(drawn), max(drawn))]
     numbers = ends[0] if len(drawn) == 1 else " to ".join(ends)
     text = f"random weights: {numbers}"
-    if word in (TOO_FEW, NEVER):
+    if word in (NO_SPREAD, TOO_FEW):
         return text
     if len(drawn) == 1:
         return f"{text}, {'the same' if same else 'another'} answer"

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.question import MEANINGS
+from layerwise.engine.questions.words import MEANINGS
 from layerwise.files import write_text
 from layerwise.present import latex
 from layerwise.present.figures.picture import Picture

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from layerwise.engine.judging import input_hashes, judge_ledger, read_sides, table_hashes
+from layerwise.engine.marks import mark_text
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import TYPED
@@ -26,7 +27,7 @@ def run(
     published: Place = Path("published"),
     models: Place = Path("models.yaml"),
 ) -> str:
-    """Judge every claim; beside the records `verdicts.json` counts verdicts and grades.
+    """Judge every claim; beside the records `verdicts.json` counts verdicts and marks.
 
     `tally.json` has the few of these counts that fit beside each other in DVC's tables.
 
@@ -38,7 +39,7 @@ def run(
     if source == "measured":
         origins = Origins(read_measurements(numbers), read_models(models), tables)
     sides = read_sides(source, statistics, tables, origins)
-    judged = judge_ledger(claims, sides, tables, PAPERS.questions)
+    judged = judge_ledger(claims, sides, tables, PAPERS)
     records = judged["claims"]
     counts = count_by_paper(records)
     if origins is None:
@@ -54,11 +55,11 @@ def run(
         **behind,
         **judged,
     }
-    grades = Counter(headline["grade"] for headline in judged["headlines"])
+    marks = Counter(mark_text(claim["mark"], claim["why"]) for claim in judged["central"])
     with together(out.parent) as part:
         write_json(part / out.name, sealed(document))
-        write_json(part / "verdicts.json", {**counts, "headlines": grades})
-        write_json(part / "tally.json", in_short(records, judged["headlines"]))
+        write_json(part / "verdicts.json", {**counts, "central": marks})
+        write_json(part / "tally.json", in_short(records, judged["central"]))
     return f"{len(records)} claims judged in {out}"
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from layerwise.engine.derivation import Document, Function, Rule, words_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.question import NO, OF_R, Asked, Question
+from layerwise.engine.questions.question import OF_R, Asked, Question
+from layerwise.engine.questions.words import NO
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.questions.curves import Curve, mean_over
 from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE
@@ -55,16 +56,6 @@ def units_text(asked: Asked) -> str:
     return f"{estimate.n} {estimate.unit}{independent}"
 
 
-def power_text(question: Question, asked: Asked) -> str:
-    """Return what the units detect, in words before a size: 230 pairs can detect an |r| of."""
-    if question.is_equivalence:
-        return f"{units_text(asked)} can confine a true zero ({question.number}) to a zone of ±"
-    effect = (
-        "an |r|" if question.effect == OF_R else f"a distance from the bound ({question.number})"
-    )
-    return f"{units_text(asked)} can detect {effect} of "
-
-
 def power_document(question: Question, evidence: Evidence) -> Document:
     """Return the document on what the units of one question can detect."""
     rules: dict[str, Function] = {}
@@ -73,7 +64,6 @@ def power_document(question: Question, evidence: Evidence) -> Document:
         place = f"models/{model}/{PUBLISHED}"
         rules[f"{place}/smallest"] = _bound_rule(partial(smallest_effect, question, asked))
         rules[f"{place}/units"] = _bound_rule(partial(units_text, asked))
-        rules[f"{place}/told"] = _bound_rule(partial(power_text, question, asked))
         if question.effect == OF_R:
             rules[f"{place}/needed"] = _bound_rule(partial(units_needed, asked))
             rules[f"{place}/wider"] = _bound_rule(partial(width_over_fisher, asked))

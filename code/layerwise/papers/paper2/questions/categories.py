@@ -24,6 +24,7 @@ from layerwise.papers.shared.rules.categories import (
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import MIN_POINTS, pearson_p
 from layerwise.statistics.estimates import (
+    BOOTSTRAP,
     Estimate,
     correlation_estimate,
     deviation_estimate,
@@ -132,12 +133,13 @@ def bootstrapped_r(model: LastLayer) -> Estimate:
     """Return r with the notebook's bootstrap interval; resamples of few points need a p as well."""
     test = last_test(model, "category_bootstrap", "layer_results")
     p = float(pearson_p(test.r, model.n))
-    return Estimate(test.r, *ends(test), model.n, "categories", p)
+    return Estimate(test.r, *ends(test), model.n, "categories", p, method=BOOTSTRAP)
 
 
 def bins_estimate(test: Entry, where: str = "") -> Estimate:
     """Return r of a test over the bins; the resamples of few bins need a p as well."""
-    return Estimate(test.r, *ends(test), n_bins(test), "bins", p_over_bins(test), where)
+    p = p_over_bins(test)
+    return Estimate(test.r, *ends(test), n_bins(test), "bins", p, where, method=BOOTSTRAP)
 
 
 def r_over_bins(model: LastLayer) -> Estimate:

@@ -1,6 +1,7 @@
 """The questions of Paper 2 on curves of r over the pairs by layer, and where they turn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -15,9 +16,16 @@ from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.questions.choices import measured_choices
 from layerwise.papers.shared.rules.categories import ends, n_categories
 from layerwise.statistics import phases
-from layerwise.statistics.estimates import Estimate, widened_r, with_narrow_r
+from layerwise.statistics.estimates import (
+    BOOTSTRAP,
+    WORST_CASE,
+    Estimate,
+    widened_r,
+    with_narrow_r,
+)
 
-WEAKEST_INVERSION = 0.17  # |r|: the weak end of what the abstract calls a late inversion
+WEAKEST_INVERSION = 0.17  # |r|: the printed weak end of what the abstract calls a late inversion
+N_PHASES = 3  # early, mid and late
 
 # --- curves over layers ---------------------------------------------------------------------------
 
@@ -65,7 +73,8 @@ def mean_over(curve: Curve, layers: list[int]) -> Estimate:
         float(np.mean([interval[side] for interval in intervals.values()])) for side in (0, 1)
     )
     where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
-    return Estimate(phases.phase_mean(r, layers), low, high, curve.n, "pairs", where=where)
+    mean = phases.phase_mean(r, layers)
+    return Estimate(mean, low, high, curve.n, "pairs", where=where, method=BOOTSTRAP)
 
 
 def mean_by_category(curve: Curve, phase: str) -> Estimate:
@@ -76,14 +85,15 @@ def mean_by_category(curve: Curve, phase: str) -> Estimate:
         float(np.mean([test[key] for test in tests])) for key in ("r", "ci_lower", "ci_upper")
     )
     n = n_categories(curve.pairs.source)
-    return Estimate(r, low, high, n, "categories", where=f"layers {phases.span(layers)}")
+    where = f"layers {phases.span(layers)}"
+    return Estimate(r, low, high, n, "categories", where=where, method=BOOTSTRAP)
 
 
 def fall_of_r(curve: Curve) -> Estimate:
     """Return late minus early mean r; ends as if both means were wrong in opposite ways."""
     early, late = (mean_over(curve, curve.pairs.phase(name)) for name in ("early", "late"))
     low, high = late.low - early.high, late.high - early.low
-    return Estimate(late.value - early.value, low, high, curve.n, "pairs")
+    return Estimate(late.value - early.value, low, high, curve.n, "pairs", method=WORST_CASE)
 
 
 def fall_rule(choice: Choice, unit: str = "pairs") -> Function:
@@ -94,7 +104,7 @@ def fall_rule(choice: Choice, unit: str = "pairs") -> Function:
         r, parts = by_layer(measured.r), phases.thirds_of_list(list(by_layer(measured.r)))
         early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
         n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
-        return Estimate(late - early, *ends(measured.fall), n, unit)
+        return Estimate(late - early, *ends(measured.fall), n, unit, method=BOOTSTRAP)
 
     return rule
 
@@ -110,7 +120,8 @@ def r_at_layer(curve: Curve, layer: int) -> Estimate:
     """Return r at a layer with its interval."""
     (interval,) = curve.pairs.ends([layer]).values()
     r = curve.pairs.r([layer])[layer]
-    return Estimate(r, *interval, curve.n, "pairs", where=f"layer {layer}")
+    where = f"layer {layer}"
+    return Estimate(r, *interval, curve.n, "pairs", where=where, method=BOOTSTRAP)
 
 
 def extreme_at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
@@ -134,7 +145,8 @@ def lowest_rule(choice: Choice, unit: str = "pairs") -> Function:
         r, late = by_layer(measured.r), by_layer(measured.late)
         layer = min(late, key=r.__getitem__)
         n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
-        return Estimate(r[layer], *ends(late[layer]), n, unit, where=f"layer {layer}")
+        where = f"layer {layer}"
+        return Estimate(r[layer], *ends(late[layer]), n, unit, where=where, method=BOOTSTRAP)
 
     return rule
 
@@ -170,6 +182,9 @@ def phase_question(name: str, says: str, within: Range, edge: Choice) -> Questio
             PUBLISHED: lambda curve: mean_over(curve, curve.pairs.phase(name)),
             edge: lambda curve: r_at_layer(curve, curve.pairs.layers[layer]),
             Choice.BY_DEPTH: lambda curve: mean_over(curve, curve.pairs.phase_by_depth(name)),
+            Choice.PHASES_AT_ONCE: lambda curve: widened_r(
+                mean_over(curve, curve.pairs.phase(name)), N_PHASES
+            ),
             Choice.CLUSTERS: lambda curve: mean_by_category(curve, name),
         },
         within=within,
@@ -188,6 +203,26 @@ MEASURED_LATE_RULES: dict[str, Function] = {
     Choice.ALL_TOKENS: lowest_rule(Choice.ALL_TOKENS),
     Choice.CLUSTERS: lowest_rule(Choice.CLUSTERS, "categories"),
 }
+INVERTED = Question(
+    name="late_inversion",
+    paper=2,
+    says="Some late layer has a negative r.",
+    number="r of the lowest late layer",
+    unit="pairs",
+    models=curves_by_model,
+    choices={
+        **LATE_RULES,
+        Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
+            curve, curve.pairs.phase("late"), len(curve.pairs.layers)
+        ),
+        Choice.TESTS_AT_ONCE: lambda curve: extreme_at_once(
+            curve, curve.pairs.phase("late"), n_tests_of_pairs(curve)
+        ),
+        **MEASURED_LATE_RULES,
+    },
+    within=Range(below=0.0),
+    effect=OF_R,
+)
 CURVE_QUESTIONS = (
     phase_question(
         "early",
@@ -217,39 +252,20 @@ CURVE_QUESTIONS = (
         },
         within=Range(below=0.0),
     ),
-    Question(
-        name="late_inversion",
-        paper=2,
-        says="Some late layer has a negative r.",
-        number="r of the lowest late layer",
-        unit="pairs",
-        models=curves_by_model,
-        choices={
-            **LATE_RULES,
-            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
-                curve, curve.pairs.phase("late"), len(curve.pairs.layers)
-            ),
-            Choice.TESTS_AT_ONCE: lambda curve: extreme_at_once(
-                curve, curve.pairs.phase("late"), n_tests_of_pairs(curve)
-            ),
-            **MEASURED_LATE_RULES,
-        },
-        within=Range(below=0.0),
-        effect=OF_R,
-    ),
+    INVERTED,
     Question(
         name="no_inversion",
         paper=2,
-        says="No late layer inverts: the lowest late r is nearer to zero than 0.17, the paper's "
-        "weakest inversion.",
+        says="No late layer inverts: the lowest late r lies above -0.17, the paper's weakest "
+        "inversion, and is not significantly negative.",
         number="r of the lowest late layer",
         unit="pairs",
         models=curves_by_model,
         choices={
             choice: narrowed(rule) for choice, rule in {**LATE_RULES, **MEASURED_LATE_RULES}.items()
         },
-        within=Range(-WEAKEST_INVERSION, WEAKEST_INVERSION),
-        effect=OF_R,
+        within=Range(above=-WEAKEST_INVERSION),
+        against=INVERTED.within,
     ),
     Question(
         name="everywhere_negative",
@@ -303,7 +319,75 @@ def printed_transitions(evidence: Evidence) -> dict[str, Transition]:
     }
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two curves that are said to turn negative at different layers."""
+
+    first: Curve
+    second: Curve
+
+    def layers(self) -> list[int]:
+        """Return the layers that were sampled of both."""
+        return [
+            layer for layer in self.first.pairs.layers if layer in set(self.second.pairs.layers)
+        ]
+
+
+def turning_pairs(evidence: Evidence) -> dict[str, Pair]:
+    """Return every two of the papers' curves that are said to turn; a reader's model has none."""
+    curves = [transition.curve for transition in printed_transitions(evidence).values()]
+    return {
+        f"{first.name} and {second.name}": Pair(first, second)
+        for first, second in combinations(curves, 2)
+    }
+
+
+def opposite_signs(pair: Pair, *, at_once: bool = False) -> Estimate:
+    """Return the nearer to zero of two r of opposite signs, at the layer where it is largest.
+
+    It is positive where at some layer one model correlates positively and the other negatively;
+    its ends are those of that one of the two intervals that is nearer to zero.
+    """
+    layers = pair.layers()
+    n_tests = len(layers) if at_once else 1
+    by_layer = {}
+    for layer in layers:
+        first, second = (
+            widened_r(r_at_layer(curve, layer), n_tests) for curve in (pair.first, pair.second)
+        )
+        positive_first = weaker_of(first, opposite_of(second)), pair.first.name
+        positive_second = weaker_of(opposite_of(first), second), pair.second.name
+        by_layer[layer] = max(positive_first, positive_second, key=lambda way: way[0].value)
+    layer = max(by_layer, key=lambda layer: by_layer[layer][0].value)
+    estimate, positive = by_layer[layer]
+    return replace(estimate, where=f"layer {layer}, where r is positive in {positive}")
+
+
+def opposite_of(estimate: Estimate) -> Estimate:
+    """Return a number with the other sign."""
+    return replace(estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low)
+
+
+def weaker_of(first: Estimate, second: Estimate) -> Estimate:
+    """Return the smaller of two numbers, with the smaller ends of their intervals."""
+    ends = min(first.low, second.low), min(first.high, second.high)
+    return replace(first, value=min(first.value, second.value), low=ends[0], high=ends[1])
+
+
 TRANSITION_QUESTIONS = (
+    Question(
+        name="turn_apart",
+        paper=2,
+        says="At some layer r is positive in the one model and negative in the other.",
+        number="the nearer to zero of two r of opposite signs",
+        unit="pairs",
+        models=turning_pairs,
+        choices={
+            PUBLISHED: opposite_signs,
+            Choice.LAYERS_AT_ONCE: lambda pair: opposite_signs(pair, at_once=True),
+        },
+        within=Range(above=0.0),
+    ),
     Question(
         name="positive_before",
         paper=2,
@@ -347,62 +431,76 @@ TRANSITION_QUESTIONS = (
 
 # --- the layer of the strongest r -----------------------------------------------------------------
 
-PRINTED_EXTREMUM = {"apertus-8b": 28}  # of the abstract: "rather than the final layer"
+PRINTED_EXTREMUM = "apertus-8b", 28  # of the abstract: "rather than the final layer"
 
 
 @dataclass(frozen=True)
 class Extremum:
-    """A curve, and the layer at which it is said to be the most negative."""
+    """A curve, the layer at which it is said to be the most negative, and another layer."""
 
     curve: Curve
     layer: int
+    other: int
 
 
-def printed_extrema(evidence: Evidence) -> dict[str, Extremum]:
-    """Return the printed extrema of the papers' curves; a reader's model has none."""
+def layers_beside_extremum(evidence: Evidence) -> dict[str, Extremum]:
+    """Return the printed extremum beside each other layer; a reader's model has none."""
+    slug, printed = PRINTED_EXTREMUM
     by_model = curves_by_model(evidence)
+    if slug not in by_model:
+        return {}
+    curve = by_model[slug]
     return {
-        slug: Extremum(by_model[slug], layer)
-        for slug, layer in PRINTED_EXTREMUM.items()
-        if slug in by_model
+        f"layer {other}": Extremum(curve, printed, other)
+        for other in curve.pairs.layers
+        if other != printed
     }
 
 
-def difference_to_last(extremum: Extremum) -> Estimate:
-    """Return r of the layer less r of the last; ends as if both were wrong in opposite ways."""
+def difference_to_other(extremum: Extremum, *, at_once: bool = False) -> Estimate:
+    """Return r of the layer less r of the other; ends as if both were wrong in opposite ways."""
     curve = extremum.curve
-    at_extremum = r_at_layer(curve, extremum.layer)
-    last = r_at_layer(curve, curve.pairs.layers[-1])
-    where = f"{at_extremum.where} less {last.where}"
-    low, high = at_extremum.low - last.high, at_extremum.high - last.low
-    return Estimate(at_extremum.value - last.value, low, high, curve.n, "pairs", where=where)
+    n_tests = len(curve.pairs.layers) if at_once else 1
+    lowest, other = (
+        widened_r(r_at_layer(curve, layer), n_tests) for layer in (extremum.layer, extremum.other)
+    )
+    where = f"{lowest.where} less {other.where}"
+    ends = lowest.low - other.high, lowest.high - other.low
+    value = lowest.value - other.value
+    return Estimate(value, *ends, curve.n, "pairs", where=where, method=WORST_CASE)
 
 
-def below_last_rule(choice: Choice) -> Function:
-    """Return the rule for r of the printed layer less r of the last, under a choice."""
+def below_other_rule(choice: Choice) -> Function:
+    """Return the rule for r of the printed layer less r of another late one, under a choice."""
 
     def rule(extremum: Extremum) -> Estimate:
         measured = extremum.curve.under(choice)
         r, late = by_layer(measured.r), by_layer(measured.late)
-        (low, high), (low_last, high_last) = ends(late[extremum.layer]), ends(late[max(late)])
-        value = r[extremum.layer] - r[max(late)]
-        return Estimate(value, low - high_last, high - low_last, extremum.curve.n, "pairs")
+        if extremum.other not in late:
+            raise NotMeasured("only the late layers have an interval under this choice")
+        (low, high), (low_other, high_other) = (
+            ends(late[layer]) for layer in (extremum.layer, extremum.other)
+        )
+        value = r[extremum.layer] - r[extremum.other]
+        worst = low - high_other, high - low_other
+        return Estimate(value, *worst, extremum.curve.n, "pairs", method=WORST_CASE)
 
     return rule
 
 
 EXTREMUM_QUESTIONS = (
     Question(
-        name="below_last",
+        name="below_other",
         paper=2,
-        says="At the printed layer r is lower than at the last.",
-        number="r of that layer less r of the last",
+        says="At the printed layer r is lower than at the other layer.",
+        number="r of that layer less r of the other",
         unit="pairs",
-        models=printed_extrema,
+        models=layers_beside_extremum,
         choices={
-            PUBLISHED: difference_to_last,
-            Choice.BEFORE_NORM: below_last_rule(Choice.BEFORE_NORM),
-            Choice.ALL_TOKENS: below_last_rule(Choice.ALL_TOKENS),
+            PUBLISHED: difference_to_other,
+            Choice.LAYERS_AT_ONCE: lambda extremum: difference_to_other(extremum, at_once=True),
+            Choice.BEFORE_NORM: below_other_rule(Choice.BEFORE_NORM),
+            Choice.ALL_TOKENS: below_other_rule(Choice.ALL_TOKENS),
         },
         within=Range(below=0.0),
     ),

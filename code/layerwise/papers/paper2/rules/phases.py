@@ -274,11 +274,6 @@ def p_of_mean(curve: PairCurve, phase: str) -> float:
     return float(pearson_p(curve.mean(phase), curve.n_pairs))
 
 
-def same_models_by_means(evidence: Evidence) -> bool:
-    """Return whether the models with a negative late mean are the three that are said to invert."""
-    return [curve for curve in FOUR if curve.of(evidence).mean("late") < 0] == list(THREE)
-
-
 def interval_of_late_mean(curve: PairCurve) -> str:
     """Say whether Fisher's interval of the late mean, as one r over all pairs, includes zero."""
     interval = phases.fisher_interval(curve.mean("late"), curve.n_pairs)
@@ -431,7 +426,6 @@ STATEMENTS: Rules = {
         count_of_four(lambda curve: curve.mean("late") < 0),
         "the models whose late mean is negative",
     ),
-    "same_models_by_means": same_models_by_means,
     "late_interval_of_weak_end": statement_on_curve(PYTHIA_CURVE, interval_of_late_mean),
     "late_p": Rule(
         statement_on_curve(PYTHIA_CURVE, lambda curve: p_bound(curve.source, curve.mean("late"))),

@@ -1,6 +1,6 @@
 """The questions of Paper 3 on the benchmark, its order of models, and tuned models."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,7 @@ from layerwise.papers.paper3.questions.gains import (
     all_models_together,
 )
 from layerwise.papers.paper3.rules.gain_files import Rows
-from layerwise.papers.paper3.rules.twins import keeps_side
+from layerwise.papers.paper3.rules.twins import VARIANTS, keeps_side, last_gains
 from layerwise.papers.shared.names.choices import Choice
 from layerwise.statistics.estimates import Estimate, family_level, mean_estimate, share_estimate
 
@@ -109,6 +109,41 @@ def share_of_families(evidence: Evidence) -> Estimate:
     return share_estimate(kept, "families")
 
 
+def tuned_from_one(family: Rows, n_tests: int = 1) -> Estimate:
+    """Return the tuned model's mean gain less 1, counted towards the side of its base.
+
+    It is negative where tuning turned the side; of a base whose interval includes 1 neither side
+    is, and the ends say so.
+    """
+    level = family_level(n_tests)
+    base, tuned = (
+        mean_estimate(last_gains(family, variant), "prompts", level) for variant in VARIANTS
+    )
+    distance, low, high = tuned.value - 1, tuned.low - 1, tuned.high - 1
+    if base.value < 1:
+        distance, low, high = -distance, -high, -low
+    if base.low <= 1 <= base.high:
+        low, high = -max(abs(low), abs(high)), max(abs(low), abs(high))
+    return replace(tuned, value=distance, low=low, high=high)
+
+
+SIDE_KEPT = Question(
+    name="side_kept",
+    paper=3,
+    says="The tuned model's gain stays on its base's side of 1.",
+    number="distance of the tuned gain from 1, towards its base's side",
+    unit="prompts",
+    models=tuned_families,
+    choices={
+        PUBLISHED: tuned_from_one,
+        Choice.MODELS_AT_ONCE: lambda family: tuned_from_one(
+            family, len(tuned_families(family.table.evidence))
+        ),
+    },
+    within=Range(above=0.0),
+)
+
+
 TUNED_FAMILIES = Question(
     name="tuned_families",
     paper=3,
@@ -122,4 +157,4 @@ TUNED_FAMILIES = Question(
 )
 
 
-QUESTIONS = (EXPANSION, GAIN_ORDER, TUNED_FAMILIES)
+QUESTIONS = (EXPANSION, GAIN_ORDER, SIDE_KEPT, TUNED_FAMILIES)

@@ -5,7 +5,7 @@ The gain of a model is a mean over prompts.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from layerwise.statistics.estimates import (
     logarithms,
     mean_estimate,
     mean_estimate_from_moments,
+    on_log_scale,
     widened,
     without_interval,
 )
@@ -33,6 +34,7 @@ from layerwise.statistics.power import units_all_alike
 
 BELOW_ONE = Range(below=1.0)
 HUNT_PROMPTS = 5  # of the notebook; its file has mean and deviation alone
+N_LAWS = 3
 MAJORITY = 0.5
 FEWEST_FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show that most are so
 
@@ -124,8 +126,8 @@ def all_models_together(evidence: Evidence) -> dict[str, Evidence]:
 def relative_to_bound(model: Model, estimate: Estimate) -> Estimate:
     """Return a gain as a multiple of equation 3's bound at the model's depth."""
     bound = depth_bound(model.depth)
-    ends = estimate.low / bound, estimate.high / bound
-    return Estimate(estimate.value / bound, *ends, estimate.n, estimate.unit, where=estimate.where)
+    ends = {name: getattr(estimate, name) / bound for name in ("value", "low", "high")}
+    return replace(estimate, **ends)
 
 
 def block_gain(model: Model, block: int, where: str) -> Estimate:
@@ -153,9 +155,7 @@ def inner_mean(model: Model) -> float:
 def inner_blocks_gain(model: Model) -> Estimate:
     """Return the geometric mean of the inner blocks' gains with its interval over the blocks."""
     logs = logarithms(model.entry.all_layer_gains[1:-1])
-    estimate = mean_estimate(logs, "blocks")
-    low, high = math.exp(estimate.low), math.exp(estimate.high)
-    return Estimate(inner_mean(model), low, high, estimate.n, "blocks")
+    return on_log_scale(mean_estimate(logs, "blocks"))
 
 
 def rules_by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Function]:

@@ -1,7 +1,7 @@
 """The questions of Paper 3 over models: what depth, lab and density of heads say of the gain.
 
 The side of 1 on which a model's gain lies is an answer like any other, so what counts sides counts
-the undecided either way.
+the undecided by the chance that they damp.
 """
 
 import math
@@ -15,12 +15,13 @@ import numpy as np
 from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import PUBLISHED, NotMeasured
-from layerwise.engine.questions.question import ALPHA, NO, OF_MEAN, OF_R, YES, Question, Range, word
+from layerwise.engine.questions.question import ALPHA, OF_MEAN, OF_R, Question, Range
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.questions.gains import (
     BELOW_ONE,
     FEWEST_FOR_MAJORITY,
     MAJORITY,
+    N_LAWS,
     Model,
     all_models_together,
     hunt_models,
@@ -35,7 +36,9 @@ from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.result_files import GPT2
 from layerwise.papers.shared.questions.choices import rules_without_each
 from layerwise.statistics.estimates import (
+    FISHERS_TEST,
     Estimate,
+    chance_below,
     correlation_difference_estimate,
     difference_estimate,
     estimate_from_counts,
@@ -45,8 +48,6 @@ from layerwise.statistics.estimates import (
     share_estimate,
     spearman_estimate,
 )
-
-N_LAWS = 3
 
 Models = Mapping[str, Model]
 Number = Callable[[Model], float]
@@ -145,25 +146,21 @@ class Sides:
     """The sides of 1 on which the gains of a group of models lie.
 
     Attributes:
-        sure: how many damp for sure.
-        undecided: how many have an interval that includes 1.
+        chances: of each model, that it damps; 0 or 1 where the interval of its gain says so.
         by_value: how many damp by their values alone.
-        n: how many there are.
     """
 
-    sure: int
-    undecided: int
+    chances: tuple[float, ...]
     by_value: int
-    n: int
+
+    @property
+    def n(self) -> int:
+        """The number of models."""
+        return len(self.chances)
 
     def __add__(self, other: "Sides") -> "Sides":
         """Return the sides of two groups together."""
-        return Sides(
-            self.sure + other.sure,
-            self.undecided + other.undecided,
-            self.by_value + other.by_value,
-            self.n + other.n,
-        )
+        return Sides(self.chances + other.chances, self.by_value + other.by_value)
 
 
 def count_sides(models: Iterable[Model], reading: GainReading = GainReading.PENULTIMATE) -> Sides:
@@ -173,13 +170,8 @@ def count_sides(models: Iterable[Model], reading: GainReading = GainReading.PENU
 
 def sides_of(estimates: Sequence[Estimate]) -> Sides:
     """Return the sides of 1 on which estimates lie."""
-    words = [word(estimate, BELOW_ONE) for estimate in estimates]
-    return Sides(
-        sum(given == YES for given in words),
-        sum(given not in (YES, NO) for given in words),
-        sum(dampens(estimate.value) for estimate in estimates),
-        len(estimates),
-    )
+    chances = tuple(chance_below(estimate, BELOW_ONE.below) for estimate in estimates)
+    return Sides(chances, sum(dampens(estimate.value) for estimate in estimates))
 
 
 def split_by_lab(models: Models) -> tuple[list[Model], list[Model]]:
@@ -199,9 +191,9 @@ def fisher_of_labs(
 def fisher_of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
     """Return Fisher's p that the first of two groups damps more often, and its range.
 
-    The range is that of all ways to count the undecided. A table that leans the other way gives
-    two less its p: no evidence for the claim, and against it where that p is small. For several
-    tests p is multiplied by their number (Bonferroni).
+    A model whose gain cannot be distinguished from 1 is counted by the chance that it damps. A
+    table that leans the other way is no evidence for the claim, p = 1, and its own p is `opposite`.
+    For several tests p is multiplied by their number (Bonferroni).
     """
     if not all_of(group.n for group in groups):
         raise NotMeasured("a group is left without models")
@@ -212,14 +204,12 @@ def fisher_of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
         table = np.array([[first, groups[0].n - first], [second, groups[1].n - second]])
         both_ways = min(1.0, n_tests * fisher_p(table))
         leans = first / groups[0].n >= second / groups[1].n
-        towards = both_ways if leans else 2.0 - both_ways
-        return Estimate(towards, towards, towards, total, "models")
+        towards, away = (both_ways, 1.0) if leans else (1.0, both_ways)
+        ends = towards, towards, towards
+        return Estimate(*ends, total, "models", method=FISHERS_TEST, opposite=away)
 
     return estimate_from_counts(
-        p,
-        [(sides.sure, sides.undecided) for sides in groups],
-        [sides.by_value for sides in groups],
-        total,
+        p, [group.chances for group in groups], [group.by_value for group in groups], total
     )
 
 
@@ -244,16 +234,14 @@ def difference_of_labs(models: Models, n_tests: int = 1) -> Estimate:
 def share_on_side(
     models: Iterable[Model], *, damping: bool, reading: GainReading = GainReading.PENULTIMATE
 ) -> Estimate:
-    """Return the share of a group that damps, or expands, however the undecided are counted."""
+    """Return the share of a group that damps, or expands, the undecided by their chances."""
     counts = count_sides(models, reading)
 
     def share(n_damping: int) -> Estimate:
         flags = [(place < n_damping) == damping for place in range(counts.n)]
         return share_estimate(flags, "models")
 
-    return estimate_from_counts(
-        share, [(counts.sure, counts.undecided)], [counts.by_value], counts.n
-    )
+    return estimate_from_counts(share, [counts.chances], [counts.by_value], counts.n)
 
 
 def share_that_damps(models: Models, reading: GainReading = GainReading.PENULTIMATE) -> Estimate:
@@ -270,8 +258,8 @@ HERITAGE = (
     Question(
         name="heritage",
         paper=3,
-        says="EleutherAI's models damp and the others expand: Fisher's p is below 0.05.",
-        number="Fisher's p (2 less p, where it leans the other way)",
+        says="EleutherAI's models damp more often than the others: Fisher's p is below 0.05.",
+        number="Fisher's p",
         unit="models",
         models=all_models_together,
         choices={
@@ -292,7 +280,6 @@ HERITAGE = (
             ),
         },
         within=Range(below=ALPHA),
-        against=Range(above=2 - ALPHA),
     ),
     Question(
         name="lab_difference",
@@ -373,8 +360,8 @@ CROWDING = (
     Question(
         name="crowding",
         paper=3,
-        says="Models with dense heads damp and the others expand: Fisher's p is below 0.05.",
-        number="Fisher's p (2 less p, where it leans the other way)",
+        says="Models with dense heads damp more often than the others: Fisher's p is below 0.05.",
+        number="Fisher's p",
         unit="models",
         models=all_models_together,
         choices=rules_over_models(
@@ -389,7 +376,6 @@ CROWDING = (
             },
         ),
         within=Range(below=ALPHA),
-        against=Range(above=2 - ALPHA),
     ),
     Question(
         name="density_gain",

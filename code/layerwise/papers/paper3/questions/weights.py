@@ -11,7 +11,7 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.questions.question import OF_MEAN, OF_R, Question, Range
-from layerwise.papers.paper3.questions.gains import all_models_together
+from layerwise.papers.paper3.questions.gains import N_LAWS, all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
 from layerwise.papers.paper3.rules.gain_files import gain, short_name
 from layerwise.papers.paper3.rules.spectral_norms import (
@@ -29,13 +29,17 @@ from layerwise.papers.shared.questions.choices import (
     rules_without_each,
 )
 from layerwise.statistics.estimates import (
+    PERMUTATIONS,
     Estimate,
     difference_estimate,
+    family_level,
     logarithms,
     mean_estimate,
+    on_log_scale,
     pearson_estimate,
     ratio_estimate,
     spearman_estimate,
+    units_to_permute,
     without_interval,
 )
 from layerwise.statistics.profiles import bell
@@ -123,9 +127,7 @@ def mean_of_ratios(model: Norms) -> Estimate:
 def geometric_mean(model: Norms) -> Estimate:
     """Return the geometric mean over the blocks of W_V over W_O."""
     value, output = model.both()
-    estimate = mean_estimate(logarithms(value / output), "blocks")
-    mean, low, high = map(math.exp, (estimate.value, estimate.low, estimate.high))
-    return Estimate(mean, low, high, estimate.n, "blocks")
+    return on_log_scale(mean_estimate(logarithms(value / output), "blocks"))
 
 
 def ratio_of_correct_slices(model: Norms) -> Estimate:
@@ -176,13 +178,16 @@ def r_of_gains(
     number: Callable[[Entry], float],
     names: list[str] | None = None,
     rank: bool = False,
+    n_tests: int = 1,
 ) -> Estimate:
     """Return r of a number of the norms and the gain, or Spearman's with `rank`."""
     models = models_with_gains(evidence)
     chosen = [models[name] for name in (models if names is None else names)]
     x = np.array([number(norms) for norms, _ in chosen])
     y = np.array([gain(gains) for _, gains in chosen])
-    return spearman_estimate(x, y, "models") if rank else pearson_estimate(x, y, "models")
+    if rank:
+        return spearman_estimate(x, y, "models")
+    return pearson_estimate(x, y, "models", family_level(n_tests))
 
 
 def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
@@ -191,10 +196,6 @@ def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
         list(models_with_gains(evidence)), partial(r_of_gains, evidence, value_over_output)
     )
 
-
-# Models of two labs whose arrangements leave 2.5% beyond either end of an interval: 56 of three
-# and five, against 35 of three and four.
-FEWEST_FOR_LABS = 8
 
 SPECTRAL_QUESTIONS = (
     Question(
@@ -227,7 +228,6 @@ SPECTRAL_QUESTIONS = (
             Choice.MODEL_OUT: log_difference_without_each,
         },
         within=Range(above=0.0),
-        fewest=FEWEST_FOR_LABS,
     ),
     Question(
         name="spectral_predicts",
@@ -240,6 +240,9 @@ SPECTRAL_QUESTIONS = (
             PUBLISHED: lambda evidence: r_of_gains(evidence, value_over_output),
             Choice.VALUE_NORMS: lambda evidence: r_of_gains(evidence, mean_value_norm),
             Choice.SPEARMAN: lambda evidence: r_of_gains(evidence, value_over_output, rank=True),
+            Choice.LAWS_AT_ONCE: lambda evidence: r_of_gains(
+                evidence, value_over_output, n_tests=N_LAWS
+            ),
             Choice.MODEL_OUT: r_of_gains_without_each,
         },
         within=Range(below=0.0),
@@ -250,15 +253,15 @@ SPECTRAL_QUESTIONS = (
 # --- traces, and the formula for L* ---------------------------------------------------------------
 
 
-# Models, half of them expanding, whose every arrangement leaves 2.5% of all beyond either end of
-# an interval: 70 arrangements of four and four, against 20 of three and three.
-FEWEST_FOR_TRACE = 8
-
-
 def trace_factor(evidence: Evidence, series: str) -> Estimate:
-    """Return the expanders' mean trace over the dampeners'; so few models have no interval."""
+    """Return the expanders' mean trace over the dampeners'; so few models have no interval.
+
+    That of all permutations would take as many models as `units_to_permute` says, half of them
+    expanding.
+    """
     factor = sheaf_trace.expand_over_dampen(evidence, series)
-    return without_interval(factor, len(evidence[V2].results), "models")
+    n, fewest = len(evidence[V2].results), units_to_permute()
+    return without_interval(factor, n, "models", method=PERMUTATIONS, fewest=fewest)
 
 
 def formula_against_half(models: list[Entry]) -> Estimate:
@@ -291,7 +294,6 @@ LAYER_QUESTIONS = (
             Choice.MULTIHEAD: lambda evidence: trace_factor(evidence, "multihead"),
         },
         within=Range(above=float(sheaf_trace.FACTOR)),
-        fewest=FEWEST_FOR_TRACE,
     ),
     Question(
         name="lstar",

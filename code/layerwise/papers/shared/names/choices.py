@@ -24,6 +24,7 @@ class Choice(StrEnum):
     TESTS_AT_ONCE = "tests_at_once"
     LAWS_AT_ONCE = "laws_at_once"
     MODELS_AT_ONCE = "models_at_once"
+    PHASES_AT_ONCE = "phases_at_once"
     RANDOM_BINS = "random_bins"
     # which state
     BEFORE_NORM = "before_norm"
@@ -38,7 +39,6 @@ class Choice(StrEnum):
     EVERY_LAYER = "every_layer"
     PHASE_MEAN = "phase_mean"
     # which run, which models
-    RERUN = "rerun"
     HUNT = "hunt"
     FAMILY = "family"
     POOLED = "pooled"

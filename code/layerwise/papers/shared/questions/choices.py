@@ -36,10 +36,10 @@ TEXTS: Mapping[str, str] = {
     Choice.CATEGORY_OUT: "without one category",
     Choice.MODEL_OUT: "without one model",
     Choice.LAYERS_AT_ONCE: "all sampled layers tested at once",
-    Choice.TESTS_AT_ONCE: "all layers and measures tested at once, in the files with several "
-    "measures",
+    Choice.TESTS_AT_ONCE: "all layers and measures, or all categories and models, tested at once",
     Choice.LAWS_AT_ONCE: "the three laws tested at once",
     Choice.MODELS_AT_ONCE: "all models tested at once",
+    Choice.PHASES_AT_ONCE: "the three phases tested at once",
     Choice.RANDOM_BINS: "random bins of pairs instead of categories",
     # which state
     Choice.BEFORE_NORM: "last layer before the final norm",
@@ -54,7 +54,6 @@ TEXTS: Mapping[str, str] = {
     Choice.EVERY_LAYER: "every layer before or after the transition instead of the nearest",
     Choice.PHASE_MEAN: "the mean of the late layers instead of the lowest",
     # which run, which models
-    Choice.RERUN: "the second run, of the supplement",
     Choice.HUNT: "the models of the survey",
     Choice.FAMILY: "the eight Pythia sizes",
     Choice.POOLED: "the models of survey and sweep together",

@@ -1,0 +1,343 @@
+"""What a sentence may speak of: claims, answers, statistics and marks of one source.
+
+The sentences on a central claim are a function that yields f-strings (`papers/*/central.py`); what
+it speaks of it takes from a `Seen`. A value that the source does not have is `MISSING`: it compares
+with nothing, and a sentence that names it is left out. So no sentence outlives its number.
+"""
+
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from layerwise.engine.published import OVER_MODELS, PUBLISHED, answers_by_model, pointer
+from layerwise.engine.questions.words import NO, UNDECIDED, YES
+from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
+from layerwise.errors import LayerwiseError
+
+Record = Mapping[str, Any]
+NO_VALUE = "\ue000"  # in the place of a missing value: a private character, which no text has
+
+
+class Missing:
+    """A value that the source does not have: every comparison with it is false."""
+
+    def _never(self, _: object) -> bool:
+        return False
+
+    __lt__ = __le__ = __gt__ = __ge__ = _never
+    __eq__ = __ne__ = _never
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __format__(self, form: str) -> str:
+        return NO_VALUE
+
+
+MISSING: Any = Missing()
+
+
+def or_missing(value: Any) -> Any:
+    """Return a value, or `MISSING` in the place of None."""
+    return MISSING if value is None else value
+
+
+def format_value(value: Any, form: str) -> str:
+    """Return a value as sentences have it: a number by its format, or four digits; two numbers in
+    a list as the ends of a range; labels as they are, whatever the format.
+    """
+    if value is MISSING:
+        return NO_VALUE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        is_range = len(value) == 2 and all(isinstance(entry, int | float) for entry in value)
+        return (" to " if is_range else ", ").join(format_value(entry, form) for entry in value)
+    if isinstance(value, float):
+        return format(value, form or ".4g")
+    return format(value, "" if isinstance(value, str) else form)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number, a label or a list of these, which formats as sentences have it."""
+
+    value: Any
+
+    def __format__(self, form: str) -> str:
+        return format_value(self.value, form)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The ends of an interval: `f"{ends:+.2f}"` is "-0.42 to -0.18"."""
+
+    low: Any
+    high: Any
+
+    def __format__(self, form: str) -> str:
+        return f"{format_value(self.low, form)} to {format_value(self.high, form)}"
+
+    def includes(self, value: float) -> bool:
+        """Return whether a value lies strictly between the ends."""
+        return bool(self.low < value < self.high)
+
+
+@dataclass(frozen=True)
+class Reading(Value):
+    """What another reading of a claim's rule gives, and whether that is the printed value."""
+
+    gives: bool
+
+
+@dataclass(frozen=True)
+class SeenClaim(Value):
+    """A printed number, label or statement: its recomputed value, and how it fares.
+
+    Attributes:
+        printed: what is printed, as text; `published`: the same as a value.
+        stands: True where its verdict confirms it, False where it falls, None elsewhere.
+        readings: what other readings of its rule give.
+    """
+
+    printed: str
+    published: Any
+    stands: bool | None
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+    @property
+    def falls(self) -> bool:
+        """True where the published material gives another value, or denies it."""
+        return self.stands is False
+
+    @property
+    def known(self) -> bool:
+        """True where the source gives a value."""
+        return self.value is not MISSING
+
+    def reading(self, text: str) -> Reading:
+        """Return what another reading of the claim's rule gives.
+
+        Raises:
+            LayerwiseError: for a reading that the claim does not have.
+        """
+        if text not in self.readings:
+            raise LayerwiseError(
+                f"the claim has no reading {text!r}, known are {', '.join(self.readings)}; "
+                "correct the sentence"
+            )
+        return self.readings[text]
+
+
+@dataclass(frozen=True)
+class SeenAnswer:
+    """The answer to a question about one model, under one choice.
+
+    Attributes:
+        word: of `engine.questions.words`; empty where the source answers nothing.
+        value, ends: the estimate and its 95% interval; `narrow`: that of two one-sided tests.
+        n: units; `p`: the p beside the interval; `where`: what it is about more closely.
+    """
+
+    word: str
+    value: Any = MISSING
+    ends: Ends = Ends(MISSING, MISSING)
+    narrow: Ends = Ends(MISSING, MISSING)
+    n: Any = MISSING
+    p: Any = MISSING
+    where: Any = MISSING
+
+    @property
+    def known(self) -> bool:
+        """True where the source gives an answer."""
+        return bool(self.word)
+
+    @property
+    def yes(self) -> bool:
+        """True where the number lies where the claim says."""
+        return self.word == YES
+
+    @property
+    def no(self) -> bool:
+        """True where the number lies where the claim says that it does not."""
+        return self.word == NO
+
+    @property
+    def undecided(self) -> bool:
+        """True where the interval reaches over the border."""
+        return self.word == UNDECIDED
+
+    @property
+    def unshown(self) -> bool:
+        """True where there is an answer, and it is not yes."""
+        return self.known and not self.yes
+
+
+class Seen:
+    """What is known of one source, as the sentences ask for it.
+
+    Arguments:
+        claims: judged claims by id.
+        documents: statistics, {analysis: {document: result}}.
+        centrals: the central claims by id, once they are judged.
+    """
+
+    def __init__(
+        self,
+        claims: Mapping[str, Record],
+        documents: Mapping[str, Any],
+        centrals: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._claims = claims
+        self._documents = documents
+        self._centrals = centrals or {}
+        self.asked: set[str] = set()  # claims
+
+    def claim(self, claim_id: str) -> SeenClaim:
+        """Return a judged claim.
+
+        Raises:
+            LayerwiseError: if the ledger has no such claim.
+        """
+        if claim_id not in self._claims:
+            raise LayerwiseError(f"the ledger has no claim {claim_id!r}; correct the sentence")
+        self.asked.add(claim_id)
+        return seen_claim(self._claims[claim_id])
+
+    def answer(
+        self, question: str, model: str = OVER_MODELS, choice: str = PUBLISHED
+    ) -> SeenAnswer:
+        """Return the answer to a question; without a word where the source answers nothing.
+
+        Arguments:
+            choice: as the papers did, another one, or `choice/part` without a part.
+        """
+        cell = answers_by_model(self._documents, question).get(model, {})
+        for name in choice.split("/"):
+            cell = cell.get(name, {})
+        if not cell:
+            return SeenAnswer("")
+        narrow = cell["narrow"] or (None, None)
+        return SeenAnswer(
+            cell["word"],
+            cell["value"],
+            Ends(or_missing(cell["low"]), or_missing(cell["high"])),
+            Ends(*map(or_missing, narrow)),
+            cell["n"],
+            or_missing(cell["p"]),
+            cell["where"],
+        )
+
+    def statistic(self, analysis: str, document: str, *names: str | int) -> Any:
+        """Return the statistic of these names in a document of an analysis."""
+        place = f"{analysis}:{document}:{pointer(*names)}"
+        return or_missing(statistic_value(self._documents, place))
+
+    def central(self, claim_id: str) -> Any:
+        """Return a central claim, `engine.central.Central`, without its sentences.
+
+        Raises:
+            LayerwiseError: if there is no such central claim.
+        """
+        if claim_id not in self._centrals:
+            raise LayerwiseError(f"there is no central claim {claim_id!r}; correct the sentence")
+        return self._centrals[claim_id]
+
+    def afresh(self) -> "Seen":
+        """Return the same, of which no claim was asked yet."""
+        return Seen(self._claims, self._documents, self._centrals)
+
+    def claims_like(self, pattern: str) -> list[SeenClaim]:
+        """Return the claims whose ids fit a pattern with `*`.
+
+        Raises:
+            LayerwiseError: if none does.
+        """
+        ids = fnmatch.filter(self._claims, pattern)
+        if not ids:
+            raise LayerwiseError(f"no claim fits {pattern!r}; correct the sentence")
+        return [self.claim(claim_id) for claim_id in ids]
+
+
+def stands(record: Record) -> bool | None:
+    """Return whether a verdict confirms its claim; None where it says nothing."""
+    return True if record["verdict"] in STANDING else False if record["verdict"] in FALLS else None
+
+
+def seen_claim(record: Record) -> SeenClaim:
+    """Return a record as sentences see it."""
+    decimals = record["decimals"]
+    is_number = isinstance(record["published"], float) and isinstance(decimals, int)
+    form = f".{max(decimals, 0)}f" if is_number else ""
+    return SeenClaim(
+        value=or_missing(record["recomputed"]),
+        printed=format_value(or_missing(record["published"]), form),
+        published=or_missing(record["published"]),
+        stands=stands(record),
+        readings={
+            reading["text"]: Reading(or_missing(reading["value"]), reading["gives"])
+            for reading in record["readings"]
+        },
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them: "a, b and c"."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def verb(names: Sequence[str], one: str, several: str) -> str:
+    """Return the form of a verb for one name, or for several."""
+    return several if len(names) > 1 else one
+
+
+def plural(noun: str, names: Sequence[str]) -> str:
+    """Return names behind a noun: "layer 8", "layers 8 and 12"."""
+    return f"{noun}{'s' * (len(names) > 1)} {listed(names)}"
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+class Claimed(str):
+    """A sentence on what is claimed, with the printed numbers."""
+
+    __slots__ = ()
+
+
+class Detail(str):
+    """A sentence that stands behind the reason: what else differs from print."""
+
+    __slots__ = ()
+
+
+class InRow(str):
+    """A sentence that stands in the claim's row of the strip."""
+
+    __slots__ = ()
+
+
+Tell = Callable[[Seen], Iterable[str]]
+
+
+class Sentences(dict[str, Tell]):
+    """The functions that tell what is said, by id: `@sentences("p2.late")` adds one."""
+
+    def __call__(self, claim_id: str) -> Callable[[Tell], Tell]:
+        """Return the decorator of the function that tells of a claim."""
+        if claim_id in self:
+            raise LayerwiseError(f"{claim_id} has its sentences twice; remove one function")
+
+        def added(tell: Tell) -> Tell:
+            self[claim_id] = tell
+            return tell
+
+        return added
+
+
+def told(tell: Tell, seen: Seen) -> Iterator[str]:
+    """Yield what a function tells, without the sentences that name a missing value."""
+    yield from (sentence for sentence in tell(seen) if NO_VALUE not in sentence)

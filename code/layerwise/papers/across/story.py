@@ -1,0 +1,356 @@
+"""What the three papers together leave a reader with, and what would settle the rest.
+
+A sentence a `yield`; what it states is the condition of its branch.
+"""
+
+from collections.abc import Iterator
+
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART
+from layerwise.engine.published import OVER_MODELS
+from layerwise.engine.questions.words import NO_SPREAD, UNDECIDED
+from layerwise.engine.seen import Seen, listed
+from layerwise.engine.story import Matter
+from layerwise.papers.paper1.central import MODELS, NAMES
+from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED
+from layerwise.papers.paper2.central import NAMES as NAMES_OF_CURVES
+from layerwise.papers.paper3.central import ALPHA
+
+MAJORITY = 0.5
+RIGHT_OFTEN = 50  # percent
+
+
+def asymmetry(seen: Seen) -> Iterator[str]:
+    """Asymmetry by category, and the preference in early layers and with a template."""
+    template, early = (seen.central(f"p2.{name}").mark for name in ("template", "early"))
+    if template == HOLDS:
+        highest = seen.answer("everywhere_negative", TEMPLATED).ends.high
+        yield (
+            "With its chat template the instruction-tuned Llama has a negative r in every sampled "
+            "layer, also with all layers tested at once (the interval of the highest ends at "
+            f"{highest:+.2f}). A single model cannot show whether the tuning or the template's own "
+            "tokens cause this."
+        )
+    if template != HOLDS:
+        yield (
+            "That the instruction-tuned Llama has a negative r in every layer with its chat "
+            "template holds under some analysis choices at most."
+        )
+    if early == HOLDS:
+        yield (
+            "In early layers the three models that are said to invert tend to embed more tightly "
+            "the framing that they find likelier, under every analysis choice that could be "
+            "computed."
+        )
+    llama = seen.answer("early", LLAMA)
+    first = [seen.answer("early", model, "first_layer") for model in (PYTHIA, LLAMA, APERTUS)]
+    if early == IN_PART and llama.undecided and all(answer.yes for answer in first):
+        yield (
+            "At the first layer all three models that are said to invert tend to embed more "
+            "tightly the framing that they find likelier; over the first third of the layers this "
+            f"is not shown for Llama, where the interval of r runs from {llama.ends:+.2f}."
+        )
+    if seen.central("p1.neutral").mark != HOLDS:
+        most = seen.claim("p1.abstract.neutral_most_models")
+        yield (
+            "It is not shown that most models are near zero on neutral statements: on lifestyle, "
+            f"the category by which the paper judges, the values of {most} lie in its neutral "
+            "zone, and a value without an interval shows nothing."
+        )
+    if all(seen.answer("calibration", model).unshown for model in MODELS):
+        yield ("Over the five neutral categories no model can be shown to lie in that zone.")
+    gemma, apertus = (seen.answer("positive_on_neutral", model) for model in ("gemma", "apertus"))
+    are_above = gemma.ends.low > 0 and apertus.ends.low > 0
+    if seen.central("p1.positive").mark == HOLDS and are_above:
+        yield "Gemma and Apertus lie above zero there, by intervals over the five categories."
+    below = [NAMES[model] for model in MODELS if seen.answer("numeric", model).yes]
+    if below:
+        yield (
+            f"On numeric facts the asymmetry of {listed(below)} lies farther below the other five "
+            "categories than one more of these would."
+        )
+
+
+def depth(seen: Seen) -> Iterator[str]:
+    """The change of r with depth."""
+    late = seen.central("p2.late").mark
+    llama, apertus, pythia = (seen.answer("late", model) for model in (LLAMA, APERTUS, PYTHIA))
+    if late != HOLDS and llama.yes and apertus.yes and pythia.unshown:
+        yield (
+            "The mean r of the late layers is negative in two of the three models that are said to "
+            f"invert, Llama ({llama.value:+.2f}) and Apertus ({apertus.value:+.2f})."
+        )
+    if late == HOLDS:
+        yield "In late layers r is negative in all three models that are said to invert."
+    if pythia.undecided:
+        yield f"The interval of Pythia's late mean includes zero ({pythia.ends:+.2f})."
+    last = seen.answer("late", PYTHIA, "last_layer").value
+    others = seen.answer("late_inversion", PYTHIA, "without_last").value
+    if last < 0 <= others:
+        yield (
+            f"Pythia's r is negative at only one late layer, the last ({last:+.2f}), which was "
+            "read after the final norm; the change of sign may come from the norm and not from "
+            "depth."
+        )
+    exception, gemma = seen.central("p2.gemma").mark, seen.answer("no_inversion", GEMMA)
+    if exception != HOLDS and gemma.undecided:
+        yield (
+            "Gemma is no proven exception: by a one-sided test its lowest late r may be "
+            f"{gemma.narrow.low:+.2f}, beyond the paper's weakest inversion."
+        )
+    if gemma.no:
+        yield "Gemma is no exception: it has a late layer with a negative r as well."
+    if exception == HOLDS:
+        yield (
+            "Gemma is an exception: none of its late layers reaches the paper's weakest inversion."
+        )
+    later = [
+        NAMES_OF_CURVES[other]
+        for other in (LLAMA, APERTUS)
+        if seen.answer("turn_apart", f"{PYTHIA} and {other}").yes
+    ]
+    if later:
+        yield f"Pythia's r turns negative at another layer than that of {listed(later)}."
+    if seen.answer("turn_apart", f"{LLAMA} and {APERTUS}").undecided:
+        yield "Whether Llama and Apertus turn at different layers is not shown."
+    single, at_once = (
+        seen.answer("category_inversion", PYTHIA, choice)
+        for choice in ("published", "layers_at_once")
+    )
+    category = seen.central("p2.category_inversion").mark
+    if category == IN_PART and single.yes and at_once.undecided:
+        yield (
+            "Over the six categories Pythia's r at the last layer is significant as a single test, "
+            "but not if all sampled layers are tested at once."
+        )
+    last = seen.answer("below_other", "layer 32")
+    if last.yes:
+        yield (
+            "Apertus inverts more strongly at layer 28 than at the last layer, by "
+            f"{last.value:+.2f} ({last.ends:+.2f})."
+        )
+    if seen.answer("below_other", "layer 24").undecided:
+        yield "That it does so most strongly there, and not four layers before, is not shown."
+
+
+def gains(seen: Seen) -> Iterator[str]:
+    """The gain: depth, labs, weights, heads, traces."""
+    yield from _depth_and_labs(seen)
+    yield from _weights_and_layers(seen)
+    yield from _tuning_and_order(seen)
+
+
+def _depth_and_labs(seen: Seen) -> Iterator[str]:
+    law, sizes = seen.central("p3.depth_gain").mark, seen.answer("depth_gain")
+    if law == HOLDS and sizes.yes:
+        yield (
+            "Among the eight Pythia sizes deeper models have smaller gains "
+            f"(r = {sizes.value:+.2f}), under every analysis choice that could be computed."
+        )
+    if law != HOLDS:
+        yield (
+            "That deeper Pythia models have smaller gains is not shown under every analysis choice "
+            f"(r = {sizes.value:+.2f})."
+        )
+    survey, both = (
+        seen.answer("depth_gain_of_survey", choice=choice) for choice in ("published", "pooled")
+    )
+    if survey.ends.includes(0):
+        yield (
+            "Over the models of Paper 3's survey this is not shown "
+            f"(r = {survey.value:+.2f}, {survey.ends:+.2f}; with the Pythia sizes "
+            f"{both.value:+.2f}, {both.ends:+.2f}): a finding on one family and not yet a law."
+        )
+    if survey.ends.high <= 0:
+        yield (
+            "It holds over the models of Paper 3's survey as well "
+            f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
+        )
+    heritage, p = seen.central("p3.heritage").mark, seen.answer("heritage")
+    eleuther, others = (
+        seen.answer(question).value for question in ("eleuther_damps", "others_expand")
+    )
+    are_most = eleuther > MAJORITY and others > MAJORITY
+    if heritage != HOLDS and are_most and p.ends.includes(ALPHA):
+        yield (
+            "In the survey most of EleutherAI's models damp and most others expand, but whether "
+            f"the lab decides is at the border: Fisher's p is {p.value:.3f}, and ranges from "
+            f"{p.ends.low:.3f} to {p.ends.high:.3f} as the gains that cannot be distinguished "
+            "from one are counted."
+        )
+    difference = seen.answer("lab_difference")
+    if difference.ends.high < 0:
+        yield (
+            "The sizes of the gains do differ between the labs: EleutherAI's mean gain is "
+            f"{abs(difference.value):.2f} below that of the others "
+            f"({abs(difference.ends.high):.2f} to {abs(difference.ends.low):.2f})."
+        )
+    if heritage == HOLDS:
+        yield (
+            "EleutherAI's models damp more often than the others, under every analysis choice that "
+            "could be computed."
+        )
+    above = seen.statistic("power", "bound", "told_above")
+    if seen.central("p3.bound").mark == FAILS and above != "":
+        yield (
+            "Some of the paper's own models exceed its bound on the gain; in "
+            f"{above} the excess is larger than the noise of the prompts."
+        )
+
+
+def _weights_and_layers(seen: Seen) -> Iterator[str]:
+    spectral, ratio = seen.central("p3.spectral").mark, seen.answer("spectral_predicts")
+    right, constant = (
+        seen.statistic("spectral_norms", "study", "prediction", name)
+        for name in ("right", "constant")
+    )
+    if spectral != HOLDS and right <= constant:
+        yield (
+            "The ratio of the spectral norms sorts damping from expanding models no better than "
+            f"one answer for all of them: its best threshold is right for {right} of {ratio.n}."
+        )
+    if spectral != HOLDS and ratio.ends.includes(0):
+        yield (
+            "Over these few models a correlation of ratio and gain is neither shown nor ruled out "
+            f"(r = {ratio.value:+.2f}, {ratio.ends:+.2f})."
+        )
+    family, dense = (
+        seen.statistic("crowding", sample, "density_rule", "accuracy_pct")
+        for sample in ("family", "hunt")
+    )
+    guess = seen.statistic("crowding", "hunt", "density_rule", "constant_accuracy")
+    is_worse = dense < RIGHT_OFTEN and guess > MAJORITY
+    if seen.central("p3.crowding").mark != HOLDS and is_worse:
+        yield (
+            f"The rule on the density of heads is right for {family:.0f}% of the Pythia sizes, but "
+            f"over the survey's models for {dense:.0f}%, where one answer for all of them is right "
+            f"for {guess:.0%}."
+        )
+    equation = seen.claim("p3.sheaf.eq4")
+    if equation.falls and equation.known:
+        yield (
+            "The printed formula of the sheaf trace contains an error: it gives a "
+            f"{equation} wherever attention sums to one."
+        )
+    larger, pairs = (
+        seen.statistic("sheaf_trace", "study", "expander_larger", name)
+        for name in ("multihead", "pairs")
+    )
+    if seen.central("p3.trace").mark != HOLDS and larger < pairs:
+        yield (
+            "Whether the trace that the code computes separates damping from expanding models "
+            "cannot be told from four models; head by head, the expanding model has the larger "
+            f"trace in {larger} of {pairs} comparisons."
+        )
+    if seen.central("p3.lstar").why == UNDECIDED:
+        n = seen.answer("lstar").n
+        yield (
+            f"Over {n} models the error of the formula for L* cannot be distinguished from that of "
+            "half the depth."
+        )
+    if seen.central("p3.hierarchy").mark != HOLDS:
+        yield (
+            "Which of lab, density of heads and size matters most for the gain cannot be "
+            "determined from these models."
+        )
+
+
+def _tuning_and_order(seen: Seen) -> Iterator[str]:
+    kept, damping = (
+        seen.answer("tuned_families"),
+        seen.statistic("twins", "study", "n_damping_bases"),
+    )
+    if seen.central("p3.tuning").mark != HOLDS and damping < 1 and kept.value >= 1:
+        yield (
+            f"Instruction tuning left all {kept.n} families expanding, as their bases do; no "
+            "damping model was tuned."
+        )
+    by_token = seen.answer("gain_order", "Mistral-7B < LLaMA-3.1-8B")
+    if seen.central("p3.gains").mark == HOLDS and by_token.yes:
+        yield (
+            "By the norm of the last token the four benchmarked models stand in the printed order, "
+            "prompt by prompt."
+        )
+
+
+def settle(seen: Seen) -> Iterator[str]:
+    """The measurements and the numbers of units that would settle what is open."""
+    if seen.answer("business", "apertus").word == NO_SPREAD:
+        yield (
+            "Cosines of single pairs, measured once in the four models of Paper 1, would give each "
+            "of its categories an interval."
+        )
+    inner = seen.answer("late_inversion", PYTHIA, "without_last")
+    if inner.unshown and seen.central("p2.three_of_four").mark != HOLDS:
+        yield (
+            "Reading the last layer before the final norm would show whether the change of r "
+            "there, in Pythia and Apertus, comes from depth or from the norm."
+        )
+    yield from _pairs_needed(seen)
+    if seen.central("p2.category_inversion").mark != HOLDS:
+        categories, smallest = (
+            seen.statistic("power", "category_inversion", "models", PYTHIA, "published", name)
+            for name in ("units", "smallest")
+        )
+        yield (
+            f"With 80 per cent power, {categories} cannot detect an |r| below {smallest:.2f}: more "
+            "categories are needed, not more resamples."
+        )
+    survey = seen.answer("depth_gain_of_survey")
+    needed, surveyed = (
+        seen.statistic("power", "depth_gain_of_survey", "models", OVER_MODELS, "published", name)
+        for name in ("needed", "units")
+    )
+    if survey.unshown and needed > 0:
+        yield (
+            "If the true r of depth and gain is the one found over the survey, it takes "
+            f"{needed} models to show it with 80 per cent power; the survey had {surveyed}."
+        )
+    each, had = (seen.statistic("power", "heritage", name) for name in ("needed", "models"))
+    if seen.central("p3.heritage").mark != HOLDS and each > 0:
+        yield (
+            "If the observed shares of damping models are the true ones, it takes "
+            f"{each} models in each of the two groups to show the difference with 80 per cent "
+            f"power (the survey had {had}), and enough prompts to place every gain clearly above "
+            "or below one."
+        )
+    if seen.central("p3.spectral").mark != HOLDS:
+        yield (
+            "The third law needs the spectral norms of the rows that each model itself uses as "
+            "W_V, for every model whose gain was measured."
+        )
+    if seen.central("p3.tuning").mark != HOLDS:
+        fewest = seen.statistic(
+            "questions", "tuned_families", "models", OVER_MODELS, "published", "fewest"
+        )
+        yield (
+            "Whether tuning can make a damping model expand can only be seen in tuned models whose "
+            f"bases damp, from at least {fewest} families."
+        )
+
+
+def _pairs_needed(seen: Seen) -> Iterator[str]:
+    gemma = "power", "late_inversion", "models", GEMMA, "published"
+    units, smallest, for_gemma = (
+        seen.statistic(*gemma, name) for name in ("units", "smallest", "needed")
+    )
+    for_printed = seen.statistic("power", "printed_late", "needed")
+    if seen.central("p2.gemma").mark != HOLDS and for_printed > 0 and for_gemma > 0:
+        wider = seen.statistic("power", "late", "models", PYTHIA, "published", "wider")
+        own, weak = seen.claim("p2.results42.gemma_l18"), seen.claim("p2.abstract.late_range_weak")
+        yield (
+            f"With 80 per cent power, {units} can detect an |r| of {smallest:.2f} or more in "
+            f"Gemma. To detect Gemma's own r at its last layer ({own:+.2f}) takes "
+            f"{for_gemma:,.0f} pairs, and the printed weak end of the late range "
+            f"({weak.printed}) takes {for_printed} in Pythia, whose resampled intervals are "
+            f"{wider:.1f} times as wide as independent pairs give. A Gemma of 7 billion "
+            "parameters, measured beside that of 2 billion, would help to separate size from "
+            "training."
+        )
+
+
+STORY = (
+    Matter("asymmetry", "Asymmetry and preference", asymmetry),
+    Matter("depth", "Depth", depth),
+    Matter("gains", "Gains", gains),
+    Matter("open", "What would settle the rest", settle),
+)
