@@ -138,7 +138,9 @@ def late_in_print(seen: Seen) -> Iterator[str]:
             "is the printed one, but the early and mid means of that measure are not."
         )
     if not of_printed.gives:
-        yield Detail(f"Even the printed mean, taken as one r over the pairs, has only {of_printed}.")
+        yield Detail(
+            f"Even the printed mean, taken as one r over the pairs, has only {of_printed}."
+        )
     ends = seen.claims_like("p2.csv.pythia.L*.ci_*")
     n_other = sum(end.falls for end in ends)
     if n_other > 0 and seen.claim("p2.fig1.pythia_panel.intervals").falls:

@@ -777,14 +777,14 @@ def lstar(seen: Seen) -> Iterator[str]:
             f"In percent of L* itself, as a mean absolute percentage error usually is, it is "
             f"{in_percent:.1f}%."
         )
-    unrounded = within.reading("the formula with unrounded coefficients")
-    if unrounded.gives and naive.known:
+    rounded = within.reading("the coefficients as they are printed")
+    if within.stands and naive.known:
         yield (
-            f"On the models that it was fitted to its error is {unrounded:.1f}%, as printed, with "
-            f"unrounded coefficients, {within:.1f}% with the printed ones; that of L/2 is "
+            f"On the models that it was fitted to its error is {within:.1f}%, as printed, with "
+            f"unrounded coefficients, {rounded:.1f}% with the printed ones; that of L/2 is "
             f"{naive:.1f}%."
         )
-    if not unrounded.gives and naive.known:
+    if not within.stands and naive.known:
         yield (
             f"On the models that it was fitted to its error is {within:.1f}%, printed as "
             f"{within.printed}%; that of L/2 is {naive:.1f}%."
