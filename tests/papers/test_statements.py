@@ -113,3 +113,11 @@ def test_traces_by_the_gains_that_were_measured(published, works, series):
     assert at(works["sheaf_trace"], f"study:/expand_over_dampen/{series}_by_gain") == pytest.approx(
         np.mean(list(traces.values())) / damping
     )
+
+
+def test_traces_of_one_kind_alone_have_no_ratio(published):
+    """Where the one damping model expands as well, by its gain in the sweep."""
+    cells = {(SWEEP, f"/models/2/residual_gain_all/{prompt}"): 1.5 for prompt in range(25)}
+    again = derive_again(published, "sheaf_trace", cells)
+    assert "both kinds, found 4 and 0" in again.undefined["study:/expand_over_dampen/full_by_gain"]
+    assert at(again, "study:/expand_over_dampen/full") > 1

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from layerwise.engine.derivation import Document, Function, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence
+from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import (
     damps,
     entry_reader,
@@ -82,6 +83,11 @@ def expand_over_dampen(
 ) -> float:
     """Return the mean trace of the expanders over that of the dampeners."""
     expanding, damping = mean_traces(evidence, series, expands)
+    if not (expanding.size and damping.size):
+        raise LayerwiseError(
+            "a ratio of expanders to dampeners needs models of both kinds, found "
+            f"{expanding.size} and {damping.size}; trace models of the other kind"
+        )
     return float(np.mean(expanding) / np.mean(damping))
 
 
