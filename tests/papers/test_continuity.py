@@ -26,14 +26,7 @@ from synthetic import (
 
 from judged import changed
 from layerwise.engine.central import read_central
-from layerwise.engine.marks import (
-    FAILS,
-    HOLDS,
-    answers,
-    conjunction,
-    mark,
-    words_by_model,
-)
+from layerwise.engine.marks import FAILS, HOLDS, weigh
 from layerwise.engine.published import split_pointer
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.rules.pair_curves import CURVES
@@ -159,8 +152,7 @@ MOVES = {
 def marks(entries_of_list, documents):
     by_claim = {}
     for entry in entries_of_list:
-        words = conjunction([answers(ask, documents) for ask in entry["asks"]])
-        by_claim[entry["id"]] = mark(words, words_by_model(entry["asks"], documents))[0]
+        by_claim[entry["id"]] = weigh(entry["asks"], documents).mark
     return by_claim
 
 

@@ -19,15 +19,12 @@ from layerwise.engine.marks import (
     OPENNESS,
     Ask,
     Drawn,
-    answers,
-    conjunction,
     count_draws,
     is_as_random,
-    mark,
-    words_by_model,
+    weigh,
 )
 from layerwise.engine.published import PUBLISHED, answers_by_model
-from layerwise.engine.questions.words import NO, OPPOSITE, WORDS, YES
+from layerwise.engine.questions.words import OPPOSITE, WORDS, YES
 from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
 from layerwise.engine.units import too_few_sentences, unanswered_sentences
 from layerwise.engine.verdicts import VERDICTS
@@ -280,15 +277,9 @@ def _judge(
     """Return a central claim without its sentences."""
     _require_known(entry, known, questions)
     asks = entry["asks"]
-    words = [answers(ask, documents) for ask in asks]
-    choices, models = conjunction(words), words_by_model(asks, documents)
     drawn = count_draws(asks, control)
     as_random = is_as_random(drawn)
-    refuted = any(
-        ask.get("universal") and word.get(PUBLISHED) == NO
-        for ask, word in zip(asks, words, strict=True)
-    )
-    given, why = mark(choices, models, refuted=refuted, as_random=as_random)
+    weighed = weigh(asks, documents, as_random=as_random)
     printed = [known[claim_id] for claim_id in entry["printed"]]
     return Central(
         **{name: entry[name] for name in ("id", "paper", "where", "claim", "number")},
@@ -296,8 +287,8 @@ def _judge(
         decimals=entry.get("decimals", 2),
         figure=entry.get("figure", ""),
         front=entry.get("front", False),
-        mark=given,
-        why=why,
+        mark=weighed.mark,
+        why=weighed.why,
         points=[
             point
             for shown in entry.get("shows", asks)
@@ -305,12 +296,12 @@ def _judge(
         ],
         questions=[
             QuestionPart(question=ask["question"], word=given.get(PUBLISHED))
-            for ask, given in zip(asks, words, strict=True)
+            for ask, given in zip(asks, weighed.words, strict=True)
         ],
         printed=[PrintedPart(claim=claim["id"], verdict=claim["verdict"]) for claim in printed],
         as_printed=count_as_printed(printed),
-        choices=choices,
-        models=models,
+        choices=dict(weighed.choices),
+        models=dict(weighed.models),
         as_random=as_random,
         drawn=drawn,
         caveats=[

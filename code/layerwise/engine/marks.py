@@ -8,6 +8,7 @@ its own interval concludes nothing, and no mark hangs on one value. A question t
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Required
 
 from layerwise.engine.published import PUBLISHED, answers_by_model
@@ -83,6 +84,37 @@ def mark(
     if YES in answered:
         return (HOLDS if answered == {YES} and published == YES else IN_PART), ""
     return (IN_PART, "") if in_part else (OPEN, published)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The questions of a claim together, and the mark that they give.
+
+    Attributes:
+        words: of each quantifier, {choice: word}.
+        choices: {choice: word} of all together; `models`: {model: word}, see `words_by_model`.
+        mark, why: see `mark`.
+    """
+
+    words: Sequence[Mapping[str, str]]
+    choices: Mapping[str, str]
+    models: Mapping[str, str]
+    mark: str
+    why: str
+
+
+def weigh(
+    asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any], *, as_random: bool = False
+) -> Weighed:
+    """Weigh the questions of a claim by the answers of a source."""
+    words = [answers(ask, documents) for ask in asks]
+    choices, models = conjunction(words), words_by_model(asks, documents)
+    refuted = any(
+        ask.get("universal") and word.get(PUBLISHED) == NO
+        for ask, word in zip(asks, words, strict=True)
+    )
+    given, why = mark(choices, models, refuted=refuted, as_random=as_random)
+    return Weighed(words, choices, models, given, why)
 
 
 def mark_text(given: str, why: str) -> str:
