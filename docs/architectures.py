@@ -35,7 +35,7 @@ from layerwise.files import write_text
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, from_memory, load_model
 from layerwise.models.store import HiddenStates
-from layerwise.models.twins import _train_tokenizer
+from layerwise.models.twins import train_tokenizer
 
 PAGE = Path(__file__).with_name("architectures.md")
 TEXTS = (
@@ -50,24 +50,66 @@ RIGHT, REFUSED, WRONG, MISSING = "right", "refused", "wrong", "not built"
 STATES, NATS = 1e-4, 1e-3  # as a share of a state's norm, and of a text's mean NLL
 SECONDS = 60  # for one class
 LARGEST = 3e7  # parameters of a tiny model
+REPORTS_OUTPUTS = ("falcon_mamba", "mamba", "mamba2", "rwkv")  # what leaves each block, and not what enters the first
 # Text towers of models that see images too, whole.
 TOWERS = ("gemma3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mistral3", "llama4")
 SIZES: dict[str, Any] = {
     **dict.fromkeys(("hidden_size", "n_embd", "d_model", "embed_dim", "word_embed_proj_dim"), 32),
     **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 4),
+    **dict.fromkeys(("encoder_layers", "decoder_layers", "mamba_d_state"), 4),
     **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_heads"), 4),
+    **dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads", "mamba_n_heads"), 4),
     **dict.fromkeys(("num_key_value_heads", "num_kv_heads"), 2),
     **dict.fromkeys(("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"), 48),
+    **dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 48),
     **dict.fromkeys(("max_position_embeddings", "n_positions"), 128),
     **dict.fromkeys(("head_dim", "v_head_dim", "qk_rope_head_dim", "qk_nope_head_dim"), 8),
     **dict.fromkeys(("q_lora_rank", "kv_lora_rank", "rotary_dim", "state_size"), 8),
     **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"), 4),
-    **dict.fromkeys(("num_experts_per_tok", "moe_k", "moe_topk", "expand"), 2),
+    **dict.fromkeys(("num_experts_per_tok", "moe_k", "moe_topk", "expand", "mamba_expand"), 2),
     **dict.fromkeys(("moe_intermediate_size", "shared_expert_intermediate_size"), 16),
+    **dict.fromkeys(("mamba_d_head", "expert_ffn_hidden_size"), 16),
     **dict.fromkeys(("n_group", "topk_group", "first_k_dense_replace", "bos_token_id"), 1),
+    **dict.fromkeys(("n_shared_experts", "mamba_n_groups", "n_groups"), 1),
     "vocab_size": 512,
     "pad_token_id": 0,
     "eos_token_id": 2,
+    "default_language": "en_XX",
+}
+_ROPE = {"rope_type": "default", "rope_theta": 1e4}
+_OF_VIDEO = {"rope_parameters": _ROPE | {"mrope_section": [1, 1, 2]}}
+_PER_LAYER = {"hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 512}
+_BY_TURNS = {"layer_types": ["sliding_attention", "full_attention"] * 2}
+_HYBRID = {"layers_block_type": ["linear_attention", "hybrid"] * 2, "num_key_value_heads": 4}
+# Where these sizes do not fit together, by the family of a configuration or of its part for text.
+OWN_SIZES: dict[str, dict[str, Any]] = {
+    "bamba": {"attn_layer_indices": [1, 3]},
+    "blt": {"encoder_hash_byte_group_vocab": 512},
+    "blt_global_transformer": {"hidden_size": 64, "num_attention_heads": 8},
+    "blt_local_decoder": {"hidden_size_global": 64},
+    "blt_local_encoder": {"hidden_size_global": 64},
+    "cohere_compass_text": {"rope_parameters": {"full_attention": _ROPE}},
+    "dbrx": {
+        "attn_config": {"rope_theta": 1e4, "kv_n_heads": 2, "clip_qkv": 8.0},
+        "ffn_config": {"hidden_size": 32, "ffn_hidden_size": 48},
+    },
+    "dots3_note_text": {"per_layer_config": {}, "head_dim": 16, "index_n_heads": 4, "index_head_dim": 16},
+    "falcon_h1": {"mamba_d_ssm": 64},
+    "gemma3n_text": {**_PER_LAYER, **_BY_TURNS, "num_kv_shared_layers": 0},
+    "gemma4_text": {**_PER_LAYER, **_BY_TURNS},
+    "gpt_neo": {"attention_types": [[["global", "local"], 2]]},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2},
+    "mamba2": {"head_dim": 16},
+    "qwen2_vl_text": _OF_VIDEO,
+    "qwen2_5_vl_text": _OF_VIDEO,
+    "qwen4_exp_text": {
+        **{"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 8},
+        **{"indexer_budget": 16, "indexer_compress_ratio": 4},
+    },
+    "reformer": {"is_decoder": True, "axial_pos_embds": False},
+    "zamba": _HYBRID,
+    "zamba2": _HYBRID,
+    "zaya": {"num_experts_per_tok": 1},
 }
 
 
@@ -105,31 +147,27 @@ def limited() -> Iterator[None]:
         signal.alarm(0)
 
 
-def tiny_config(family: str) -> Any:
+def tiny_config(kind: Any) -> Any:
     """Return a configuration of a few thousand parameters, its text tower's too."""
-    kind = CONFIG_MAPPING[family]
     usual = kind()
-
-    def sizes(config: Any) -> dict[str, Any]:
-        named = {*config.to_dict(), *getattr(config, "attribute_map", {})}
-        return {key: value for key, value in SIZES.items() if key in named}
-
-    tower = usual.get_text_config()
-    if tower is usual:
-        return kind(**sizes(usual))
-    text = type(tower)(**sizes(tower))
-    parts: dict[str, Any] = {"text_config": text}
-    if (vision := getattr(usual, "vision_config", None)) is not None:
-        parts["vision_config"] = type(vision)(**sizes(vision))
-    return kind(**parts)
+    parts = {
+        name: tiny_config(type(part))
+        for name, part in vars(usual).items()
+        if isinstance(part, transformers.PreTrainedConfig)
+    }
+    named = {*usual.to_dict(), *getattr(usual, "attribute_map", {})}
+    sizes = {key: value for key, value in SIZES.items() if key in named}
+    if "kv_lora_rank" in named:  # keys and values are not shared where they are compressed
+        sizes["num_key_value_heads"] = SIZES["num_attention_heads"]
+    return kind(**sizes | parts | OWN_SIZES.get(usual.model_type, {}))
 
 
-def build(name: str, family: str) -> Any:
+def build(name: str) -> Any:
     """Return a tiny model with random weights, every one of which is moved."""
     kind = getattr(transformers, name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        config = tiny_config(family)
+        config = tiny_config(kind.config_class)
         with torch.device("meta"):
             size = sum(weight.numel() for weight in kind(config).parameters())
         if size > LARGEST:
@@ -141,19 +179,28 @@ def build(name: str, family: str) -> Any:
     return model
 
 
+def plain_loop(model: Any, ids: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
+    """Return the hidden states of one text by layer, and the logits: transformers' own."""
+    with torch.no_grad():
+        out = model(input_ids=ids, output_hidden_states=True, use_cache=False)
+    states = out.hidden_states
+    if model.config.model_type in REPORTS_OUTPUTS:
+        *outputs, _, last = states
+        states = (model.get_input_embeddings()(ids), *outputs, last)
+    return states, out.logits
+
+
 def deviations(model: Any, tokenizer: Any, found: HiddenStates) -> tuple[float, float]:
     """Return the largest distance of states (share of their norm) and of NLL from a plain loop."""
-    of_states, of_nll = [0.0], [0.0]
+    of_states, of_nll = [], []
     pooled = [torch.from_numpy(found.pooled(layer)) for layer in range(found.n_layers + 1)]
     for number, text in enumerate(TEXTS):
         ids = torch.tensor([tokenizer(text).input_ids])
-        with torch.no_grad():
-            out = model(input_ids=ids, output_hidden_states=True, use_cache=False)
-        for layer, states in enumerate(out.hidden_states):
+        by_layer, logits = plain_loop(model, ids)
+        for rows, states in zip(pooled, by_layer, strict=True):
             expected = states[0, 1:].mean(dim=0).float()
-            apart = (pooled[layer][number] - expected).norm() / expected.norm()
-            of_states.append(float(apart))
-        loss = torch.nn.functional.cross_entropy(out.logits[0, :-1].float(), ids[0, 1:])
+            of_states.append(float((rows[number] - expected).norm() / expected.norm()))
+        loss = torch.nn.functional.cross_entropy(logits[0, :-1].float(), ids[0, 1:])
         of_nll.append(abs(float(loss) - float(found.nll[number])))
     return max(of_states), max(of_nll)
 
@@ -183,7 +230,8 @@ def try_class(name: str, family: str, tokenizer: Any, place: Path) -> tuple[Outc
     """Return what becomes of a class from its folder, and from memory."""
     try:
         with limited():
-            model = build(name, family)
+            model = build(name)
+            plain_loop(model, torch.arange(3, 12)[None])
             model.save_pretrained(place / "model")
             tokenizer.save_pretrained(place / "model")
     except Exception as error:
@@ -199,7 +247,7 @@ def main(chosen: list[str]) -> None:
     """Try the classes, print each, and write the page if all were tried."""
     names = dict(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
     names |= {family: MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES[family] for family in TOWERS}
-    tokenizer = _train_tokenizer(TEXTS, adds_bos=False)
+    tokenizer = train_tokenizer(TEXTS, adds_bos=False)
     rows: dict[str, tuple[str, Outcome, Outcome]] = {}
     for family, name in names.items():
         if chosen and family not in chosen:
