@@ -8,7 +8,7 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.families import ANY_OTHER
+from layerwise.models.families import ANY_OTHER, FAMILIES
 
 _MASKED = modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
 # Of one family the first is taken. The others read images or sound too, and text alone.
@@ -60,6 +60,24 @@ def _named(family: str, architectures: Sequence[str] | None) -> list[str]:
     known = {name for mapping in _CLASSES for name in mapping.values()}
     of_family = [mapping[family] for mapping in _CLASSES if family in mapping]
     return [name for name in architectures or () if name in known] or of_family
+
+
+def list_architectures() -> list[dict[str, Any]]:
+    """Return every family that transformers has a class that reads text for, and what is known.
+
+    `refused` is None for a decoder, else what it is; `spectral` is whether the layout of its
+    weights is known, and so its spectral norms.
+    """
+    families = sorted({family for mapping in _CLASSES for family in mapping})
+    return [
+        {
+            "family": family,
+            "class": _named(family, None)[0],
+            "refused": _kind_of(family, {}),
+            "spectral": family in FAMILIES,
+        }
+        for family in families
+    ]
 
 
 def model_class(config: Any) -> Any:

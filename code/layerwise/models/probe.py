@@ -33,11 +33,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.forward import forward, mean_token_nll
 from layerwise.models.load import Checkpoint, attention_kernel
-from layerwise.models.passes import Passes
+from layerwise.models.passes import ROWS, TOKENS, Passes
 from layerwise.models.store import BEFORE_NORM, Layer
 from layerwise.models.token_ids import Ids
 
-ROWS, TOKENS = 3, 12  # of the texts that are compared
 KEPT = 16  # last tokens of the longest text, at every layer
 QUICKEST = "eager"  # of short statements in float32, on any device
 # How far a shortcut may move a state, as a share of its norm, and a text's mean NLL, in nats: in 16
@@ -252,8 +251,8 @@ class _Probe:
         if earlier is not None:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
-                f"with another last token its earlier states differ at {earlier}; this is an encoder, "
-                "take a causal language model (look at is_decoder, is_causal and "
+                f"this is an encoder: with another last token its earlier states differ at "
+                f"{earlier}; take a causal language model (look at is_decoder, is_causal and "
                 "use_bidirectional_attention in its config)"
             )
         return passes
