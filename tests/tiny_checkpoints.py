@@ -1,16 +1,20 @@
 """Texts, tiny checkpoints and a launcher that several test modules share."""
 
 import json
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import torch
 from safetensors.numpy import load_file, save_file
 
 from layerwise.files import read_json
 from layerwise.models.families import FAMILIES
 from layerwise.models.load import Checkpoint, load_model
 from layerwise.models.registry import Model, Shape
+from layerwise.models.store import HiddenStates
 from layerwise.models.twins import build_twin
 from layerwise.papers.shared.published import read_published
 
@@ -43,6 +47,7 @@ TWO_PROCESSES = [
     "--mixed_precision=no",
     "--dynamo_backend=no",
 ]
+Loop = Callable[[Any, torch.Tensor], tuple[Sequence[torch.Tensor], torch.Tensor]]
 _TWINS = TemporaryDirectory(prefix="layerwise-twins-")  # removed when the session ends
 TEXTS = (
     "The river rises in the north",
@@ -116,6 +121,30 @@ def twin_checkpoint(family: str, n_layers: int = 3, seed: int = 0) -> Checkpoint
 def built(family: str = "gpt_neox", dtype: str = "float32") -> Checkpoint:
     """The twin loaded anew: a test may spoil it."""
     return load_model(twin_folder(family), dtype, "cpu")
+
+
+def plain_loop(model: Any, ids: torch.Tensor) -> tuple[Sequence[torch.Tensor], torch.Tensor]:
+    """The hidden states of one text by layer, and its logits: transformers' own."""
+    with torch.no_grad():
+        out = model(input_ids=ids, output_hidden_states=True)
+    return out.hidden_states, out.logits
+
+
+def deviations(
+    model: Any, tokenizer: Any, states: HiddenStates, loop: Loop = plain_loop
+) -> tuple[float, float]:
+    """How far states (as a share of their norm) and NLL lie from those of a plain loop."""
+    of_states, of_nll = [0.0], [0.0]
+    pooled = [torch.from_numpy(states.pooled(layer)) for layer in range(states.n_layers + 1)]
+    for number, text in enumerate(TEXTS):
+        ids = torch.tensor([tokenizer(text).input_ids])
+        by_layer, logits = loop(model, ids)
+        for rows, state in zip(pooled, by_layer, strict=True):
+            expected = state[0, 1:].mean(dim=0).float()
+            of_states.append(float((rows[number] - expected).norm() / expected.norm()))
+        loss = torch.nn.functional.cross_entropy(logits[0, :-1].float(), ids[0, 1:])
+        of_nll.append(abs(float(loss) - states.nll[number]))
+    return max(of_states), max(of_nll)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -61,7 +61,7 @@ def heads_in(folder: Path) -> Any:
 
 @pytest.mark.parametrize("about", REAL["models"], ids=lambda one: one.get("slug") or one["name"])
 def test_real_configurations_pass(tmp_path: Path, about: dict[str, Any]) -> None:
-    """Those of the registry are as it declares; a layout that is not known is refused in words."""
+    """Those of the registry are as it declares; an order of rows that is not known is refused."""
     document = REAL["of"].get(about.get("as"), {}) | about
     said = {key: value for key, value in document.items() if key not in OURS}
     folder = says(tmp_path, said)

@@ -71,7 +71,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     old["lm_head.weight"] = old["decoder.embed_tokens.weight"]
     halves = [{key: old[key] for key in sorted(old)[part]} for part in (slice(9), slice(9, None))]
     unknown = Path(shutil.copytree(twin_folder("opt"), place / "unknown"))
-    (unknown / "config.json").write_text('{"model_type": "mamba"}')
+    (unknown / "config.json").write_text('{"model_type": "t5"}')
     twins = (
         "whole",
         "moved",
@@ -147,7 +147,7 @@ SENTENCES = {
     "short": r"was not whole \(Consistency check failed: .* 81552 but has size 81544",
     "wrong": r"model\.safetensors: wrong bytes arrived, their sha256 is not [0-9a-f]{64};",
     "moved": r"the hub has no revision '9876.*'; take a commit, .* http://\S+/org/x\.moved/commits",
-    "unknown": r"unknown: declared family opt, the checkpoint has mamba",
+    "unknown": r"t5 is an encoder-decoder; take a decoder",
     "other": r"other: declared n_layers 4, the checkpoint has 3; correct the registry or the rev",
     "bos": r"bos: declared adds_bos False, the checkpoint has True; correct the registry or the",
     "pickles-wrong": r"pytorch_model\.bin: wrong bytes arrived, their sha256 is not",

@@ -119,6 +119,7 @@ SPOILT: list[tuple[Spoil, str]] = [
         "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
     ),
     (says(model_type="nobodys"), "has no architecture 'nobodys', .* is ever run"),
+    (says(model_type="t5"), "t5 is an encoder-decoder; take a decoder"),
     (says(model_type="bert"), "bert is an encoder; take a decoder"),
     (says(is_encoder_decoder=True), "gpt_neox is an encoder-decoder; take a decoder"),
     (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),

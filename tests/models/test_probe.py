@@ -25,7 +25,7 @@ from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, from_memory, load_model
 from layerwise.models.passes import Passes
 from layerwise.models.store import HiddenStates
-from tiny_checkpoints import EVERY_KIND, EXAMPLE, TEXTS, twin_folder
+from tiny_checkpoints import EVERY_KIND, EXAMPLE, TEXTS, deviations, twin_folder
 
 DTYPES = ("float32", "float16", "bfloat16")
 LONGEST = " ".join(TEXTS)
@@ -44,23 +44,6 @@ def llama(dtype: str = "float32") -> Any:
 
 def measured(checkpoint: Checkpoint, folder: Path) -> HiddenStates:
     return extract(checkpoint, TEXTS, (LONGEST,), folder)
-
-
-def deviations(model: Any, tokenizer: Any, states: HiddenStates) -> tuple[float, float]:
-    """How far states (as a share of their norm) and NLL lie from those of a plain loop."""
-    of_states, of_nll = [0.0], [0.0]
-    layers = range(states.n_layers + 1)
-    pooled = {layer: torch.from_numpy(states.pooled(layer)) for layer in layers}
-    for number, text in enumerate(TEXTS):
-        ids = torch.tensor([tokenizer(text).input_ids])
-        with torch.no_grad():
-            out = model(input_ids=ids, output_hidden_states=True)
-        for layer in layers:
-            expected = out.hidden_states[layer][0, 1:].mean(dim=0).float()
-            of_states.append(float((pooled[layer][number] - expected).norm() / expected.norm()))
-        loss = torch.nn.functional.cross_entropy(out.logits[0, :-1].float(), ids[0, 1:])
-        of_nll.append(abs(float(loss) - states.nll[number]))
-    return max(of_states), max(of_nll)
 
 
 # --- sound models -------------------------------------------------------------------------------

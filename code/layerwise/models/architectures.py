@@ -1,19 +1,22 @@
 """Which class a configuration is built with; what is no decoder is refused before its weights."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import transformers
 from transformers.models.auto import modeling_auto
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.families import ANY_OTHER
+from layerwise.models.families import ANY_OTHER, FAMILIES
 
-_CAUSAL = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-_WITH_IMAGES = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 _MASKED = modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-_SEQ2SEQ = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+# Of one family the first is taken. The others read images or sound too, and text alone.
+_CLASSES = (
+    modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+    modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+)
 
 
 def check_architecture(place: object, document: Mapping[str, Any]) -> None:
@@ -39,21 +42,42 @@ def check_architecture(place: object, document: Mapping[str, Any]) -> None:
 
 
 def _kind_of(family: str, document: Mapping[str, Any]) -> str | None:
-    """Return what an architecture is, if it is no decoder."""
-    is_causal = family in _CAUSAL or family in _WITH_IMAGES
-    if family in _SEQ2SEQ or document.get("is_encoder_decoder"):
+    """Return what an architecture is, if it is no decoder.
+
+    Most families of encoders have a class with a causal head too, for use as the decoder of another
+    model: their configuration says whether it is one.
+    """
+    declared = document.get("is_encoder_decoder")
+    if declared or getattr(CONFIG_MAPPING[family], "is_encoder_decoder", False):
         return "an encoder-decoder"
-    if family in _MASKED and not document.get("is_decoder", family not in _ENCODERS):
+    if family in _MASKED and not document.get("is_decoder", document.get("causal")):
         return "an encoder"
-    return None if is_causal else "no language model"
+    return None if _named(family, document.get("architectures")) else "no language model"
 
 
-# Encoders that have a class with a causal head too, for use as the decoder of another model.
-_ENCODERS = {
-    family
-    for family, name in _CAUSAL.items()
-    if family in _MASKED and family not in _SEQ2SEQ and not name.startswith(("XLM", "Reformer"))
-}
+def _named(family: str, architectures: Sequence[str] | None) -> list[str]:
+    """Return the classes that read text: those which config.json names, else its family's."""
+    known = {name for mapping in _CLASSES for name in mapping.values()}
+    of_family = [mapping[family] for mapping in _CLASSES if family in mapping]
+    return [name for name in architectures or () if name in known] or of_family
+
+
+def list_architectures() -> list[dict[str, Any]]:
+    """Return every family that transformers has a class that reads text for, and what is known.
+
+    `refused` is None for a decoder, else what it is; `spectral` is whether the layout of its
+    weights is known, and so its spectral norms.
+    """
+    families = sorted({family for mapping in _CLASSES for family in mapping})
+    return [
+        {
+            "family": family,
+            "class": _named(family, None)[0],
+            "refused": _kind_of(family, {}),
+            "spectral": family in FAMILIES,
+        }
+        for family in families
+    ]
 
 
 def model_class(config: Any) -> Any:
@@ -62,10 +86,8 @@ def model_class(config: Any) -> Any:
     It is the one that config.json names if it reads text, else transformers' own choice. A model
     that reads images too has its text tower inside, and is given text alone.
     """
-    mappings = (
-        modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING,
-        modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
-    )
-    known: list[Any] = [mapping[type(config)] for mapping in mappings if type(config) in mapping]
-    named = config.architectures or ()
-    return next((kind for kind in known if kind.__name__ in named), known[0])
+    kinds = [
+        getattr(transformers, name) for name in _named(config.model_type, config.architectures)
+    ]
+    whole = [kind for kind in kinds if kind.config_class is type(config)]  # not of a part of it
+    return (whole or kinds)[0]

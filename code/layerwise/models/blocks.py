@@ -56,14 +56,16 @@ def text_tower(model: Any) -> Any:
 def find_towers(model: Any, block: torch.nn.Module) -> list[Any]:
     """Return the models inside a model that hold a block, the outermost first.
 
-    Their outputs are hidden states after the final norm. Which of them a forward calls is up to the
-    class: OPT's calls its decoder, and not its base model.
+    Their outputs are hidden states after the final norm, so none has a head of its own (Llama 4
+    has a causal model inside). Which of them a forward calls is up to the class: OPT's calls its
+    decoder, and not its base model.
     """
     return [
         module
         for module in model.modules()
         if isinstance(module, transformers.PreTrainedModel)
         and module is not model
+        and module.get_output_embeddings() is None
         and any(part is block for part in module.modules())
     ]
 

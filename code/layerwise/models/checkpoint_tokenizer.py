@@ -44,7 +44,7 @@ class Declaration:
         name: what errors call the model.
         place: what they call its tokenizer, a folder or a name.
         n_embeddings: ids are below it.
-        n_positions: the longest text, in tokens; None: BLOOM has no limit.
+        n_positions: the longest text, in tokens; None: there is no limit (BLOOM, XLNet's -1).
     """
 
     name: str
@@ -58,7 +58,8 @@ class Declaration:
         """Return it of a configuration of transformers."""
         text = config.get_text_config()
         n_positions = getattr(text, "max_position_embeddings", None)
-        return cls(name, place, tokenizer, text.vocab_size, n_positions)
+        is_limit = n_positions is not None and n_positions > 0
+        return cls(name, place, tokenizer, text.vocab_size, n_positions if is_limit else None)
 
     @property
     def adds_bos(self) -> bool:

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from transformers.conversion_mapping import get_model_conversion_mapping
-from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
+from transformers.core_model_loading import (
+    WeightConverter,
+    WeightRenaming,
+    dot_natural_key,
+    rename_source_key,
+)
 
 from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_config import ONE_MODEL
@@ -38,10 +43,11 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
     converted: dict[str, list[Stored]] = {}  # by the first place that a conversion fills
     targets: dict[str, list[str]] = {}
     homeless: list[Stored] = []
-    for tensor in tensors:
-        place, pattern = rename_source_key(
-            tensor.key, renamings, converters, model.base_model_prefix, declared
-        )
+    for tensor in sorted(tensors, key=lambda tensor: dot_natural_key(tensor.key)):  # as they do
+        key, prefix = tensor.key, model.base_model_prefix
+        place, pattern = rename_source_key(key, renamings, converters, prefix, declared)
+        if place not in declared and key in declared:  # it has its name already
+            place, pattern = rename_source_key(key, [], [], prefix, declared)
         if place not in declared:
             homeless.append(tensor)
             continue

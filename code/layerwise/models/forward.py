@@ -54,7 +54,7 @@ def forward(
     Raises:
         LayerwiseError: where something in the whole model exchanges the tokens.
     """
-    model, base = checkpoint.model, checkpoint.model.base_model
+    model, (base, *_) = checkpoint.model, checkpoint.towers
     passes = checkpoint.passes
     runs_whole = reports or passes is None or passes.logits == "model"
     first, *_ = blocks = checkpoint.blocks

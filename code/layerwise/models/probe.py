@@ -255,8 +255,9 @@ class _Probe:
         if earlier is not None:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
-                f"with another last token its earlier states differ at {earlier}; take a causal "
-                "language model (look at is_causal and use_bidirectional_attention in its config)"
+                f"this is an encoder: with another last token its earlier states differ at "
+                f"{earlier}; take a causal language model (look at is_decoder, is_causal and "
+                "use_bidirectional_attention in its config)"
             )
         return passes
 

@@ -73,7 +73,7 @@ def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) 
         network = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
         _perturb(network)
     network.save_pretrained(folder)
-    tokenizer = _train_tokenizer(texts, twin.shape.adds_bos)
+    tokenizer = train_tokenizer(texts, twin.shape.adds_bos)
     if model.chat:
         tokenizer.chat_template = CHAT_TEMPLATE
     tokenizer.save_pretrained(folder)
@@ -90,7 +90,8 @@ def _perturb(network: Any) -> None:
                     value += NOISE * torch.randn_like(value)
 
 
-def _train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:
+def train_tokenizer(texts: Sequence[str], adds_bos: bool) -> Any:
+    """Return a byte-level BPE tokenizer of a twin's vocabulary."""
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = tokenizers.decoders.ByteLevel()

@@ -17,7 +17,7 @@ import psutil
 from layerwise.errors import system_in_words
 from layerwise.files import is_first_process
 from layerwise.models import needs
-from layerwise.models.passes import tokens_of_probe
+from layerwise.models.passes import ROWS, TOKENS, tokens_of_probe
 from layerwise.reader.request import request_of
 from layerwise.reader.results_folder import alone
 from layerwise.workers import MOST, usable_cores
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from layerwise.reader.prepared import Prepared
 
 # What the run decides beyond it.
-PROBED = "the loaded model is held against its own forward before the first statement"
+PROBED = (
+    "blocks are those that the class declares, which the run checks against the model's own "
+    f"forward, on {ROWS * TOKENS} tokens of the statements and the longest text"
+)
 RIGHT = f"config, tokenizer, texts and every stored tensor are right; {PROBED}"
 TO_COME = f"config, tokenizer and texts are right, tensors are checked once they are here; {PROBED}"
 # Seconds of one core.

@@ -332,9 +332,18 @@ def trace(
 
 
 @verb(HERE)
-def models(as_json: Json = False) -> Any:
+def models(
+    architectures: Annotated[
+        bool, Option("--architectures", help="List what transformers can load here instead.")
+    ] = False,
+    as_json: Json = False,
+) -> Any:
     """List the papers' models: memory, gate, commit, cached or not."""
-    shown = module("run.steps.list_models").run(here() / "models.yaml", as_json)
+    step = module("run.steps.list_models")
+    if architectures:
+        shown = step.run_architectures(as_json)
+    else:
+        shown = step.run(here() / "models.yaml", as_json)
     return shown if as_json else module("present.terminal").Paged(shown)
 
 

@@ -70,12 +70,20 @@ def settings(
         ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
         ("prompts", str(index["n_prompts"])),
         *CHAT.get(index["template"], ()),
+        *_said_of_blocks(index.get("passes")),
         ("layers", ", ".join(map(str, values.layers))),
         ("seed", str(values.seed)),
         ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
         ("layerwise", layerwise.__version__),
         *((name, index[name]) for name in WITH if name in index),
     ]
+
+
+def _said_of_blocks(passes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return how the layers of a model were found; nothing where states were given."""
+    if passes is None or not passes["probed"]:
+        return []
+    return [("blocks", f"as the class declares, checked on {passes['probed']} tokens")]
 
 
 def tabulate_pairs(values: Values) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from layerwise.engine.words import studies
+from layerwise.errors import require_extra
 from layerwise.models import needs
 from layerwise.models.hub import cache_state
 from layerwise.models.registry import Model, read_models
@@ -21,6 +22,12 @@ NOTE = (
     "counts the last two, on the device of params.yaml)."
 )
 
+ARCHITECTURE_HEADS = ("family", "class", "decoder", "layout of its weights")
+ARCHITECTURE_NOTE = (
+    "A decoder is measured if its own forward bears out the blocks that its class declares "
+    "(docs/architectures.md has what came of each). Spectral norms need the layout of its weights."
+)
+
 
 def run(models: Path, as_json: bool) -> Any:
     """Return all models with experiments, memory, gate, revision, cached or not, and time."""
@@ -28,6 +35,22 @@ def run(models: Path, as_json: bool) -> Any:
     if as_json:
         return json.dumps({"models": [as_document(model) for model in registry]}, indent=1)
     return as_table(registry)
+
+
+def run_architectures(as_json: bool) -> Any:
+    """Return the architectures that transformers has here, and whether their weights are known."""
+    require_extra("models")
+    from layerwise.models.architectures import list_architectures
+
+    listed = list_architectures()
+    if as_json:
+        return json.dumps({"architectures": listed}, indent=1)
+    table = grid(ARCHITECTURE_HEADS)
+    for one in listed:
+        measured = f"no: {one['refused']}" if one["refused"] else "yes"
+        known = "known" if one["spectral"] else "not known"
+        table.add_row(*map(said, (one["family"], one["class"], measured, known)))
+    return Group(table, *(prose(said(line)) for line in ["", ARCHITECTURE_NOTE]))
 
 
 def as_document(model: Model) -> dict[str, Any]:
