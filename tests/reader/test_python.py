@@ -22,9 +22,10 @@ from fuzz import refusal
 from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
 from layerwise.folders import FILES, FOLDERS
+from layerwise.models.chat_templates import DATE, OwnTemplate
 from layerwise.models.outline import read_outline
 from layerwise.models.store import BEFORE_NORM, open_states
-from layerwise.models.token_ids import DATE, check_texts
+from layerwise.models.token_ids import check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.reader.plan import plan
@@ -279,8 +280,8 @@ def test_a_chat_template_is_the_same_as_statements_that_stand_in_it(tmp_path: Pa
 
 CHOICES: dict[str, Any] = {
     **{"out": None, "revision": None, "dtype": None, "device": None, "layers": None, "seed": 42},
-    **{"without": [], "limit": None, "chat_template": False, "replicates": 0, "control": 0},
-    "keep_states": True,
+    **{"without": [], "limit": None, "chat_template": False, "template_options": None},
+    **{"replicates": 0, "control": 0, "keep_states": True},
 }
 
 
@@ -293,13 +294,13 @@ def test_a_dry_run_plans_the_texts_that_will_be_run(tmp_path: Path) -> None:
     (pairs,) = re.findall("^pairs +(.*)$", planned, re.M)
     found = layerwise.analyze(model, EXAMPLE["pairs"], **asked)
     assert pairs.startswith("6 of 18")
-    states = found.folder / "hidden_states"
+    assert read_json(found.folder / "hidden_states" / "index.json")["template"] == "own"
     tokens = sum(
         len(ids)
         for ids in check_texts(
             read_outline(model).declaration,
             {"statements": read_pairs(EXAMPLE["pairs"]).first(2).statements},
-            read_json(states / "index.json")["template"],
+            OwnTemplate(),
         )["statements"]
     )
     assert f"{tokens:,} tokens" in pairs

@@ -108,6 +108,8 @@ def test_reading_imports_neither_numpy_nor_torch(results):
             [*ANALYZE, "--layers", "0,x"],
             "layers are whole numbers separated by commas, found '0,x'",
         ),
+        ([*ANALYZE, "--template-options", "{a: 1}"], "--template-options: not valid JSON"),
+        ([*ANALYZE, "--template-options", "[1]"], "options are a JSON object, found '[1]'"),
         ([*ANALYZE, "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
         ([*ANALYZE, "--without", "all"], "without.0: must be 'gains' or 'spectral', found 'all'"),
     ],

@@ -1,37 +1,21 @@
-"""Texts as token ids, checked before anything runs; statements in a chat template.
-
-The template notebook of Paper 2 rendered one user message to text and tokenised that text once
-more, special tokens on. The rendered text already begins with BOS, so the model saw two of them,
-and the mean over positions 1.. held the second, the system header, the role headers and the end
-of the turn. `published` is that text; `once` is the same without its own BOS, so that the
-tokenizer's is the only one. Both are plain text: the tokenizer is called as for any statement.
-`own` is made like `published`, for a reader's model, whatever number of BOS its texts begin with.
-"""
+"""Texts as token ids, checked before anything runs."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Int32
 
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.models.chat_templates import Wrapping, render
 from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.checkpoint_tokenizer import Declaration, require_ids_of_file
-from layerwise.models.registry import Template
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
 FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
-Wrapping = Template | Literal["own"]  # the registry's, and that of a reader's model
-# how many BOS the tokenised text begins with; None: it is not asked
-TEMPLATES: dict[Wrapping, int | None] = {"none": None, "published": 2, "once": 1, "own": None}
-ASKED = {"own": "--chat-template (chat_template=True)"}  # as a reader asks for it
-# Llama 3.1's template writes today's date into its system header. The notebook passed none; the
-# template's own default is said here, so that no later version of it can change a text.
-DATE = "26 Jul 2024"
 Texts = Mapping[str, Sequence[str]]  # by kind: statements, prompts
 NO_TEXTS: Texts = MappingProxyType({})
 Ids = Int32[np.ndarray, " _"]  # four bytes a token
@@ -62,7 +46,7 @@ def check_texts(
     for kind, given in texts.items():
         inside = template if kind == "statements" else "none"
         with reword_errors(declaration.place, "its chat template cannot be used", "correct it"):
-            rendered = [render(declaration.tokenizer, text, inside) for text in given]
+            rendered = render(declaration.tokenizer, given, inside)
         ids[kind] = tokenize(declaration, kind, rendered)
     if len(prompts := ids.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
         raise TextError(
@@ -116,42 +100,3 @@ def digest_of_ids(texts: Sequence[Ids]) -> str:
     for ids in texts:
         digest.update(ids.tobytes())
     return digest.hexdigest()
-
-
-def render(tokenizer: Any, statement: str, template: str) -> str:
-    """Return a statement as the only message of a user, without the header of an answer.
-
-    Raises:
-        LayerwiseError: for an unknown template, or a tokenizer that has none or puts another
-            number of BOS tokens before its text.
-    """
-    if template not in TEMPLATES:
-        raise LayerwiseError(
-            f"a chat template is one of {', '.join(TEMPLATES)}, found {template!r}"
-        )
-    if template == "none":
-        return statement
-    if not getattr(tokenizer, "chat_template", None):
-        asked = ASKED.get(template, f"template {template!r}")
-        raise LayerwiseError(
-            f"{asked} needs a tokenizer with a chat template, this one has none; use an "
-            "instruction-tuned model, or ask for no template"
-        )
-    message = [{"role": "user", "content": statement}]
-    text = str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
-    if template == "once":
-        text = text.removeprefix(tokenizer.bos_token)
-    wanted = TEMPLATES[template]
-    if wanted is not None and (n_bos := leading_bos(tokenizer, text)) != wanted:
-        raise LayerwiseError(
-            f"template {template!r} stands for texts that begin with {wanted} BOS, this "
-            f"tokenizer's begin with {n_bos}; its template or its special tokens are not "
-            "those of the published runs"
-        )
-    return text
-
-
-def leading_bos(tokenizer: Any, text: str) -> int:
-    """Return how many BOS tokens a text begins with, as it is tokenised."""
-    ids = list(tokenizer(text).input_ids)
-    return next((n for n, token in enumerate(ids) if token != tokenizer.bos_token_id), len(ids))

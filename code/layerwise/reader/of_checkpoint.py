@@ -6,8 +6,8 @@ from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import compare_draws, compare_replicates
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
+from layerwise.models.chat_templates import idle_options, leading_bos, render
 from layerwise.models.load import Checkpoint
-from layerwise.models.token_ids import leading_bos, render
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
@@ -107,6 +107,8 @@ def _cautions_of_texts(checkpoint: Checkpoint, prepared: Prepared) -> list[str]:
     tokenizer = checkpoint.tokenizer
     warned = limit_cautions(request.pairs, request.n_given)
     if request.template != "none":
-        first = render(tokenizer, request.pairs.statements[0], request.template)
-        warned += template_cautions(leading_bos(tokenizer, first))
+        statements = request.pairs.statements
+        ids = tokenizer(render(tokenizer, statements[:1], request.template)[0]).input_ids
+        idle = idle_options(tokenizer, statements, request.template)
+        warned += template_cautions(leading_bos(ids, tokenizer.bos_token_id), idle)
     return warned + around_cautions(*checkpoint.declaration.around)

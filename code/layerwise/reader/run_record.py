@@ -3,6 +3,7 @@
 Two runs can be compared where their records agree in the texts; what else differs is said.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ RECORD = "_run"
 FORMAT = 1  # raise when `compare` reads other keys of the documents
 AGAIN = "run `layerwise analyze` for this model again"
 TEXTS = ("side_a", "side_b", "categories")
+SELDOM = ("template_options",)  # recorded where there are any
 # What may differ between runs that are compared, as a sentence names it.
 NAMED = {
     "dtype": "dtype",
@@ -31,6 +33,7 @@ NAMED = {
     "seed": "seed",
     "resamples": "resamples",
     "template": "chat template",
+    "template_options": "options of the chat template",
     "layerwise": "version of layerwise",
 }
 
@@ -69,6 +72,7 @@ def run_record(
         "side_b": digest_of_texts(pairs.side_b),
         "categories": digest_of_texts(categories),
         "prompts": digest_of_texts(prompts),
+        **{key: index[key] for key in SELDOM if index.get(key)},
     }
 
 
@@ -104,7 +108,8 @@ def read_run(folder: Path) -> dict[str, Document]:
         records[name] = record
     expected = records["layers"]
     for name, record in records.items():
-        if differing := [key for key in expected if record.get(key) != expected[key]]:
+        keys = {**expected, **record}
+        if differing := [key for key in keys if record.get(key) != expected.get(key)]:
             raise LayerwiseError(
                 f"{folder}: all documents must be of one run, {name}.json and layers.json differ "
                 f"in {', '.join(differing)}; {AGAIN}, into a folder of its own"
@@ -149,4 +154,6 @@ def _setting(record: Record, key: str) -> str:
         usual = list(sampled_layers(record["n_layers"]))
         layers = record["layers"]
         return "every 4th" if layers == usual else ", ".join(map(str, layers))
+    if key == "template_options":
+        return json.dumps(record.get(key, {}), sort_keys=True)
     return "not known" if record[key] is None else str(record[key])

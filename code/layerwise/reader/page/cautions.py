@@ -48,21 +48,29 @@ def limit_cautions(pairs: StatementPairs, n_given: int) -> list[str]:
     ]
 
 
-def template_cautions(n_bos: int) -> list[str]:
+def template_cautions(n_bos: int, idle: Sequence[str] = ()) -> list[str]:
     """Warn of what the statements' chat template means for the measurement.
 
     Arguments:
         n_bos: BOS tokens that a statement in its template begins with.
+        idle: options of the template that change no statement.
     """
     twice = (
         " Each begins with two BOS tokens, the template's and the tokenizer's, as Paper 2's did."
         if n_bos == 2
         else ""
     )
-    return [
+    warned = [
         "The statements stand in the model's own chat template: means over tokens include the "
         f"template's tokens, which all statements share.{twice}"
     ]
+    if idle:
+        warned.append(
+            f"Options of the chat template that change no statement: {', '.join(idle)}. What a "
+            "template writes at the head of an answer is not there, unless add_generation_prompt "
+            "is true."
+        )
+    return warned
 
 
 def prediction_cautions(mean_nll: float, n_embeddings: int) -> list[str]:

@@ -1,5 +1,6 @@
 """What the page of one model says: how it was measured, warnings, answers, sections."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import layerwise
 from layerwise.engine.questions.answers import Answer
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
+from layerwise.models.chat_templates import DATE
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
@@ -19,7 +21,14 @@ from layerwise.reader.page.sections import sections_of
 from layerwise.statistics.bootstrap import Draws
 
 OF_MODEL, WITH = ("model", "revision", "dtype", "device"), ("torch", "transformers")
-CHAT = {"own": [("chat template", "the model's own: each statement is one message of a user")]}
+CHAT = {
+    "own": [
+        (
+            "chat template",
+            f"the model's own: each statement is one message of a user, on {DATE} of its clock",
+        )
+    ]
+}
 
 
 def page_of(
@@ -65,11 +74,13 @@ def settings(
 ) -> list[tuple[str, str]]:
     """Return what was measured, and how."""
     by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
+    options = index.get("template_options")
     return [
         *((name, index[name]) for name in OF_MODEL if name in index),
         ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
         ("prompts", str(index["n_prompts"])),
         *CHAT.get(index["template"], ()),
+        *([("its options", json.dumps(options, ensure_ascii=False))] if options else []),
         ("layers", ", ".join(map(str, values.layers))),
         ("seed", str(values.seed)),
         ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
