@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int32
@@ -92,6 +93,32 @@ def _ids(declaration: Declaration, texts: Sequence[str]) -> list[list[int]]:
         ids = declaration.tokenizer(list(texts)).input_ids
     require_ids_of_file(declaration.tokenizer, texts)
     return ids
+
+
+def special_tokens(tokenizer: Any, texts: Sequence[str]) -> Mapping[int, list[str]]:
+    """Return the special tokens that the tokenizer finds in the words of some texts, by number.
+
+    They are those of its list of added tokens that are marked so, or that its chat template writes.
+    The token of what is unknown counts where a text spells it.
+    """
+    template = str(getattr(tokenizer, "chat_template", None) or "")
+    names = {
+        number: token.content
+        for number, token in tokenizer.added_tokens_decoder.items()
+        if token.special or (token.content in template and not token.content.isspace())
+    }
+    unknown = str(tokenizer.unk_token or "")
+    found = {}
+    for first in range(0, len(texts), TEXTS_AT_ONCE):
+        portion = list(texts[first : first + TEXTS_AT_ONCE])
+        ids_of_texts = tokenizer(portion, add_special_tokens=False).input_ids
+        for number, (text, ids) in enumerate(zip(portion, ids_of_texts, strict=True), first):
+            present = dict.fromkeys(names[token] for token in ids if token in names)
+            if unknown not in text:
+                present.pop(unknown, None)
+            if present:
+                found[number] = list(present)
+    return found
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:

@@ -15,6 +15,7 @@ import psutil
 
 from layerwise.errors import system_in_words
 from layerwise.models import needs
+from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.prepared import Prepared, prepare_from_files, require_room_for
 from layerwise.reader.request import request_of
 from layerwise.workers import MOST, usable_cores
@@ -69,6 +70,7 @@ def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
     prepared = prepare_from_files(model, request_of(model, pairs, prompts, asked))
     require_room_for(prepared)
     lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
+    lines += [f"Warning: {caution}" for caution in foresee_cautions(prepared)]
     ending = TO_COME if prepared.outline.download else RIGHT
     return "\n".join([*lines, f"dry run: {ending}, nothing was computed"])
 
@@ -79,6 +81,7 @@ def describe(prepared: Prepared) -> dict[str, str]:
     choices, pairs = request.choices, request.pairs
     size, n_layers = outline.sizes.hidden_size, outline.sizes.n_layers
     memory = int(needs.bytes_of(outline.n_parameters, size, n_layers, outline.dtype))
+    text, ids = first_statement(prepared)
     n_pairs = str(len(pairs))
     if len(pairs) < request.n_given:
         n_pairs = f"{n_pairs} of {request.n_given}"
@@ -90,6 +93,7 @@ def describe(prepared: Prepared) -> dict[str, str]:
         f"{tokens['statements']:,} tokens"
         + (" in the model's chat template" if choices["chat_template"] else ""),
         "prompts": f"{len(request.prompts)}, {tokens['prompts']:,} tokens",
+        "first": f'"{text}", as token ids {ids}',
         "layers": ", ".join(map(str, prepared.sampled)),
         "memory": f"{needs.spell_bytes(memory)}, free here "
         f"{needs.spell_bytes(psutil.virtual_memory().available)}",

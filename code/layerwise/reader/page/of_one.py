@@ -29,6 +29,7 @@ CHAT = {
         )
     ]
 }
+FIRST = ("first statement", "its token ids")  # as the model is given it
 
 
 def page_of(
@@ -38,9 +39,10 @@ def page_of(
     beside: Mapping[str, Any],
     pairs: StatementPairs,
     draws: Draws,
+    first: tuple[str, str] | None = None,
     *,
     random_weights: bool = False,
-    of_texts: Sequence[str] = (),
+    foreseen: Sequence[str] = (),
     unused_template: bool = False,
 ) -> Own:
     """Return the page of one model.
@@ -49,16 +51,17 @@ def page_of(
         documents: the result documents, by analysis.
         answered: the papers' questions on this model.
         beside: the documents of replicates and of random weights.
-        of_texts: what to know of the texts: which were left out, what they stand in.
+        first: the first statement as the tokenizer was given it, and its token ids.
+        foreseen: the warnings that were known before the first pass.
         unused_template: the tokenizer brings a chat template, which no statement was put into.
     """
     warned = [f"{RANDOM.capitalize()}."] if random_weights else []
     n_prompt_tokens = sum(measured.index["prompt_lengths"])
-    warned += [*of_texts, *cautions(measured.values, pairs, n_prompt_tokens)]
+    warned += [*foreseen, *cautions(measured.values, pairs, n_prompt_tokens)]
     warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,
-        settings(measured.values, measured.index, pairs, draws),
+        settings(measured.values, measured.index, pairs, draws, first),
         warned,
         measured.absent,
         sections_of(documents),
@@ -70,7 +73,11 @@ def page_of(
 
 
 def settings(
-    values: Values, index: Mapping[str, Any], pairs: StatementPairs, draws: Draws
+    values: Values,
+    index: Mapping[str, Any],
+    pairs: StatementPairs,
+    draws: Draws,
+    first: tuple[str, str] | None,
 ) -> list[tuple[str, str]]:
     """Return what was measured, and how."""
     by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
@@ -81,6 +88,7 @@ def settings(
         ("prompts", str(index["n_prompts"])),
         *CHAT.get(index["template"], ()),
         *([("its options", json.dumps(options, ensure_ascii=False))] if options else []),
+        *(zip(FIRST, first, strict=True) if first else []),
         ("layers", ", ".join(map(str, values.layers))),
         ("seed", str(values.seed)),
         ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
