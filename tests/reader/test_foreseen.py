@@ -17,7 +17,7 @@ from layerwise import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.models.chat_templates import OwnTemplate
 from layerwise.models.hidden_states import extract
-from layerwise.models.load import load_model
+from layerwise.models.load import from_memory, load_model
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.reader.foreseen import MOST_IDS, MOST_LETTERS
 from layerwise.reader.plan import plan
@@ -251,3 +251,54 @@ def test_a_template_that_loses_the_statement_is_refused_before_any_pass(
             LayerwiseError, match=r"'weather', pair 0, side A: .* whole into its te"
         ):
             use()
+
+
+# --- code that is not run -----------------------------------------------------------------------
+
+
+def test_code_of_a_known_family_is_named_and_never_run(tmp_path: Path, analyzed: Any) -> None:
+    """As of Falcon's checkpoints; in the record too, and where models are compared."""
+    model = Path(shutil.copytree(twin_folder("llama"), tmp_path / "model"))
+    (model / "theirs.py").write_text(
+        'from pathlib import Path; Path("ran").touch(); raise SystemExit'
+    )
+    document = read_json(model / "config.json")
+    mapped = {"AutoModelForCausalLM": "theirs.Llama"}
+    (model / "config.json").write_text(json.dumps(document | {"auto_map": mapped}))
+    found = layerwise.analyze(model, PAIRS, **QUICK, out=tmp_path / "out")
+    (said,) = [
+        caution for caution in found.cautions if "(theirs.Llama), which is never run" in caution
+    ]
+    assert f"Warning: {said}" in dry(model, PAIRS)
+    assert found.documents["layers"][RECORD]["own_code"] == ["theirs.Llama"]
+    assert "own_code" not in analyzed.documents["layers"][RECORD]
+    compared = layerwise.compare([found, analyzed])
+    assert [caution for caution in compared.cautions if "theirs.Llama" in caution]
+    assert not list(tmp_path.rglob("ran"))
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "named"),
+    [
+        ("config.json", {"architectures": ["TheirLlama"]}, "TheirLlama"),
+        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["t.T", None]}}, "t.T"),
+        ("config.json", {"architectures": ["LlamaModel"], "auto_map": {}}, None),
+    ],
+)
+def test_whatever_names_a_class_of_the_checkpoints_own(
+    tmp_path: Path, name: str, changes: dict[str, Any], named: str | None
+) -> None:
+    """Of a folder and of a model in memory, but for one that runs that code: its caller did."""
+    model = Path(shutil.copytree(twin_folder("llama"), tmp_path / "model"))
+    document = read_json(model / name)
+    (model / name).write_text(json.dumps(document | changes))
+    said = re.findall(r"code of its own \((.*)\), which", dry(model, PAIRS))
+    assert said == ([named] if named else [])
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(model)
+    tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(model)
+    checkpoint = from_memory(loaded, tokenizer)
+    assert checkpoint.declaration.own_code == ((named,) if named else ())
+    theirs = type("TheirLlama", (type(loaded),), {"__module__": "transformers_modules.theirs"})
+    loaded.__class__ = theirs
+    assert checkpoint.declaration.own_code == ()

@@ -21,7 +21,7 @@ from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
-from layerwise.models.checkpoint_config import reword_errors
+from layerwise.models.checkpoint_config import own_classes, reword_errors
 
 if TYPE_CHECKING:
     import tokenizers
@@ -45,6 +45,7 @@ class Declaration:
         place: what they call its tokenizer, a folder or a name.
         n_embeddings: ids are below it.
         n_positions: the longest text, in tokens; None: BLOOM has no limit.
+        own_code: classes that the checkpoint brings, and that are never run.
     """
 
     name: str
@@ -52,12 +53,14 @@ class Declaration:
     tokenizer: Any
     n_embeddings: int
     n_positions: int | None
+    own_code: tuple[str, ...] = ()
 
     @classmethod
     def of_config(cls, name: str, place: object, config: Any, tokenizer: Any) -> "Declaration":
         """Return it of a configuration of transformers."""
         n_positions = getattr(config, "max_position_embeddings", None)
-        return cls(name, place, tokenizer, config.vocab_size, n_positions)
+        own_code = (*own_classes(vars(config)), *own_classes(tokenizer.init_kwargs))
+        return cls(name, place, tokenizer, config.vocab_size, n_positions, own_code)
 
     @property
     def adds_bos(self) -> bool:

@@ -115,7 +115,10 @@ class Checkpoint:
         declaration = Declaration.of_config(
             self.name, self.folder or self.name, self.model.config, self.tokenizer
         )
-        return replace(declaration, n_embeddings=len(self.model.get_input_embeddings().weight))
+        n_embeddings = len(self.model.get_input_embeddings().weight)
+        if type(self.model).__module__.startswith("transformers_modules."):  # its caller ran it
+            declaration = replace(declaration, own_code=())
+        return replace(declaration, n_embeddings=n_embeddings)
 
     @property
     def outline(self) -> Outline:

@@ -15,7 +15,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.models.checkpoint_config import ONE_MODEL, declared, quiet
+from layerwise.models.checkpoint_config import ONE_MODEL, declared, own_classes, quiet
 from layerwise.models.checkpoint_folder import (
     Stored,
     check_folder,
@@ -99,7 +99,13 @@ def read_outline(
         tensors = stored_tensors(path) if is_whole else []
     with quiet():
         sizes, tokenizer = read_sizes(path), load_tokenizer(path)
-    declaration = Declaration(str(name), path, tokenizer, sizes.vocab_size, sizes.n_positions)
+    own_code = (
+        *own_classes(read_json(path / "config.json")),
+        *own_classes(tokenizer.init_kwargs),
+    )
+    declaration = Declaration(
+        str(name), path, tokenizer, sizes.vocab_size, sizes.n_positions, own_code
+    )
     check_texts(declaration, texts, template)
     if tensors:
         _check_sizes(path, sizes, tensors)

@@ -8,6 +8,7 @@ from layerwise.models.token_ids import special_tokens
 from layerwise.reader.page.cautions import (
     around_cautions,
     limit_cautions,
+    own_code_cautions,
     template_cautions,
     text_cautions,
 )
@@ -17,7 +18,7 @@ MOST_LETTERS, MOST_IDS = 600, 80  # that are shown of a statement
 
 
 def foresee_cautions(prepared: Prepared) -> list[str]:
-    """Return the warnings that need no pass: of the texts and their tokens."""
+    """Return the warnings that need no pass: of the checkpoint's code, the texts, their tokens."""
     request, declaration = prepared.request, prepared.outline.declaration
     tokenizer, pairs = declaration.tokenizer, request.pairs
     before, behind = declaration.around
@@ -26,7 +27,8 @@ def foresee_cautions(prepared: Prepared) -> list[str]:
         for kind, texts in prepared.ids.items()
     }
     usual = dict.fromkeys(n_bos, leading_bos(before, tokenizer.bos_token))
-    warned = limit_cautions(pairs, request.n_given)
+    warned = own_code_cautions(declaration.own_code, prepared.outline.sizes.family)
+    warned += limit_cautions(pairs, request.n_given)
     if request.template != "none":
         usual["statements"] = min(n_bos["statements"])
         idle = idle_options(tokenizer, pairs.statements, request.template)

@@ -99,6 +99,17 @@ def template_cautions(n_bos: int, idle: Sequence[str] = ()) -> list[str]:
     return warned
 
 
+def own_code_cautions(classes: Sequence[str], family: str) -> list[str]:
+    """Warn of a checkpoint's own code, which is never run; nothing where it brings none."""
+    if not classes:
+        return []
+    return [
+        f"The checkpoint names code of its own ({', '.join(classes)}), which is never run: it is "
+        f"measured as transformers' own {family}. If that code computes anything else, these "
+        "numbers are of another model than its authors'."
+    ]
+
+
 def text_cautions(
     kind: str,
     texts: Sequence[str],
