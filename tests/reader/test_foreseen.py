@@ -4,7 +4,9 @@ import copy
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from layerwise.files import read_json, write_json
 from layerwise.models.chat_templates import OwnTemplate
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import from_memory, load_model
+from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.reader.foreseen import MOST_IDS, MOST_LETTERS
 from layerwise.reader.plan import plan
@@ -302,3 +305,36 @@ def test_whatever_names_a_class_of_the_checkpoints_own(
     theirs = type("TheirLlama", (type(loaded),), {"__module__": "transformers_modules.theirs"})
     loaded.__class__ = theirs
     assert checkpoint.declaration.own_code == ()
+
+
+# --- virtual tokens -----------------------------------------------------------------------------
+
+
+class PeftModel:
+    """As much of peft's object around a model as is asked of one."""
+
+    def __init__(self, model: Any, **config: Any) -> None:
+        self.base_model, self.config = model, model.config
+        self.peft_config = {"default": SimpleNamespace(**config)}
+
+
+def test_virtual_tokens_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Refused around a model; a model that is taken out of them is measured, and that is said."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(twin_folder("llama"))
+    tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(twin_folder("llama"))
+    tuned = PeftModel(model, num_virtual_tokens=4)
+    with pytest.raises(LayerwiseError, match=r"PeftModel .* 4 virtual tokens .*get_base_model\(\)"):
+        layerwise.analyze(tuned, PAIRS, tokenizer=tokenizer)
+    assert count_left_out(model) == 0  # peft is not there
+    monkeypatch.setitem(sys.modules, "peft", SimpleNamespace(PeftModel=PeftModel))
+    assert count_left_out(copy.deepcopy(model)) == 0
+    cautions = layerwise.analyze(tuned.base_model, PAIRS, **QUICK, tokenizer=tokenizer).cautions
+    assert len([caution for caution in cautions if "4 virtual tokens" in caution]) == 1
+    del tuned
+    adapted = PeftModel(model, r=8)
+    assert count_left_out(model) == 0
+    with pytest.raises(LayerwiseError, match="found PeftModel"):
+        layerwise.analyze(adapted, PAIRS, tokenizer=tokenizer)
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(LayerwiseError, match="virtual tokens of prompt and prefix tuning cannot"):
+        layerwise.analyze(tmp_path, PAIRS)

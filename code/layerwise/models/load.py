@@ -44,6 +44,7 @@ from layerwise.models.outline import Outline, Sizes
 from layerwise.models.registry import DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
+from layerwise.models.virtual_tokens import refuse_virtual_tokens
 
 PROBE_TOKENS = 8  # of the pass that tries a loaded model out
 # What holds a model of transformers inside it, and how to get at that: by an attribute that it has.
@@ -237,6 +238,7 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
+    refuse_virtual_tokens(model)
     is_model = isinstance(model, transformers.PreTrainedModel)
     inside = next((_AROUND[name] for name in _AROUND if hasattr(model, name)), None)
     if not is_model and inside is not None:

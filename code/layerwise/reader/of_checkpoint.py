@@ -7,11 +7,16 @@ from layerwise.engine.questions.beside import compare_draws, compare_replicates
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
 from layerwise.models.load import Checkpoint
+from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.reader.foreseen import first_statement, foresee_cautions
-from layerwise.reader.page.cautions import WEIGHTS_AS_EXACT, prediction_cautions
+from layerwise.reader.page.cautions import (
+    WEIGHTS_AS_EXACT,
+    left_out_cautions,
+    prediction_cautions,
+)
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.plan import seconds_of_passes
@@ -73,8 +78,9 @@ def analyze_checkpoint(
     if not checkpoint.has_random_weights:  # of which the page warns already
         n_embeddings = checkpoint.declaration.n_embeddings
         warned += prediction_cautions(float(measured.values.nll.mean()), n_embeddings)
-    if checkpoint.in_memory and prepared.replicates:
-        warned.append(WEIGHTS_AS_EXACT)
+    if checkpoint.in_memory:
+        warned += left_out_cautions(count_left_out(checkpoint.model))
+        warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []
     page = page_of(
         measured,
         documents,

@@ -110,6 +110,16 @@ def own_code_cautions(classes: Sequence[str], family: str) -> list[str]:
     ]
 
 
+def left_out_cautions(n_virtual: int) -> list[str]:
+    """Warn of a loaded model around which an object of peft puts virtual tokens before texts."""
+    if not n_virtual:
+        return []
+    return [
+        f"An object of peft in this program puts {n_virtual} virtual tokens before every text that "
+        "it gives to this model (prompt or prefix tuning). The model is measured without them."
+    ]
+
+
 def text_cautions(
     kind: str,
     texts: Sequence[str],
