@@ -96,6 +96,7 @@ DEFAULTS: dict[str, Any] = {  # the choices of `analyze`, as a dry run takes the
     "without": [],
     "limit": None,
     "chat_template": False,
+    "template_options": None,
     "replicates": 5,
     "control": 0,
     "keep_states": False,

@@ -233,7 +233,7 @@ def read_json(path: Path) -> Any:
     return parse_json(str(path), read_text(path))
 
 
-def parse_json(path: str, text: str) -> Any:
+def parse_json(path: str, text: str, again: str = "the file may be cut off") -> Any:
     """Read the same of a text that stands at `path`, which may name a line too."""
 
     def once(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -255,8 +255,7 @@ def parse_json(path: str, text: str) -> Any:
         return json.loads(text, object_pairs_hook=once, parse_constant=finite, parse_float=finite)
     except json.JSONDecodeError as error:
         problem = (
-            f"not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); "
-            "the file may be cut off"
+            f"not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); {again}"
         )
     except RecursionError:
         problem = "nested too deeply to be read; flatten it"

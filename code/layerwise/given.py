@@ -1,10 +1,11 @@
 """What callers give, as types: `True` is no number, `"3"` none either, and `""` no place."""
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, JsonValue
 from pydantic import Strict as Exact
 
 from layerwise.shapes import Seed, converted
@@ -17,6 +18,17 @@ def _plain(given: Any) -> Any:
     """
     given = given.tolist() if type(given).__module__ == "numpy" else given
     return list(given) if isinstance(given, tuple | range | set | frozenset) else given
+
+
+def _storable(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return values that a JSON file can hold."""
+    try:
+        json.dumps(given, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError as error:  # no finite number, or half of a surrogate pair
+        raise ValueError(
+            f"must be what a JSON file can hold, found {given!r:.80} ({error!s:.80}); correct it"
+        ) from None
+    return given
 
 
 def _not_empty(text: str) -> str:
@@ -55,6 +67,7 @@ Place = Annotated[Path, BeforeValidator(_place), Exact(False)]  # of a text too
 Folder = Place | None
 Layers = Annotated[list[Annotated[int, PLAIN]], PLAIN] | None
 Draw = Annotated[Seed, PLAIN]
+Options = Annotated[dict[str, JsonValue], AfterValidator(_storable)] | None  # of a chat template
 
 
 def read_place(name: str, given: Any) -> Path:

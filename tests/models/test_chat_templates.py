@@ -1,13 +1,15 @@
 """Chat templates: what the model is given is what the notebook gave it, or says so."""
 
+import datetime
 from typing import Any
 
 import pytest
 import tokenizers
 import transformers
+from transformers.utils import chat_template_utils
 
-from layerwise.errors import LayerwiseError
-from layerwise.models.token_ids import DATE, leading_bos, render
+from layerwise.errors import LayerwiseError, TextError
+from layerwise.models.chat_templates import DATE, OwnTemplate, idle_options, leading_bos, render
 
 BOS = "<|begin_of_text|>"
 MARKS = (BOS, "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
@@ -20,6 +22,10 @@ CHAT = (
     "{{ message.content }}<|eot_id|>{% endfor %}"
     "{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>{% endif %}"
 )
+
+
+OWN = OwnTemplate()
+MESSAGES = "{% for message in messages %}{{ message.content }}{% endfor %}"
 
 
 def tokenizer_with(*, adds_bos: bool = True, chat: str | None = CHAT) -> Any:
@@ -37,40 +43,42 @@ def tokenizer_with(*, adds_bos: bool = True, chat: str | None = CHAT) -> Any:
     return found
 
 
+def rendered(tokenizer: Any, template: Any, statement: str = "Ice melts") -> str:
+    (text,) = render(tokenizer, [statement], template)
+    return text
+
+
 def test_published_is_what_the_notebook_did() -> None:
     """One user message, no generation prompt, to text; then tokenised with special tokens."""
     tokenizer = tokenizer_with()
-    text = render(tokenizer, "Ice melts", "published")
+    text = rendered(tokenizer, "published")
     header = "<|start_header_id|>{}<|end_header_id|> "
     assert text == (
         f"{BOS}{header.format('system')}Today {DATE}<|eot_id|>"
         f"{header.format('user')}Ice melts<|eot_id|>"
     )
-    twice, once = (
-        tokenizer(text).input_ids,
-        tokenizer(render(tokenizer, "Ice melts", "once")).input_ids,
-    )
+    twice, once = (tokenizer(text).input_ids, tokenizer(rendered(tokenizer, "once")).input_ids)
     assert twice[:3] == [0, 0, 1]
     assert twice == [0, *once]  # it differs by the second BOS alone
-    assert render(tokenizer, "Ice melts", "none") == "Ice melts"
-    assert render(tokenizer, "Ice melts", "own") == text
+    assert rendered(tokenizer, "none") == "Ice melts"
+    assert rendered(tokenizer, OWN) == text
 
 
 @pytest.mark.parametrize("adds_bos", [True, False])
 def test_a_readers_own_template_may_begin_with_any_number_of_bos(adds_bos: bool) -> None:
     """It is made as the published one; the number is told."""
     tokenizer = tokenizer_with(adds_bos=adds_bos)
-    text = render(tokenizer, "Ice melts", "own")
-    assert text == render(tokenizer_with(), "Ice melts", "published")
-    assert leading_bos(tokenizer, text) == 1 + adds_bos
+    text = rendered(tokenizer, OWN)
+    assert text == rendered(tokenizer_with(), "published")
+    assert leading_bos(tokenizer(text).input_ids, tokenizer.bos_token_id) == 1 + adds_bos
 
 
 @pytest.mark.parametrize(
     ("tokenizer", "template", "message"),
     [
-        (tokenizer_with(), "twice", r"one of none, published, once, own, found 'twice'"),
+        (tokenizer_with(), "twice", r"one of none, published, once, found 'twice'"),
         (tokenizer_with(chat=None), "published", "needs a tokenizer with a chat template"),
-        (tokenizer_with(chat=None), "own", r"--chat-template \(.*\) needs a tokenizer with a chat"),
+        (tokenizer_with(chat=None), OWN, r"--chat-template \(.*\) needs a tokenizer with a chat"),
         (tokenizer_with(adds_bos=False), "published", r"begin with 2 BOS, this .* begin with 1"),
         (tokenizer_with(adds_bos=False), "once", r"begin with 1 BOS, this .* begin with 0"),
         (
@@ -80,6 +88,191 @@ def test_a_readers_own_template_may_begin_with_any_number_of_bos(adds_bos: bool)
         ),
     ],
 )
-def test_render_refused(tokenizer: Any, template: str, message: str) -> None:
+def test_render_refused(tokenizer: Any, template: Any, message: str) -> None:
     with pytest.raises(LayerwiseError, match=message):
-        render(tokenizer, "Ice melts", template)
+        rendered(tokenizer, template)
+
+
+# --- the same text in every run -----------------------------------------------------------------
+
+# Ways in which templates begin and end, which the line that seals them must not change.
+SHAPES = (
+    CHAT,
+    MESSAGES,
+    f"\n  {MESSAGES}\n",
+    f"    {{% if true %}}\n  {MESSAGES} {{% endif %}}\n\n",
+    f"{{#- a comment -#}}\n\n{MESSAGES}",
+    "{%- set now = 'noon' -%} {{ now }} {{ messages[0]['content'] | trim }}",
+)
+
+
+@pytest.mark.parametrize("chat", SHAPES)
+@pytest.mark.parametrize(
+    "statement", ["Ice melts", "  Ice\nmelts ", "a", "user", "{{ bos_token }}"]
+)
+def test_a_text_is_that_of_transformers(chat: str, statement: str) -> None:
+    tokenizer = tokenizer_with(chat=chat)
+    message = [{"role": "user", "content": statement}]
+    expected = tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE)
+    assert rendered(tokenizer, OWN, statement) == expected
+
+
+DATED = (
+    "{{ strftime_now('%Y-%m-%d %H:%M:%S') }} " + MESSAGES,
+    "{% if strftime_now is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
+    "Today {{ date_string }}: " + MESSAGES,
+    "{% macro today(clock) %}{{ clock('%A, %j') }}{% endmacro %}{{ today(strftime_now) }} "
+    + MESSAGES,
+)
+
+
+@pytest.mark.parametrize("chat", [*DATED, CHAT])
+def test_a_template_sees_the_same_date_on_two_days(
+    monkeypatch: pytest.MonkeyPatch, chat: str
+) -> None:
+    texts = set()
+    for day in (1, 2):
+
+        class Clock(datetime.datetime):
+            today = day
+
+            @classmethod
+            def now(cls, tz: Any = None) -> "datetime.datetime":
+                return datetime.datetime(2026, 11, cls.today)
+
+        monkeypatch.setattr(chat_template_utils, "datetime", Clock)
+        tokenizer = tokenizer_with(chat=chat)
+        texts.add(rendered(tokenizer, OWN))
+        theirs = tokenizer.apply_chat_template([{"role": "user", "content": "x"}], tokenize=False)
+        assert chat == CHAT or "2024" not in theirs  # the caller's program keeps its clock
+    (text,) = texts
+    assert any(word in text for word in ("2024-07-26 00:00:00", DATE, "Friday, 208"))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("{{ [1, 2, 3] | random }}", "random"),
+        ("{{ lipsum(n=1, html=false) }}", "lipsum"),
+        ("{{ time_now() }}", "time_now"),  # of a transformers to come
+        ("{{ messages | salted }}", "salted"),
+        ("{{ [messages] | map('salted') | list }}", "salted"),
+    ],
+)
+def test_what_may_differ_from_run_to_run_refuses(
+    monkeypatch: pytest.MonkeyPatch, call: str, name: str
+) -> None:
+    """Jinja's random choices, and every function and filter that nobody knows."""
+    compile_template = chat_template_utils._cached_compile_jinja_template
+
+    def with_more(source: str) -> Any:
+        environment = compile_template("").environment
+        environment.globals["time_now"] = environment.filters["salted"] = lambda *given: "now"
+        return environment.from_string(source)
+
+    chat_template_utils._compile_jinja_template.cache_clear()
+    monkeypatch.setattr(chat_template_utils, "_cached_compile_jinja_template", with_more)
+    with pytest.raises(LayerwiseError, match=f"same text in every run, .*calls '{name}'"):
+        rendered(tokenizer_with(chat=call + MESSAGES), OWN)
+    chat_template_utils._compile_jinja_template.cache_clear()
+
+
+def test_a_template_whose_clock_could_not_be_set_is_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a transformers to come keeps compiled templates elsewhere."""
+    sealed = chat_template_utils._compile_jinja_template
+    fresh = chat_template_utils._cached_compile_jinja_template
+    calls = iter([sealed])
+    monkeypatch.setattr(
+        chat_template_utils,
+        "_compile_jinja_template",
+        lambda source: next(calls, fresh)(source),
+    )
+    with pytest.raises(Exception, match="its clock could not be set"):
+        rendered(tokenizer_with(), OWN)
+
+
+# --- options ------------------------------------------------------------------------------------
+
+THINKS = (
+    "{{ bos_token }}{% if mood is defined %}{{ mood }}, {% endif %}"
+    + MESSAGES
+    + "{% if add_generation_prompt %} ->{% if not thinks %} ...{% endif %}{% endif %}"
+)
+
+
+def test_options_are_the_templates_variables() -> None:
+    tokenizer = tokenizer_with(chat=THINKS)
+    assert rendered(tokenizer, OWN) == f"{BOS}Ice melts"
+    assert rendered(tokenizer, OwnTemplate({"mood": "cold"})) == f"{BOS}cold, Ice melts"
+    assert rendered(tokenizer, OwnTemplate({"bos_token": ""})) == "Ice melts"
+    answer = OwnTemplate({"add_generation_prompt": True, "thinks": False})
+    assert rendered(tokenizer, answer) == f"{BOS}Ice melts -> ..."
+    dated = OwnTemplate({"date_string": "1 Jan 2000"})
+    assert "Today 1 Jan 2000" in rendered(tokenizer_with(), dated)
+
+
+@pytest.mark.parametrize("name", ["moood", "messages", "strftime_now", "tokenize", "message"])
+def test_an_option_that_the_template_does_not_ask_for_is_refused(name: str) -> None:
+    with pytest.raises(LayerwiseError, match=f"'{name}' is none; this one has .*mood"):
+        rendered(tokenizer_with(chat=THINKS), OwnTemplate({name: "x"}))
+
+
+def test_options_that_change_no_statement_are_named() -> None:
+    tokenizer = tokenizer_with(chat=THINKS)
+    options = OwnTemplate({"mood": "cold", "thinks": True})
+    assert idle_options(tokenizer, ["Ice melts"], options) == ["thinks"]
+    used = OwnTemplate({"add_generation_prompt": True, "thinks": True})
+    assert idle_options(tokenizer, ["Ice melts"], used) == []
+    assert idle_options(tokenizer, ["Ice melts"], "none") == []
+
+
+# --- the statement is in its text ---------------------------------------------------------------
+
+PARTS = (
+    "{% for m in messages %}<|start_header_id|>{{ m['role'] }} {% for p in m['content'] %}"
+    "{% if p['type'] == 'text' %}{{ p['text'] }}{% endif %}{% endfor %}<|eot_id|>{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("chat", "statement", "cause"),
+    [
+        (PARTS, "Ice melts", "as a list of parts"),
+        (PARTS, "user", "as a list of parts"),  # which the template writes itself
+        ("{{ messages[0]['content'][:5] }}", "Ice melts", "of it; "),
+        ("{{ messages[0]['content'] | upper }}", "Ice melts", "'ICE MELTS' of it; "),
+        ("{{ messages[0]['content'].split('</x>')[-1] }}", "Ice </x> melts", "of it; "),
+        ("{{ messages[0]['content'] | tojson }}", 'Ice "melts"', "of it; "),
+        ("{{ bos_token }}", "Ice melts", "of it; "),
+        (  # whose list of parts is whole, but its plain text is not
+            "{% set content = messages[0]['content'] %}{% if content is string %}"
+            "{{ content[:5] }}{% else %}{{ content[0]['text'] }}{% endif %}",
+            "Ice melts",
+            "of it; ",
+        ),
+    ],
+)
+def test_a_template_that_does_not_hold_the_statement_is_refused(
+    chat: str, statement: str, cause: str
+) -> None:
+    """The second of two, by its number."""
+    with pytest.raises(TextError, match=f"^statement 1 .* {cause}") as raised:
+        render(
+            tokenizer_with(
+                chat="{% if messages[0]['content'] == 'fine' %}fine{% else %}"
+                + chat
+                + "{% endif %}"
+            ),
+            ["fine", statement],
+            OWN,
+        )
+    assert (raised.value.kind, raised.value.number) == ("statements", 1)
+
+
+@pytest.mark.parametrize("statement", ["  Ice melts\n", "user", "Ice", "a", "\ue000", "Today 26"])
+def test_blanks_at_the_ends_may_go_and_words_of_the_template_come_again(statement: str) -> None:
+    trimmed = tokenizer_with(chat=CHAT.replace("message.content", "message.content | trim"))
+    assert statement.strip() in rendered(trimmed, OWN, statement)
+    assert statement in rendered(tokenizer_with(), OWN, statement)

@@ -192,7 +192,7 @@ def test_bos_is_told_from_a_word() -> None:
     def tokenizer(text: str, add_special_tokens: bool = True) -> SimpleNamespace:
         return SimpleNamespace(input_ids=[7, 0] if add_special_tokens else [7])
 
-    tokenizer.bos_token_id = 0
+    tokenizer.bos_token_id, tokenizer.init_kwargs = 0, {}
     assert not replace(twin_checkpoint("gpt_neox"), tokenizer=tokenizer).declaration.adds_bos
 
 

@@ -10,7 +10,7 @@ import transformers
 
 from layerwise.errors import LayerwiseError
 from layerwise.models.load import from_memory, load_model, open_checkpoint
-from layerwise.models.token_ids import check_texts
+from layerwise.models.token_ids import check_texts, special_tokens
 from tiny_checkpoints import TEXTS, twin_folder
 
 KINDS = {"statements": TEXTS, "prompts": TEXTS[:2]}
@@ -56,3 +56,18 @@ def test_a_setting_that_changes_ids_is_refused_before_weights_are_read(folder: P
     rewrite(folder / "tokenizer_config.json", extra_special_tokens=[word])
     with pytest.raises(LayerwiseError, match=r"tokenizer\.json: ids must be those of this file"):
         open_checkpoint(folder, texts=KINDS)
+
+
+def test_special_tokens_are_those_that_a_text_spells() -> None:
+    """Marked so, or written by the chat template; that of what is unknown only where it stands."""
+    words = {word: number for number, word in enumerate(("<s>", "<?>", "<tool>", "a", "<b>"))}
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<?>"))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    model.add_tokens(["<tool>", "<b>"])
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=model, bos_token="<s>", unk_token="<?>"
+    )
+    tokenizer.chat_template = "<tool> {{ messages[0].content }}"
+    texts = ["a a", "a unheard a", "a <?> a", "<s> a <s>", "a <tool>", "a <b> a"]
+    found = special_tokens(tokenizer, texts)
+    assert found == {2: ["<?>"], 3: ["<s>"], 4: ["<tool>"]}

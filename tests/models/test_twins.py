@@ -6,10 +6,10 @@ import transformers
 from safetensors.torch import load_file
 
 from layerwise.errors import LayerwiseError
+from layerwise.models.chat_templates import render
 from layerwise.models.families import heads_of, twin_of
 from layerwise.models.load import load_model
 from layerwise.models.registry import read_models
-from layerwise.models.token_ids import render
 from layerwise.models.twins import build_twin, config_of, main
 from tiny_checkpoints import (
     TEXTS,
@@ -57,7 +57,7 @@ def test_twin_of_a_chat_model_renders_its_bos_token(tmp_path: Path) -> None:
     """Tokenising the rendered text again puts the BOS token there twice, as published."""
     model = twinned_model("llama").model_copy(update={"chat": True})
     tokenizer = load_model(build_twin(model, TEXTS, tmp_path / "m"), device="cpu").tokenizer
-    assert TEXTS[0] in render(tokenizer, TEXTS[0], "published")
+    assert TEXTS[0] in render(tokenizer, TEXTS[:1], "published")[0]
     assert twin_checkpoint("llama").tokenizer.chat_template is None
 
 

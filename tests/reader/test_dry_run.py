@@ -21,7 +21,8 @@ TEXTS = [str(EXAMPLE[name]) for name in ("pairs", "prompts")]
 AGAIN: dict[str, Any] = {"dtype": "bfloat16", "replicates": 2, "control": 2}
 ASKED: dict[str, Any] = {
     **{"revision": None, "device": None, "layers": None, "seed": 42, "limit": None},
-    **{"without": ["spectral"], "chat_template": False, "keep_states": True},
+    **{"without": ["spectral"], "chat_template": False, "template_options": None},
+    "keep_states": True,
     **AGAIN,
 }
 

@@ -153,6 +153,8 @@ def test_a_module_that_hides_one_that_is_needed_is_named(tmp_path, name, place):
             [*ANALYZE, "--layers", "0,x"],
             "layers are whole numbers separated by commas, found '0,x'",
         ),
+        ([*ANALYZE, "--template-options", "{a: 1}"], "--template-options: not valid JSON"),
+        ([*ANALYZE, "--template-options", "[1]"], "options are a JSON object, found '[1]'"),
         ([*ANALYZE, "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
         *(
             ([*arguments, ""], "must not be empty")

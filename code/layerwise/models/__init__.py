@@ -13,5 +13,7 @@ hidden_states, partial, store            all statements, streamed to disk, resum
 tracing, projections                     one text with everything kept; one weight matrix at a time
 replicates, rounding, kernels            noise of the size of rounding; how torch computes
 needs, provenance                        what a model takes; what a measurement rests on
-token_ids, twins                         texts as ids; small random stand-ins; `rehearsal/`: texts
+token_ids, chat_templates                texts as ids; statements in a chat template
+doubtful_texts, virtual_tokens           what is no text; what peft puts before every text
+twins                                    small random stand-ins; `rehearsal/`: texts
 """

@@ -46,6 +46,22 @@ def check_config(path: Path) -> None:
         )
 
 
+def own_classes(declared: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the classes that a checkpoint names and transformers does not have.
+
+    Arguments:
+        declared: what its config.json or tokenizer_config.json says.
+    """
+    import transformers
+
+    mapped = declared.get("auto_map")
+    values = mapped.values() if isinstance(mapped, Mapping) else ()
+    listed = [name for value in values for name in (value if isinstance(value, list) else [value])]
+    if isinstance(architectures := declared.get("architectures"), list):
+        listed += [name for name in architectures if name not in dir(transformers)]
+    return tuple(dict.fromkeys(name for name in listed if isinstance(name, str)))
+
+
 @contextlib.contextmanager
 def reword_errors(place: object, problem: str, fix: str) -> Iterator[None]:
     """Inside the block, whatever libraries raise of a checkpoint becomes a sentence."""

@@ -44,7 +44,8 @@ def check_adapters(place: object, names: Iterable[str]) -> None:
         raise LayerwiseError(
             f"{place}: a model is measured whole, found an adapter ({', '.join(adapters):.80}); "
             "merge it into its base model first (`merge_and_unload` of peft) and save the result "
-            "with its tokenizer, or remove it"
+            "with its tokenizer, or remove it: the base model is then measured without it; the "
+            "virtual tokens of prompt and prefix tuning cannot be merged"
         )
 
 

@@ -21,7 +21,7 @@ from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of
-from layerwise.models.checkpoint_config import reword_errors
+from layerwise.models.checkpoint_config import own_classes, reword_errors
 
 if TYPE_CHECKING:
     import tokenizers
@@ -45,6 +45,7 @@ class Declaration:
         place: what they call its tokenizer, a folder or a name.
         n_embeddings: ids are below it.
         n_positions: the longest text, in tokens; None: there is no limit (BLOOM, XLNet's -1).
+        own_code: classes that the checkpoint brings, and that are never run.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Declaration:
     tokenizer: Any
     n_embeddings: int
     n_positions: int | None
+    own_code: tuple[str, ...] = ()
 
     @classmethod
     def of_config(cls, name: str, place: object, config: Any, tokenizer: Any) -> "Declaration":
@@ -59,7 +61,9 @@ class Declaration:
         text = config.get_text_config()
         n_positions = getattr(text, "max_position_embeddings", None)
         is_limit = n_positions is not None and n_positions > 0
-        return cls(name, place, tokenizer, text.vocab_size, n_positions if is_limit else None)
+        own_code = (*own_classes(vars(config)), *own_classes(tokenizer.init_kwargs))
+        longest = n_positions if is_limit else None
+        return cls(name, place, tokenizer, text.vocab_size, longest, own_code)
 
     @property
     def adds_bos(self) -> bool:

@@ -20,6 +20,7 @@ from jaxtyping import Float
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
 from layerwise.models.batches import Batch, plan_batches
+from layerwise.models.chat_templates import describe_template
 from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
@@ -95,7 +96,7 @@ def extract(
         "adds_bos": checkpoint.declaration.adds_bos,
         "around": checkpoint.declaration.around,
         "tokens_per_batch": passes.tokens_per_batch(tokens_per_batch),
-        "template": template,
+        **describe_template(template),
         **({} if checkpoint.rounding is None else {"noise_seed": checkpoint.rounding.seed}),
     }
     partial = _partial(checkpoint, ids, folder, index)

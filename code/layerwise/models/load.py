@@ -31,6 +31,7 @@ from layerwise.models.passes import Passes
 from layerwise.models.registry import BYTES, DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
+from layerwise.models.virtual_tokens import refuse_virtual_tokens
 
 # What holds a model of transformers inside it, and how to get at that: by an attribute that it has.
 _AROUND = {
@@ -103,7 +104,10 @@ class Checkpoint:
         """All that texts are checked with."""
         place = self.files.folder if self.files else self.name
         declaration = Declaration.of_config(self.name, place, self.model.config, self.tokenizer)
-        return replace(declaration, n_embeddings=len(self.model.get_input_embeddings().weight))
+        n_embeddings = len(self.model.get_input_embeddings().weight)
+        if type(self.model).__module__.startswith("transformers_modules."):  # its caller ran it
+            declaration = replace(declaration, own_code=())
+        return replace(declaration, n_embeddings=n_embeddings)
 
     @property
     def outline(self) -> Outline:
@@ -285,6 +289,7 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
+    refuse_virtual_tokens(model)
     is_model = isinstance(model, transformers.PreTrainedModel)
     inside = next((_AROUND[name] for name in _AROUND if hasattr(model, name)), None)
     if not is_model and inside is not None:

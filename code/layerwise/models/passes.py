@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 VERSION = 1  # raise when layers, kernels or logits are taken by other rules
-ROWS, TOKENS = 3, 12  # of the texts on which passes are compared
 HEAD_ROWS = 256  # predicted tokens whose logits exist at once
 ROWS, TOKENS = 3, 12  # of the texts that a model is probed on
 

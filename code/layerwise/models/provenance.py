@@ -38,6 +38,8 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
         "driver": smi()[0] if "cuda" in {device.type for device in devices(model)} else None,
         **versions(),
     }
+    if own_code := checkpoint.declaration.own_code:  # none of it was run
+        description["own_code"] = list(own_code)
     return description | ({RANDOM: True} if checkpoint.has_random_weights else {})
 
 

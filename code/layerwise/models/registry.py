@@ -24,7 +24,7 @@ RANDOM = "random_weights"  # marks a stand-in's config, and every number measure
 Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number
-Template = Literal["none", "published", "once"]  # chat templates (`models.token_ids`)
+Template = Literal["none", "published", "once"]  # `models.chat_templates`
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
 HUB_NAME = r"[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"  # what the hub's client takes
 # What the patterns below say, and why.

@@ -26,14 +26,13 @@ MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
 COLUMN = "prompt"  # of the same for prompts
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (".json", *SEPARATORS, ".jsonl")
-# Characters that are not seen: variation selectors, and the fillers of Hangul.
+# Characters that are not seen, of the letters and marks: variation selectors, fillers and joiners
+# (Unicode's Default_Ignorable_Code_Point).
 UNSEEN = {
     *map(chr, range(0xFE00, 0xFE10)),
     *map(chr, range(0xE0100, 0xE01F0)),
-    "\u115f",
-    "\u1160",
-    "\u3164",
-    "\uffa0",
+    *("\u115f", "\u1160", "\u3164", "\uffa0"),
+    *("\u034f", "\u17b4", "\u17b5", "\u180b", "\u180c", "\u180d", "\u180f"),
 }
 Row = tuple[str, Mapping[str, Any]]  # where it stands, and its cells by column
 Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
@@ -107,6 +106,14 @@ def place_of(pairs: StatementPairs, statement: int) -> str:
     """Return where a statement of `pairs.statements` stands: its file, its pair and side."""
     side, pair = divmod(statement, len(pairs))
     return f"{pairs.places[pair]}, side {'AB'[side]}"
+
+
+def numbered_place(pairs: StatementPairs, statement: int) -> str:
+    """Return the same by category and number, which no name of a file is part of."""
+    side, pair = divmod(statement, len(pairs))
+    label = pairs.category_of_pair[pair]
+    number = pair - int(np.argmax(pairs.category_of_pair == label))
+    return f"{pairs.categories[label]}, pair {number}, side {'AB'[side]}"
 
 
 def read_pairs(given: Any) -> StatementPairs:

@@ -1,37 +1,22 @@
-"""Texts as token ids, checked before anything runs; statements in a chat template.
-
-The template notebook of Paper 2 rendered one user message to text and tokenised that text once
-more, special tokens on. The rendered text already begins with BOS, so the model saw two of them,
-and the mean over positions 1.. held the second, the system header, the role headers and the end
-of the turn. `published` is that text; `once` is the same without its own BOS, so that the
-tokenizer's is the only one. Both are plain text: the tokenizer is called as for any statement.
-`own` is made like `published`, for a reader's model, whatever number of BOS its texts begin with.
-"""
+"""Texts as token ids, checked before anything runs."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int32
 
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.models.chat_templates import Wrapping, render
 from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.checkpoint_tokenizer import Declaration, require_ids_of_file
-from layerwise.models.registry import Template
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
 FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
-Wrapping = Template | Literal["own"]  # the registry's, and that of a reader's model
-# how many BOS the tokenised text begins with; None: it is not asked
-TEMPLATES: dict[Wrapping, int | None] = {"none": None, "published": 2, "once": 1, "own": None}
-ASKED = {"own": "--chat-template (chat_template=True)"}  # as a reader asks for it
-# Llama 3.1's template writes today's date into its system header. The notebook passed none; the
-# template's own default is said here, so that no later version of it can change a text.
-DATE = "26 Jul 2024"
 Texts = Mapping[str, Sequence[str]]  # by kind: statements, prompts
 NO_TEXTS: Texts = MappingProxyType({})
 Ids = Int32[np.ndarray, " _"]  # four bytes a token
@@ -62,7 +47,7 @@ def check_texts(
     for kind, given in texts.items():
         inside = template if kind == "statements" else "none"
         with reword_errors(declaration.place, "its chat template cannot be used", "correct it"):
-            rendered = [render(declaration.tokenizer, text, inside) for text in given]
+            rendered = render(declaration.tokenizer, given, inside)
         ids[kind] = tokenize(declaration, kind, rendered)
     if len(prompts := ids.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
         raise TextError(
@@ -110,48 +95,35 @@ def _ids(declaration: Declaration, texts: Sequence[str]) -> list[list[int]]:
     return ids
 
 
+def special_tokens(tokenizer: Any, texts: Sequence[str]) -> Mapping[int, list[str]]:
+    """Return the special tokens that the tokenizer finds in the words of some texts, by number.
+
+    They are those of its list of added tokens that are marked so, or that its chat template writes.
+    The token of what is unknown counts where a text spells it.
+    """
+    template = str(getattr(tokenizer, "chat_template", None) or "")
+    names = {
+        number: token.content
+        for number, token in tokenizer.added_tokens_decoder.items()
+        if token.special or (token.content in template and not token.content.isspace())
+    }
+    unknown = str(tokenizer.unk_token or "")
+    found = {}
+    for first in range(0, len(texts), TEXTS_AT_ONCE):
+        portion = list(texts[first : first + TEXTS_AT_ONCE])
+        ids_of_texts = tokenizer(portion, add_special_tokens=False).input_ids
+        for number, (text, ids) in enumerate(zip(portion, ids_of_texts, strict=True), first):
+            present = dict.fromkeys(names[token] for token in ids if token in names)
+            if unknown not in text:
+                present.pop(unknown, None)
+            if present:
+                found[number] = list(present)
+    return found
+
+
 def digest_of_ids(texts: Sequence[Ids]) -> str:
     """Return the SHA-256 of the ids, and of where each text ends."""
     digest = hashlib.sha256(np.cumsum([len(ids) for ids in texts], dtype=np.int64).tobytes())
     for ids in texts:
         digest.update(ids.tobytes())
     return digest.hexdigest()
-
-
-def render(tokenizer: Any, statement: str, template: str) -> str:
-    """Return a statement as the only message of a user, without the header of an answer.
-
-    Raises:
-        LayerwiseError: for an unknown template, or a tokenizer that has none or puts another
-            number of BOS tokens before its text.
-    """
-    if template not in TEMPLATES:
-        raise LayerwiseError(
-            f"a chat template is one of {', '.join(TEMPLATES)}, found {template!r}"
-        )
-    if template == "none":
-        return statement
-    if not getattr(tokenizer, "chat_template", None):
-        asked = ASKED.get(template, f"template {template!r}")
-        raise LayerwiseError(
-            f"{asked} needs a tokenizer with a chat template, this one has none; use an "
-            "instruction-tuned model, or ask for no template"
-        )
-    message = [{"role": "user", "content": statement}]
-    text = str(tokenizer.apply_chat_template(message, tokenize=False, date_string=DATE))
-    if template == "once":
-        text = text.removeprefix(tokenizer.bos_token)
-    wanted = TEMPLATES[template]
-    if wanted is not None and (n_bos := leading_bos(tokenizer, text)) != wanted:
-        raise LayerwiseError(
-            f"template {template!r} stands for texts that begin with {wanted} BOS, this "
-            f"tokenizer's begin with {n_bos}; its template or its special tokens are not "
-            "those of the published runs"
-        )
-    return text
-
-
-def leading_bos(tokenizer: Any, text: str) -> int:
-    """Return how many BOS tokens a text begins with, as it is tokenised."""
-    ids = list(tokenizer(text).input_ids)
-    return next((n for n, token in enumerate(ids) if token != tokenizer.bos_token_id), len(ids))

@@ -10,5 +10,6 @@ result          what comes of it: documents, tables, figures, a page, and files 
 compare         `layerwise.compare`: the result files of several models, as `run_record` says
 results_folder  who writes to a folder, and what is replaced there
 prepared        a request on a model, once what needs no pass is checked; the room that it needs
+foreseen        the warnings that need no pass, and the first statement as it is given
 plan            the dry run: everything but the passes, with memory, disk and time
 """

@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ def analyze(
     without: Sequence[str] = (),
     limit: int | None = None,
     chat_template: bool = False,
+    template_options: Mapping[str, Any] | None = None,
     replicates: int = 5,
     control: int = 0,
     keep_states: bool = False,
@@ -66,7 +67,10 @@ def analyze(
         without: gains, spectral or both, to leave out.
         limit: only so many pairs of each category, the first ones; at least 2; for a first look.
         chat_template: put every statement into the tokenizer's own chat template, as Paper 2 did:
-            one message of a user, no header of an answer. Prompts stay as they are.
+            one message of a user, no header of an answer. Prompts stay as they are. A template
+            that writes the date writes 26 Jul 2024 on every day.
+        template_options: values for variables of the chat template, as `{"enable_thinking":
+            False}`, of the kinds that JSON has; recorded.
         replicates: how often a model in 16 bits is measured again with noise of the size of
             rounding, which says how far every answer may move; none in float32.
         control: how many draws of random weights, in the same architecture and with the same
@@ -87,6 +91,7 @@ def analyze(
         "without": without,
         "limit": limit,
         "chat_template": chat_template,
+        "template_options": template_options,
         "replicates": replicates,
         "control": control,
         "keep_states": keep_states,

@@ -20,6 +20,7 @@ from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.papers.shared.experiments import reader
+from layerwise.reader.page.cautions import text_cautions
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.pooling import real_array
@@ -119,7 +120,8 @@ def _measured(
     measured = reader.Measured(reader.tables(files), ABSENT, values, states.index)
     documents = analyse_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
-    page = page_of(measured, documents, answered, {}, pairs, draws)
+    warned = text_cautions("statements", pairs.statements, pairs)
+    page = page_of(measured, documents, answered, {}, pairs, draws, foreseen=warned)
     whole = with_record(documents, run_record(states.index, pairs, (), sampled, draws))
     result = Result({asked["name"]: whole}, whole, page, of_papers.curves)
     return result if asked["out"] is None else result.save(asked["out"])

@@ -120,6 +120,8 @@ def _cautions(name: str, record: Record) -> list[str]:
         cautions.append(f"{name}: only the first {record['limit']} pairs of each category.")
     if record["template"] != "none":
         cautions.append(f"{name}: statements in its chat template.")
+    if own_code := record.get("own_code"):
+        cautions.append(f"{name}: without code of its own ({', '.join(own_code)}).")
     return cautions
 
 

@@ -7,16 +7,15 @@ from layerwise.engine.questions.beside import compare_draws, compare_replicates
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
 from layerwise.models.load import Checkpoint
-from layerwise.models.token_ids import leading_bos, render
+from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
-    around_cautions,
-    limit_cautions,
+    left_out_cautions,
     prediction_cautions,
-    template_cautions,
 )
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
@@ -59,6 +58,8 @@ def analyze_checkpoint(
     def ask(measured: Measured) -> list[Answer]:
         return answers(analyse_reader(measured.numbers, draws), of_papers.printed)
 
+    # foresee: what needs no pass comes first, so that nothing is lost where it fails
+    warned, first = foresee_cautions(prepared), first_statement(prepared)
     # fill: the lowest level of numbers, in the places of the published files
     measured = measurement.measure(checkpoint, states)
     # analyse: documents, by the rules of the published files
@@ -74,12 +75,12 @@ def analyze_checkpoint(
     documents |= {name: document for name, document in beside.items() if document}
     # page: what it says; in grey are the papers' curves
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
-    warned = _cautions_of_texts(checkpoint, prepared)
     if not checkpoint.has_random_weights:  # of which the page warns already
         n_embeddings = checkpoint.declaration.n_embeddings
         warned += prediction_cautions(float(measured.values.nll.mean()), n_embeddings)
-    if checkpoint.in_memory and prepared.replicates:
-        warned.append(WEIGHTS_AS_EXACT)
+    if checkpoint.in_memory:
+        warned += left_out_cautions(count_left_out(checkpoint.model))
+        warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []
     page = page_of(
         measured,
         documents,
@@ -87,8 +88,9 @@ def analyze_checkpoint(
         beside,
         request.pairs,
         draws,
+        first,
         random_weights=checkpoint.has_random_weights,
-        of_texts=warned,
+        foreseen=warned,
         unused_template=has_template and request.template == "none",
     )
     limit = choices["limit"] if len(request.pairs) < request.n_given else None
@@ -99,14 +101,3 @@ def analyze_checkpoint(
     result = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
     # draw, and write everything
     return result if out is None else result.save(out)
-
-
-def _cautions_of_texts(checkpoint: Checkpoint, prepared: Prepared) -> list[str]:
-    """Return what to know of the texts: what was left out, their template, their tokens."""
-    request = prepared.request
-    tokenizer = checkpoint.tokenizer
-    warned = limit_cautions(request.pairs, request.n_given)
-    if request.template != "none":
-        first = render(tokenizer, request.pairs.statements[0], request.template)
-        warned += template_cautions(leading_bos(tokenizer, first))
-    return warned + around_cautions(*checkpoint.declaration.around)

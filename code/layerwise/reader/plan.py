@@ -18,6 +18,7 @@ from layerwise.errors import system_in_words
 from layerwise.files import is_first_process
 from layerwise.models import needs
 from layerwise.models.passes import ROWS, TOKENS, tokens_of_probe
+from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.request import request_of
 from layerwise.reader.results_folder import alone
 from layerwise.workers import MOST, usable_cores
@@ -92,6 +93,7 @@ def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
     _, prepared = prepare_from_files(model, request)
     require_room_for(prepared)
     lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
+    lines += [f"Warning: {caution}" for caution in foresee_cautions(prepared)]
     ending = TO_COME if prepared.outline.download else RIGHT
     return "\n".join([*lines, f"dry run: {ending}, nothing was computed"])
 
@@ -102,6 +104,7 @@ def describe(prepared: "Prepared") -> dict[str, str]:
     choices, pairs = request.choices, request.pairs
     size, n_layers = outline.hidden_size, outline.n_layers
     memory = int(needs.bytes_of(outline.n_parameters, size, n_layers, outline.dtype))
+    text, ids = first_statement(prepared)
     n_pairs = str(len(pairs))
     if len(pairs) < request.n_given:
         n_pairs = f"{n_pairs} of {request.n_given}"
@@ -113,6 +116,7 @@ def describe(prepared: "Prepared") -> dict[str, str]:
         f"{tokens['statements']:,} tokens"
         + (" in the model's chat template" if choices["chat_template"] else ""),
         "prompts": f"{len(request.prompts)}, {tokens['prompts']:,} tokens",
+        "first": f'"{text}", as token ids {ids}',
         "layers": ", ".join(map(str, prepared.sampled)),
         "memory": f"{needs.spell_bytes(memory)}, free here "
         f"{needs.spell_bytes(psutil.virtual_memory().available)}",

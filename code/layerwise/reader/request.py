@@ -10,11 +10,11 @@ from pydantic import Field
 
 from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.files import n_processes
-from layerwise.given import BY_NAME, PLAIN, Draw, Folder, Layers, Text
+from layerwise.given import BY_NAME, PLAIN, Draw, Folder, Layers, Options, Text
+from layerwise.models.chat_templates import OwnTemplate, Wrapping
 from layerwise.models.checkpoint import CheckpointFiles, open_folder
 from layerwise.models.registry import Dtype
 from layerwise.models.texts import MIN_PAIRS_PER_CATEGORY, StatementPairs, place_of
-from layerwise.models.token_ids import Wrapping
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.reader.results_folder import check_results_folder, check_states_folder
 from layerwise.shapes import Device, Strict, Times, converted
@@ -32,6 +32,7 @@ class Choices(Strict):
     without: Annotated[list[Literal["gains", "spectral"]], PLAIN]
     limit: Annotated[int, Field(ge=MIN_PAIRS_PER_CATEGORY), PLAIN] | None
     chat_template: bool
+    template_options: Options
     replicates: Annotated[Times, PLAIN]
     control: Annotated[Times, PLAIN]
     keep_states: bool
@@ -63,7 +64,9 @@ class Request:
     @property
     def template(self) -> Wrapping:
         """The template that every statement is put into."""
-        return "own" if self.choices["chat_template"] else "none"
+        if not self.choices["chat_template"]:
+            return "none"
+        return OwnTemplate(self.choices["template_options"] or {})
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
@@ -88,6 +91,11 @@ def request_of(model: Any, pairs: Any, prompts: Any, asked: Mapping[str, Any]) -
     """
     require_extra("models")
     choices: Choices = converted("analyze", Choices, dict(asked))
+    if choices["template_options"] and not choices["chat_template"]:
+        raise LayerwiseError(
+            "--template-options (template_options=...) are options of the chat template, which is "
+            "not asked for; add --chat-template (chat_template=True), or leave them out"
+        )
     n_processes()
     statement_pairs = read_pairs(pairs)
     texts = () if prompts is None else read_prompts(prompts)

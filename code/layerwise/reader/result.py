@@ -85,7 +85,7 @@ class Result:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings: model, revision, dtype, pairs, layers, seed, versions."""
+        """The settings: model, revision, dtype, pairs, first statement, layers, seed, versions."""
         return dict(self._page.settings)
 
     @property

@@ -3,6 +3,7 @@
 Two runs can be compared where their records agree in the texts; what else differs is said.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ Record = Mapping[str, Any]
 FORMAT = 2  # raise when `compare` reads other keys of the documents
 AGAIN = "run `layerwise analyze` for this model again"
 TEXTS = ("side_a", "side_b", "categories")
+SELDOM = ("template_options", "own_code")  # recorded where there are any
 # What may differ between runs that are compared, as a sentence names it.
 NAMED = {
     "dtype": "dtype",
@@ -33,6 +35,7 @@ NAMED = {
     "resamples": "resamples",
     "template": "chat template",
     "attention": "attention kernel",
+    "template_options": "options of the chat template",
     "layerwise": "version of layerwise",
 }
 
@@ -73,6 +76,7 @@ def run_record(
         "side_b": digest_of_texts(pairs.side_b),
         "categories": digest_of_texts(categories),
         "prompts": digest_of_texts(prompts),
+        **{key: index[key] for key in SELDOM if index.get(key)},
     }
 
 
@@ -114,7 +118,8 @@ def read_run(folder: Path) -> dict[str, Document]:
             f"this is {VERSION}, found {rules}; {AGAIN}"
         )
     for name, record in records.items():
-        if differing := [key for key in expected if record.get(key) != expected[key]]:
+        keys = {**expected, **record}
+        if differing := [key for key in keys if record.get(key) != expected.get(key)]:
             raise LayerwiseError(
                 f"{folder}: all documents must be of one run, {name}.json and layers.json differ "
                 f"in {', '.join(differing)}; {AGAIN}, into a folder of its own"
@@ -161,4 +166,6 @@ def _setting(record: Record, key: str) -> str:
         return "every 4th" if layers == usual else ", ".join(map(str, layers))
     if key == "attention":
         return str(record["passes"]["kernel"] if record["passes"] else "not known")
+    if key == "template_options":
+        return json.dumps(record.get(key, {}), sort_keys=True)
     return "not known" if record[key] is None else str(record[key])

@@ -14,6 +14,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 import layerwise
 from layerwise.errors import LayerwiseError
+from layerwise.files import parse_json
 from layerwise.home import here
 from layerwise.run.steps import Run, Source, answering, sentences
 
@@ -112,6 +113,14 @@ def _layers(text: str) -> list[int]:
         ) from None
 
 
+def _options_of_template(text: str) -> dict[str, Any]:
+    quoted = "write '{\"name\": value}', quotes included"
+    options = parse_json("--template-options", text, quoted)
+    if not isinstance(options, dict):
+        raise typer.BadParameter(f"options are a JSON object, found {text!r:.80}; {quoted}")
+    return options
+
+
 def _completed(incomplete: str) -> list[str]:
     """Return ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
@@ -194,9 +203,17 @@ def analyze(
         Option(
             "--chat-template",
             help="Put every statement into the model's own chat template, as the one message of a "
-            "user. Prompts stay as they are.",
+            "user. Prompts stay as they are; a date in it is 26 Jul 2024 on every day.",
         ),
     ] = False,
+    template_options: Annotated[
+        Any,
+        Option(
+            parser=_options_of_template,
+            metavar="JSON",
+            help="Values for variables of the chat template, e.g. '{\"enable_thinking\": false}'.",
+        ),
+    ] = None,
     replicates: Annotated[
         int,
         Option(
@@ -240,6 +257,7 @@ def analyze(
         "without": left_out,
         "limit": limit,
         "chat_template": chat_template,
+        "template_options": template_options,
         "replicates": replicates,
         "control": control,
         "keep_states": keep_states,

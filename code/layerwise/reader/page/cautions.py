@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from layerwise.measures.values import Values
-from layerwise.models.texts import StatementPairs
+from layerwise.models.doubtful_texts import LOST, is_invisible, is_leftover
+from layerwise.models.texts import StatementPairs, numbered_place
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
 
@@ -15,6 +17,30 @@ PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 # Of n points (n + C(n, 2) (2^n - 2)) / n^n of the resamples hold at most two: 2.0 % of 6, 9.8 % of
 # 5. From 2.5 % on they reach the ends of a 95 % interval.
 FEWEST_CATEGORIES = 6
+SHOWN = 3  # texts that a warning names
+# What may be found in texts, and what it means for them.
+DOUBTS = {
+    "special": (
+        "Special tokens of the tokenizer stand",
+        "the model takes them for marks of a conversation or of a text's ends, not for words.",
+    ),
+    "twice": (
+        "Two BOS tokens stand first, the text's own and the tokenizer's,",
+        "means over tokens leave out the first of them alone.",
+    ),
+    "leftover": (
+        "What a program writes for a missing value, an error or a formula stands alone",
+        "it is measured like any text. Correct the file, or leave these out.",
+    ),
+    "invisible": (
+        "Only invisible characters stand",
+        "they are measured like any text. Correct the file, or leave these out.",
+    ),
+    "lost": (
+        "U+FFFD, a character that was lost when a file was decoded, stands",
+        "it is measured like any character. Read the file again in its own encoding.",
+    ),
+}
 # Of a loaded model in 16 bits: no file says whether loading rounded its weights.
 WEIGHTS_AS_EXACT = (
     "The replicates take the weights of the loaded model as exact. If they were rounded to 16 bits "
@@ -48,21 +74,83 @@ def limit_cautions(pairs: StatementPairs, n_given: int) -> list[str]:
     ]
 
 
-def template_cautions(n_bos: int) -> list[str]:
+def template_cautions(n_bos: int, idle: Sequence[str] = ()) -> list[str]:
     """Warn of what the statements' chat template means for the measurement.
 
     Arguments:
         n_bos: BOS tokens that a statement in its template begins with.
+        idle: options of the template that change no statement.
     """
     twice = (
         " Each begins with two BOS tokens, the template's and the tokenizer's, as Paper 2's did."
         if n_bos == 2
         else ""
     )
-    return [
+    warned = [
         "The statements stand in the model's own chat template: means over tokens include the "
         f"template's tokens, which all statements share.{twice}"
     ]
+    if idle:
+        warned.append(
+            f"Options of the chat template that change no statement: {', '.join(idle)}. What a "
+            "template writes at the head of an answer is not there, unless add_generation_prompt "
+            "is true."
+        )
+    return warned
+
+
+def own_code_cautions(classes: Sequence[str], family: str) -> list[str]:
+    """Warn of a checkpoint's own code, which is never run; nothing where it brings none."""
+    if not classes:
+        return []
+    return [
+        f"The checkpoint names code of its own ({', '.join(classes)}), which is never run: it is "
+        f"measured as transformers' own {family}. If that code computes anything else, these "
+        "numbers are of another model than its authors'."
+    ]
+
+
+def left_out_cautions(n_virtual: int) -> list[str]:
+    """Warn of a loaded model around which an object of peft puts virtual tokens before texts."""
+    if not n_virtual:
+        return []
+    return [
+        f"An object of peft in this program puts {n_virtual} virtual tokens before every text that "
+        "it gives to this model (prompt or prefix tuning). The model is measured without them."
+    ]
+
+
+def text_cautions(
+    kind: str,
+    texts: Sequence[str],
+    pairs: StatementPairs,
+    of_tokens: Mapping[str, Mapping[int, str]] = MappingProxyType({}),
+) -> list[str]:
+    """Warn of texts that are probably not what their author meant.
+
+    Arguments:
+        kind: statements, which are those of the pairs, or prompts.
+        of_tokens: what a tokenizer found in which texts, by the same names as in `DOUBTS`.
+    """
+    found = {
+        **of_tokens,
+        "leftover": {n: f"{text:.40}" for n, text in enumerate(texts) if is_leftover(text)},
+        "invisible": {n: "" for n, text in enumerate(texts) if is_invisible(text)},
+        "lost": {n: "" for n, text in enumerate(texts) if LOST in text},
+    }
+
+    def describe(number: int, what: str) -> str:
+        place = f"prompt {number}" if kind == "prompts" else numbered_place(pairs, number)
+        return f"{what} in {place}" if what else place
+
+    warned = []
+    for doubt, (what, meaning) in DOUBTS.items():
+        if doubtful := [*found.get(doubt, {}).items()]:
+            named = [describe(*text) for text in doubtful[:SHOWN]]
+            more = ["..."] if len(doubtful) > SHOWN else []
+            count = f"{len(doubtful)} of {len(texts)} {kind}"
+            warned.append(f"{what} in {count} ({'; '.join(named + more)}): {meaning}")
+    return warned
 
 
 def prediction_cautions(mean_nll: float, n_embeddings: int) -> list[str]:

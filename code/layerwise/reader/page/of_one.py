@@ -1,5 +1,6 @@
 """What the page of one model says: how it was measured, warnings, answers, sections."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import layerwise
 from layerwise.engine.questions.answers import Answer
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
+from layerwise.models.chat_templates import DATE
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
@@ -19,7 +21,15 @@ from layerwise.reader.page.sections import sections_of
 from layerwise.statistics.bootstrap import Draws
 
 OF_MODEL, WITH = ("model", "revision", "dtype", "device"), ("torch", "transformers")
-CHAT = {"own": [("chat template", "the model's own: each statement is one message of a user")]}
+CHAT = {
+    "own": [
+        (
+            "chat template",
+            f"the model's own: each statement is one message of a user, on {DATE} of its clock",
+        )
+    ]
+}
+FIRST = ("first statement", "its token ids")  # as the model is given it
 
 
 def page_of(
@@ -29,9 +39,10 @@ def page_of(
     beside: Mapping[str, Any],
     pairs: StatementPairs,
     draws: Draws,
+    first: tuple[str, str] | None = None,
     *,
     random_weights: bool = False,
-    of_texts: Sequence[str] = (),
+    foreseen: Sequence[str] = (),
     unused_template: bool = False,
 ) -> Own:
     """Return the page of one model.
@@ -40,16 +51,17 @@ def page_of(
         documents: the result documents, by analysis.
         answered: the papers' questions on this model.
         beside: the documents of replicates and of random weights.
-        of_texts: what to know of the texts: which were left out, what they stand in.
+        first: the first statement as the tokenizer was given it, and its token ids.
+        foreseen: the warnings that were known before the first pass.
         unused_template: the tokenizer brings a chat template, which no statement was put into.
     """
     warned = [f"{RANDOM.capitalize()}."] if random_weights else []
     n_prompt_tokens = sum(measured.index["prompt_lengths"])
-    warned += [*of_texts, *cautions(measured.values, pairs, n_prompt_tokens)]
+    warned += [*foreseen, *cautions(measured.values, pairs, n_prompt_tokens)]
     warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,
-        settings(measured.values, measured.index, pairs, draws),
+        settings(measured.values, measured.index, pairs, draws, first),
         warned,
         measured.absent,
         sections_of(documents),
@@ -61,16 +73,23 @@ def page_of(
 
 
 def settings(
-    values: Values, index: Mapping[str, Any], pairs: StatementPairs, draws: Draws
+    values: Values,
+    index: Mapping[str, Any],
+    pairs: StatementPairs,
+    draws: Draws,
+    first: tuple[str, str] | None,
 ) -> list[tuple[str, str]]:
     """Return what was measured, and how."""
     by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
+    options = index.get("template_options")
     return [
         *((name, index[name]) for name in OF_MODEL if name in index),
         ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
         ("prompts", str(index["n_prompts"])),
         *CHAT.get(index["template"], ()),
         *_said_of_blocks(index.get("passes")),
+        *([("its options", json.dumps(options, ensure_ascii=False))] if options else []),
+        *(zip(FIRST, first, strict=True) if first else []),
         ("layers", ", ".join(map(str, values.layers))),
         ("seed", str(values.seed)),
         ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
