@@ -19,6 +19,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared.experiments import reader
+from layerwise.papers.shared.names.choices import Choice
 from layerwise.reader.arrays import Arrays
 from layerwise.statistics.bootstrap import Draws
 from random_states import SIZES, some_pairs
@@ -35,7 +36,8 @@ CATEGORIES = (
 PAIRS = some_pairs(categories=CATEGORIES)
 N, N_LAYERS, HIDDEN = len(PAIRS), 8, 48
 OF_PRINT = {  # of the papers' own layers and sizes
-    *("positive_before", "negative_after", "below_last", "mid_bins", "category_mid", "peak_shift")
+    *("positive_before", "negative_after", "below_other", "mid_bins", "category_mid", "peak_shift"),
+    *("facts_above_models", "business_mean", "business_below_models", "turn_apart"),
 }
 ASKED = [name for name, asked in QUESTIONS.items() if asked.paper < 3 and name not in OF_PRINT]
 # What the model must answer under every choice, and of which sign the number is.
@@ -105,7 +107,7 @@ def test_every_choice_that_the_states_allow_answers(
     sensitivity: dict[str, Any], question: str
 ) -> None:
     answered = {choice.partition("/")[0] for choice in answers_to(sensitivity, question)}
-    assert answered == set(QUESTIONS[question].choices)
+    assert answered == set(QUESTIONS[question].choices) - {Choice.MODELS_AT_ONCE}  # one alone
 
 
 def test_every_section_of_the_result_file_has_numbers(sensitivity: dict[str, Any]) -> None:
@@ -148,4 +150,4 @@ def test_a_choice_without_words_is_refused() -> None:
     )
     words = {PUBLISHED: "as published", "before_norm": "before the norm"}
     with pytest.raises(LayerwiseError, match="befor_norm"):
-        Paper("toy", "", "", rules={}, questions={"late": asked}, choices=words)
+        Paper("toy", "", "", rules={}, questions={"late": asked}, choices=words, sentences={})

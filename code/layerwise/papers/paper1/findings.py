@@ -18,6 +18,9 @@ def figure_without_intervals(seen: Seen) -> Iterator[str]:
             "Figure 1 of Paper 1 is said to have intervals of single categories; it has none, and "
             "none was ever computed."
         )
+    of_lifestyle = [seen.claim(f"p1.finding1.{name}_ci") for name in ("lifestyle", "gemma")]
+    if all(claim.falls for claim in of_lifestyle):
+        yield "Finding 1 speaks of intervals of lifestyle, of which none was ever computed either."
 
 
 @findings("p1.supplement_regimes")
