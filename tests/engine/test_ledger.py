@@ -249,6 +249,13 @@ def test_another_file_of_the_ledger_refused(tmp_path, name):
         read_rows(tmp_path, {})
 
 
+@pytest.mark.parametrize("name", ["paper4", "paper_1", "paper.csv"])
+def test_another_folder_of_the_ledger_refused(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(LayerwiseError, match=f"{name}: .* paper1, paper2, paper3; rename the"):
+        read_rows(tmp_path, {})
+
+
 def test_no_ledger_refused(tmp_path):
     with pytest.raises(LayerwiseError, match=r"no ledger .*; restore the folder"):
         read_ledger(tmp_path, PUBLISHED)

@@ -41,7 +41,7 @@ def same(value, printed):
     return type(value) is type(printed) and value == printed
 
 
-# what is asked of other numbers, and what is held of files and of print itself
+# what is asked of other numbers, what is held of files and of print itself, what no file holds
 WITHOUT_COUNTERPART = {
     *("sensitivity", "questions", "power", "laws", "sources", "phases"),
 }

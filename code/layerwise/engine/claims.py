@@ -133,9 +133,15 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
         LayerwiseError: naming file and line for a row that is no claim (a number of other decimals
             than it says, an unknown kind, an answer that is no statistic), or an id that is taken.
     """
+    papers: Mapping[str, Paper] = {f"paper{paper}": paper for paper in get_args(Paper)}
+    if unknown := sorted({path.name for path in folder.glob("paper*")} - papers.keys()):
+        raise LayerwiseError(
+            f"{folder / unknown[0]}: the ledger must stand in {', '.join(papers)}; rename the "
+            "folder, or move it away"
+        )
     claims: list[Claim] = []
-    for paper in get_args(Paper):
-        claims += _read_paper(folder / f"paper{paper}", paper, published)
+    for name, paper in papers.items():
+        claims += _read_paper(folder / name, paper, published)
     if not claims:
         raise LayerwiseError(
             f"{folder}: no ledger (paper1/paper.csv, ...) here; restore the folder"
