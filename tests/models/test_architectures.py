@@ -145,8 +145,8 @@ def test_a_model_without_heads_has_every_answer_but_spectral_norms(
     folder, out = saved(model, tokenizer, tmp_path / "model"), tmp_path / "out"
     layerwise.analyze(folder, *EXAMPLE.values(), out=out)
     gains = read_json(out / "gains.json")
-    assert gains["model"]["n_heads"] is None
-    assert gains["model"]["d_model"] == 32
+    assert {gains[key] for key in ("n_heads", "d_head", "rho")} == {None}
+    assert gains["d_model"] == 32
     assert not (out / "spectral.json").exists()
     page = (out / "index.html").read_text()
     assert page.count("it needs the places of W_Q") == 1
