@@ -116,6 +116,7 @@ OWN_SIZES: dict[str, dict[str, Any]] = {
     "gemma3n_text": {**_PER_LAYER, **_BY_TURNS, "num_kv_shared_layers": 0},
     "gemma4_text": {**_PER_LAYER, **_BY_TURNS},
     "gpt_neo": {"attention_types": [[["global", "local"], 2]]},
+    "kimi_linear": {"linear_num_heads": 4, "linear_head_dim": 8},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2},
     "mamba2": {"head_dim": 16},
     "qwen2_vl_text": _OF_VIDEO,
@@ -277,6 +278,8 @@ def attempt(action: Any) -> Outcome:
             return outcome
     except LayerwiseError as error:
         return Outcome(REFUSED, str(error))
+    except OutOfTimeError as error:
+        return Outcome(MISSING, str(error))
     except Exception as error:
         return Outcome(WRONG, f"{type(error).__name__}: {error}")
 

@@ -3,6 +3,7 @@
 `docs/architectures.py` tries every class of the installed transformers in the same way.
 """
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,12 @@ import transformers
 import layerwise
 from layerwise import LayerwiseError
 from layerwise.files import read_json
+from layerwise.models.families import FAMILIES
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import from_memory, load_model
 from layerwise.models.registry import RANDOM
+from layerwise.present.terminal import as_text
+from layerwise.run.steps import list_models
 from tiny_checkpoints import EXAMPLE, TEXTS, deviations, plain_loop, twin_folder
 
 USUAL: dict[str, Any] = {
@@ -129,6 +133,17 @@ def test_what_is_no_decoder_is_refused_by_its_kind(
             extract(load(), TEXTS, (), tmp_path / "states")
 
 
+def test_the_list_says_what_is_a_decoder_and_whose_weights_are_known() -> None:
+    listed = json.loads(list_models.run_architectures(as_json=True))["architectures"]
+    by_family = {one.pop("family"): one for one in listed}
+    assert {family for family in by_family if by_family[family]["spectral"]} == {*FAMILIES}
+    assert by_family["mamba"] == {"class": "MambaForCausalLM", "refused": None, "spectral": False}
+    assert by_family["bert"]["refused"] == "an encoder"
+    assert by_family["t5"]["refused"] == "an encoder-decoder"
+    lines = as_text(list_models.run_architectures(as_json=False), 200).splitlines()
+    assert [line.split()[0] for line in lines[2 : lines.index("")]] == [*by_family]
+
+
 def test_an_encoder_that_is_declared_a_decoder_is_measured(tokenizer: Any, tmp_path: Path) -> None:
     model = transformers.AutoModelForCausalLM.from_config(
         transformers.BertConfig(**USUAL, is_decoder=True)
@@ -145,8 +160,8 @@ def test_a_model_without_heads_has_every_answer_but_spectral_norms(
     folder, out = saved(model, tokenizer, tmp_path / "model"), tmp_path / "out"
     layerwise.analyze(folder, *EXAMPLE.values(), out=out)
     gains = read_json(out / "gains.json")
-    assert gains["model"]["n_heads"] is None
-    assert gains["model"]["d_model"] == 32
+    assert {gains[key] for key in ("n_heads", "d_head", "rho")} == {None}
+    assert gains["d_model"] == 32
     assert not (out / "spectral.json").exists()
     page = (out / "index.html").read_text()
     assert page.count("it needs the places of W_Q") == 1

@@ -1,7 +1,8 @@
-"""What is known of every architecture: where its parts are, which rows are whose, its small twin.
+"""What is known of some architectures: where their parts are, which rows are whose, a small twin.
 
-The two tables below are all that a new architecture needs. Of all of them the base model's last
-hidden state is taken after the final norm (OPT-350M, which has none: after `project_out`).
+Spectral norms and the pipeline's rehearsal need the two tables below. All else is measured of every
+decoder, whose blocks are found by `models.blocks`; the last hidden state is taken after the final
+norm (OPT-350M, which has none: after `project_out`).
 """
 
 from __future__ import annotations

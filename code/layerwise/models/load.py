@@ -284,9 +284,8 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
     Its dtype and devices stay as they are. The revision recorded is a digest of its weights.
 
     Raises:
-        LayerwiseError: for anything but a causal model of transformers whose layout and dtype are
-            known, whose parts give the logits that it gives, with its tokenizer and a printable
-            name.
+        LayerwiseError: for anything but a decoder of transformers in a known dtype, with its
+            tokenizer and a printable name.
     """
     family = getattr(getattr(model, "config", None), "model_type", None)
     refuse_virtual_tokens(model)

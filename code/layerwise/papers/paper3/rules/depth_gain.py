@@ -13,6 +13,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     density,
     final_gain,
     gain,
+    head_size,
     models_by_name,
 )
 from layerwise.papers.shared.names.result_files import HUNT, MLP_SCALING, SWEEP, own_file
@@ -194,13 +195,17 @@ def range_of_final_gains(results: Entry) -> list[float]:
     return [min(gains), max(gains)]
 
 
+def _of_heads(number: Callable[[Entry], float]) -> Callable[[Entry], float | None]:
+    """Return a rule that is null of a model without heads, as state-space models are."""
+    return lambda model: None if model.n_heads is None else number(model)
+
+
 OWN_RULES: Rules = {
     **{key: rule for key, rule in SIZE_RULES.items() if key not in ("bound", "class")},
     "n_prompts": Rule(lambda model: count(model.residual_gain_all), "the prompts of the model"),
-    "d_head": Rule(
-        lambda model: model.d_model // model.n_heads, "width of a head"
-    ),  # of the notebooks; Gemma's heads are wider
-    "rho": density,
+    # of the notebooks; Gemma's heads are wider
+    "d_head": Rule(_of_heads(head_size), "width of a head"),
+    "rho": Rule(_of_heads(density), "heads over the width of a head"),
     "gain_with_ln_std": Rule(
         lambda model: np.std(model.readings[GainReading.FINAL_NORM].all),
         "population SD of the gain behind the final norm",

@@ -93,8 +93,13 @@ def damps(model: Entry) -> bool:
 
 
 def density(model: Entry) -> float:
-    """Return the number of heads over the size of a head, which is hidden // heads."""
-    return int(model.n_heads) / (int(model.d_model) // int(model.n_heads))
+    """Return the number of heads over the size of a head."""
+    return int(model.n_heads) / head_size(model)
+
+
+def head_size(model: Entry) -> int:
+    """Return the size of a head, which is hidden // heads."""
+    return int(model.d_model) // int(model.n_heads)
 
 
 class Rows:
