@@ -237,7 +237,7 @@ def load(
 @torch.no_grad()
 def _warm_up(model: Any) -> None:
     """Take two tokens through a model: with two threads a process's first pass may differ."""
-    model(torch.zeros((1, 2), dtype=torch.long, device=model.device))
+    model(torch.zeros((1, 2), dtype=torch.long, device=model.device), use_cache=False)
 
 
 def check_loading(files: CheckpointFiles, dtype: str, device: str | None) -> str:
