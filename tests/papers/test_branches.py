@@ -55,7 +55,7 @@ def moved(value, rng):
         return rng.choice([0.0, -value, 0.3 * value, 3 * value, value + 1, value - 1])
     if isinstance(value, list):
         return rng.choice([[], value])
-    return rng.choice(["", "another"]) if isinstance(value, str) else value
+    return rng.choice(["", "another", central2.NO_TURN]) if isinstance(value, str) else value
 
 
 class Moved(Seen):

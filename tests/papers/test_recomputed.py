@@ -439,8 +439,8 @@ def p2_extremum(tables):
         *signed(last),
         "28",
         *shown,
-        *("16", "20", "24", "24"),
-        *signed(apart[24]),
+        *("16", "20", "24"),
+        *(text for n in (16, 20, 24) for text in signed(apart[n])),
     ]
 
 
@@ -493,9 +493,9 @@ def p2_category(tables):
         f"{test.pvalue:.3f}",
         title,
         f"{weakest.statistic:+.2f}",
-        f"{weakest.pvalue:.2f}",
+        f"{weakest.pvalue:.3f}",
         f"{stats.spearmanr(x, y).statistic:+.2f}",
-        f"{p_of_ranks:.2f}",
+        f"{p_of_ranks:.3f}",
         f"{small:+.3f}",
         "6",
         *signed((low, high)),

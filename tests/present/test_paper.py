@@ -133,10 +133,17 @@ def reported(*, source: str = "published", text: str = "50 % & more") -> dict[st
     records[1] |= {"verdict": "differs", "recomputed": 0.0041, "cause": text, "quantity": text}
     words = enumerate([*(mark for mark in MARKS if mark != "open"), *OPENNESS])
     graded = [
-        central_claim(f"p2.{n}", word, says=f"{text} {word}!", reason=[f"because {text}"])
+        central_claim(
+            f"p2.{n}",
+            word,
+            says=f"{text} {word}!",
+            reason=[f"because {text}"],
+            details=[f"besides {text}"],
+        )
         for n, word in words
     ]
-    return judged(records, source, central=graded)
+    found = [{"id": "p2.found", "paper": 2, "text": f"also {text}", "claims": []}]
+    return judged(records, source, central=graded, findings=found)
 
 
 def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str, str]:
@@ -266,6 +273,14 @@ def test_escaped_text_is_made_of_signs_only(text: str) -> None:
     assert {token for token in tokens(escaped) if token[0] == "\\"} <= SIGNS
     assert not {"$", "&", "#", "_", "%", "~", "^"} & set(tokens(escaped))
     assert depth(escaped) == 0
+
+
+def test_a_word_of_a_text_joins_no_command(tmp_path: Path) -> None:
+    """Of what is written, each command is one of the templates, or a sign."""
+    texts = (path.read_text() for path in sorted(TEMPLATES.rglob("*.tex.j2")))
+    known = SIGNS.union(*map(tokens, texts))
+    for name, text in written(tmp_path).items():
+        assert {token for token in tokens(text) if token[0] == "\\"} <= known, name
 
 
 def test_hostile_texts_bring_no_command_into_the_paper(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
 from layerwise.errors import LayerwiseError
 
 Record = Mapping[str, Any]
+LEAST_P = 0.001  # that is spelled in digits
 NO_VALUE = "\ue000"  # in the place of a missing value: a private character, which no text has
 
 
@@ -281,6 +282,18 @@ def seen_claim(record: Record) -> SeenClaim:
             for reading in record["readings"]
         },
     )
+
+
+def spell_p(p: Any) -> str:
+    """Return a p as a sentence has it: three decimals, or "< 0.001"."""
+    value = p.value if isinstance(p, Value) else p
+    return f"< {LEAST_P}" if value < LEAST_P else format_value(value, ".3f")
+
+
+def equal_p(p: Any) -> str:
+    """Return a p as it stands behind its letter: "= 0.036", or "< 0.001"."""
+    spelled = spell_p(p)
+    return spelled if spelled.startswith("<") else f"= {spelled}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -5,10 +5,10 @@ A sentence a `yield`; what it states is the condition of its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.marks import FAILS, HOLDS, IN_PART
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import OVER_MODELS
 from layerwise.engine.questions.words import NO_SPREAD, UNDECIDED
-from layerwise.engine.seen import Seen, listed
+from layerwise.engine.seen import Seen, listed, spell_p
 from layerwise.engine.story import Matter
 from layerwise.papers.paper1.central import MODELS, NAMES
 from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED
@@ -30,11 +30,13 @@ def asymmetry(seen: Seen) -> Iterator[str]:
             f"{highest:+.2f}). A single model cannot show whether the tuning or the template's own "
             "tokens cause this."
         )
-    if template != HOLDS:
+    if template in (IN_PART, OPEN):
         yield (
             "That the instruction-tuned Llama has a negative r in every layer with its chat "
-            "template holds under some analysis choices at most."
+            "template is not shown under every analysis choice."
         )
+    if template == FAILS:
+        yield "With its chat template the instruction-tuned Llama has layers of positive r."
     if early == HOLDS:
         yield (
             "In early layers the three models that are said to invert tend to embed more tightly "
@@ -146,9 +148,14 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
             "Among the eight Pythia sizes deeper models have smaller gains "
             f"(r = {sizes.value:+.2f}), under every analysis choice that could be computed."
         )
-    if law != HOLDS:
+    if law in (IN_PART, OPEN):
         yield (
             "That deeper Pythia models have smaller gains is not shown under every analysis choice "
+            f"(r = {sizes.value:+.2f})."
+        )
+    if law == FAILS:
+        yield (
+            "Among the eight Pythia sizes deeper models have larger gains "
             f"(r = {sizes.value:+.2f})."
         )
     survey, both = (
@@ -173,8 +180,8 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
     if heritage != HOLDS and are_most and p.ends.includes(ALPHA):
         yield (
             "In the survey most of EleutherAI's models damp and most others expand, but whether "
-            f"the lab decides is at the border: Fisher's p is {p.value:.3f}, and ranges from "
-            f"{p.ends.low:.3f} to {p.ends.high:.3f} as the gains that cannot be distinguished "
+            f"the lab decides is at the border: Fisher's p is {spell_p(p.value)}, and ranges from "
+            f"{spell_p(p.ends.low)} to {p.ends.high:.3f} as the gains that cannot be distinguished "
             "from one are counted."
         )
     difference = seen.answer("lab_difference")
@@ -303,13 +310,13 @@ def settle(seen: Seen) -> Iterator[str]:
     if survey.unshown and needed > 0:
         yield (
             "If the true r of depth and gain is the one found over the survey, it takes "
-            f"{needed} models to show it with 80 per cent power; the survey had {surveyed}."
+            f"{needed:,} models to show it with 80 per cent power; the survey had {surveyed}."
         )
     each, had = (seen.statistic("power", "heritage", name) for name in ("needed", "models"))
     if seen.central("p3.heritage").mark != HOLDS and each > 0:
         yield (
             "If the observed shares of damping models are the true ones, it takes "
-            f"{each} models in each of the two groups to show the difference with 80 per cent "
+            f"{each:,} models in each of the two groups to show the difference with 80 per cent "
             f"power (the survey had {had}), and enough prompts to place every gain clearly above "
             "or below one."
         )
@@ -340,8 +347,8 @@ def _pairs_needed(seen: Seen) -> Iterator[str]:
         yield (
             f"With 80 per cent power, {units} can detect an |r| of {smallest:.2f} or more in "
             f"Gemma. To detect Gemma's own r at its last layer ({own:+.2f}) takes "
-            f"{for_gemma:,.0f} pairs, and the printed weak end of the late range "
-            f"({weak.printed}) takes {for_printed} in Pythia, whose resampled intervals are "
+            f"{for_gemma:,} pairs, and the printed weak end of the late range "
+            f"({weak.printed}) takes {for_printed:,} in Pythia, whose resampled intervals are "
             f"{wider:.1f} times as wide as independent pairs give. A Gemma of 7 billion "
             "parameters, measured beside that of 2 billion, would help to separate size from "
             "training."

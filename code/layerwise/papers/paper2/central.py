@@ -7,7 +7,7 @@ its branch.
 from collections.abc import Iterator
 from typing import Any
 
-from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, plural
+from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, equal_p, listed, plural
 from layerwise.papers.shared.names.curves import METRIC
 
 PYTHIA, LLAMA, APERTUS, GEMMA = "pythia-6p9b", "llama-3p1-8b", "apertus-8b", "gemma-2b"
@@ -19,6 +19,8 @@ BY_DENSITY = "the mean of the kNN density measure, which fits no other phase,"
 BY_DEPTH = "thirds of the depth"
 ANY_DECREASE = "any mid mean nearer to zero than the early one or of the other sign"
 ALPHA = 0.05
+ONE_LAYER = "a single layer"
+NO_TURN = "---"  # in the place of the layers between which r turns negative
 NOTEBOOK_BOUND = -0.1  # of a late mean
 
 sentences = Sentences()
@@ -159,8 +161,8 @@ def late_in_print(seen: Seen) -> Iterator[str]:
     if seen.claim("p2.fig1.pythia_panel.stars").falls:
         yield Detail("Figure 1 has a star at layer 24 too.")
     gradual = seen.claim("p2.disc.gradual")
-    if gradual.falls:
-        layers = gradual.reading("the layers of Pythia with a negative r")
+    layers = gradual.reading("the layers of Pythia with a negative r")
+    if gradual.falls and layers.value == ONE_LAYER:
         yield Detail(
             f"Late inversion is described as {gradual.printed}; Pythia inverts at {layers}, after "
             "the final norm."
@@ -258,7 +260,12 @@ def transition(seen: Seen) -> Iterator[str]:
             f"{after[LLAMA].value:+.2f} ({after[LLAMA].ends:+.2f}) in Llama and "
             f"{before[APERTUS].value:+.2f} ({before[APERTUS].ends:+.2f}) in Apertus."
         )
-    if llama.falls:
+    if llama.value == NO_TURN:
+        yield (
+            "Between no two neighbouring sampled layers does Llama's r turn from positive to "
+            f"negative (printed {llama.printed})."
+        )
+    if llama.falls and llama.value != NO_TURN:
         yield (
             f"Llama's r turns negative at {llama}, not {llama.printed}: at layer 4 it is "
             f"{before[LLAMA].value:+.2f} ({before[LLAMA].ends:+.2f})."
@@ -272,8 +279,13 @@ def transition(seen: Seen) -> Iterator[str]:
         )
     if pythia.stands and before[PYTHIA].yes:
         yield f"Pythia's r turns negative at {pythia}."
-    if pythia.falls:
+    if pythia.falls and pythia.value != NO_TURN:
         yield f"Pythia's r turns negative at {pythia}, not {pythia.printed}."
+    if pythia.value == NO_TURN:
+        yield (
+            "Between no two neighbouring sampled layers does Pythia's r turn from positive to "
+            f"negative (printed {pythia.printed})."
+        )
     if apertus.stands and after[APERTUS].undecided:
         yield (
             f"At layer 12 the interval of Apertus' r includes zero ({after[APERTUS].ends:+.2f})."
@@ -309,7 +321,7 @@ def extremum(seen: Seen) -> Iterator[str]:
         )
     answers = {layer: seen.answer("below_other", f"layer {layer}") for layer in OTHER_LAYERS}
     shown = [str(layer) for layer, answer in answers.items() if answer.yes]
-    unclear = [str(layer) for layer, answer in answers.items() if answer.undecided]
+    unclear = [layer for layer, answer in answers.items() if answer.undecided]
     lower = [str(layer) for layer, answer in answers.items() if answer.no]
     if shown:
         yield (
@@ -317,9 +329,12 @@ def extremum(seen: Seen) -> Iterator[str]:
             f"{plural('layer', shown)}."
         )
     if unclear:
+        differences = (
+            f"{answers[layer].value:+.2f} ({answers[layer].ends:+.2f})" for layer in unclear
+        )
         yield (
-            f"Against {plural('layer', unclear)} the difference may be zero: that of layer 24 is "
-            f"{answers[24].value:+.2f} ({answers[24].ends:+.2f})."
+            f"Against {plural('layer', [str(layer) for layer in unclear])} the difference may be "
+            f"zero: {listed([*differences])}."
         )
     if lower:
         yield f"At {plural('layer', lower)} r is lower than at layer 28."
@@ -426,7 +441,7 @@ def template(seen: Seen) -> Iterator[str]:
         )
     layers = seen.claim("p2.ko3.all_layers_negative")
     if layers.falls:
-        yield (f"A negative r whose interval excludes zero is found at {layers}, not at all.")
+        yield f"At {layers} the interval of r lies below zero."
     without = seen.claim("p2.table_template.without.early")
     if without.falls:
         yield (
@@ -528,7 +543,7 @@ def category_inversion(seen: Seen) -> Iterator[str]:
     n = seen.statistic("phases", "paper", "n_categories")
     if r.known:
         yield (
-            f"r = {r:+.3f} over {n} categories, p = {p:.3f} for one test (printed in a title as "
+            f"r = {r:+.3f} over {n} categories, p {equal_p(p)} for one test (printed in a title as "
             f"{title:.2f})."
         )
     if seen.claim("p2.bootci.L32.includes_zero").value:
@@ -540,17 +555,18 @@ def category_inversion(seen: Seen) -> Iterator[str]:
     )
     if p_without >= ALPHA:
         yield (
-            f"Without the category that matters most, r is {without:+.2f} (p = {p_without:.2f})."
+            f"Without the category that matters most, r is {without:+.2f} (p {equal_p(p_without)})."
         )
     if p_without < ALPHA:
         yield (
             f"Without any one category it remains, at {without:+.2f} at the weakest "
-            f"(p = {p_without:.3f})."
+            f"(p {equal_p(p_without)})."
         )
     ranks = seen.answer("category_inversion", PYTHIA, "spearman")
     if ranks.known:
         yield (
-            f"The rank correlation is {ranks.value:+.2f} (p = {ranks.p:.2f} by all permutations)."
+            f"The rank correlation is {ranks.value:+.2f} "
+            f"(p {equal_p(ranks.p)} by all permutations)."
         )
     small = seen.answer("category_inversion", "pythia-410m")
     if small.value < r.value < small.ends.high:

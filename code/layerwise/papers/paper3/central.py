@@ -7,7 +7,18 @@ its branch.
 from collections.abc import Iterator
 
 from layerwise.engine.questions.words import TOO_FEW
-from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, Value, listed, verb
+from layerwise.engine.seen import (
+    Claimed,
+    Detail,
+    InRow,
+    Seen,
+    Sentences,
+    Value,
+    equal_p,
+    listed,
+    spell_p,
+    verb,
+)
 
 PYTHIA = "pythia-6p9b"
 FAMILIES = ("Mistral-7B", "Gemma-7B", "LLaMA-3.1-8B")
@@ -50,7 +61,7 @@ def depth_gain(seen: Seen) -> Iterator[str]:
     if r.falls and r.value < 0 and p.value < ALPHA:
         yield (
             f"Depth and gain over the eight sizes give r = {r:+.2f} ({own.ends:+.2f}; "
-            f"{boxed_text}), p = {p:.3f}: the direction holds."
+            f"{boxed_text}), p {equal_p(p)}: the direction holds."
         )
     density = seen.answer("density_gain").value
     if r.falls and DENSITY_R[0] < density < DENSITY_R[1]:
@@ -59,15 +70,15 @@ def depth_gain(seen: Seen) -> Iterator[str]:
             f"gain ({density:+.3f})."
         )
     if r.stands:
-        yield f"r = {r:+.2f} ({boxed_text}), p = {p:.3f} over the eight sizes."
+        yield f"r = {r:+.2f} ({boxed_text}), p {equal_p(p)} over the eight sizes."
     if r.falls and p.value >= ALPHA:
         yield (
-            f"Depth and gain over the eight sizes give r = {r:+.2f} ({boxed_text}), p = {p:.3f}."
+            f"Depth and gain over the eight sizes give r = {r:+.2f} ({boxed_text}), p {equal_p(p)}."
         )
     if r.falls and r.value >= 0 and p.value < ALPHA:
         yield (
-            f"Depth and gain over the eight sizes give r = {r:+.2f} ({boxed_text}), p = {p:.3f}, "
-            "the opposite direction."
+            f"Depth and gain over the eight sizes give r = {r:+.2f} ({boxed_text}), p "
+            f"{equal_p(p)}, the opposite direction."
         )
     survey = seen.answer("depth_gain_of_survey")
     if survey.ends.includes(0):
@@ -93,7 +104,7 @@ def depth_gain(seen: Seen) -> Iterator[str]:
     ranks = seen.answer("depth_gain", choice="spearman")
     if ranks.known:
         yield (
-            f"By ranks r = {ranks.value:+.2f} over the eight sizes (p = {ranks.p:.3f} by all "
+            f"By ranks r = {ranks.value:+.2f} over the eight sizes (p {equal_p(ranks.p)} by all "
             "permutations)."
         )
     if seen.claim("p3.notebook.clean.block").falls:
@@ -302,7 +313,7 @@ def heritage(seen: Seen) -> Iterator[str]:
     with_gpt2 = seen.answer("heritage", choice="with_gpt2").value
     more = (
         f"with the Pythia sizes of the sweep {p.reading(BOTH)}, with the three GPT-2 sizes as well "
-        f"{with_gpt2:.3f}."
+        f"{spell_p(with_gpt2)}."
     )
     if p.falls:
         yield f"Fisher's p is {p} (printed {p.printed}), {more}"
@@ -312,14 +323,14 @@ def heritage(seen: Seen) -> Iterator[str]:
     if fisher.ends.low < fisher.ends.high:
         yield (
             f"Some gains cannot be distinguished from 1 ({fisher.where}): over the likeliest ways "
-            f"to count them p ranges from {fisher.ends.low:.3f} to {fisher.ends.high:.3f}."
+            f"to count them p ranges from {spell_p(fisher.ends.low)} to {fisher.ends.high:.3f}."
         )
     behind = seen.answer("heritage", choice="final_norm")
     meta_behind = seen.statistic("lab_heritage", "hunt", "expand_pct_final_norm", "Meta")
     if fisher.unshown and behind.yes:
         yield (
             "By the gain after the final norm, which the paper itself excludes, p is "
-            f"{behind.value:.3f} however these are counted; but {meta_behind:.0f}% of Meta's "
+            f"{spell_p(behind.value)} however these are counted; but {meta_behind:.0f}% of Meta's "
             "models expand by it."
         )
     difference = seen.answer("lab_difference")
@@ -335,7 +346,8 @@ def heritage(seen: Seen) -> Iterator[str]:
             f"({abs(difference.ends.high):.2f} to {abs(difference.ends.low):.2f} by all "
             "permutations)."
         )
-    if seen.claim("p3.heritage.only_mean_below_1").falls:
+    own_mean = seen.claim("p3.fig2.EleutherAI.mean")
+    if seen.claim("p3.heritage.only_mean_below_1").falls and own_mean.value < 1:
         yield "EleutherAI is not the only lab whose mean lies below 1."
     power, models, needed = (
         seen.statistic("power", "heritage", name) for name in ("power", "models", "needed")
@@ -345,7 +357,7 @@ def heritage(seen: Seen) -> Iterator[str]:
         f"significant in {power:.0%} of such surveys"
     )
     if power < ENOUGH_POWER:
-        yield f"{significant}; 80% would take {needed} models in each group."
+        yield f"{significant}; 80% would take {needed:,} models in each group."
     if power >= ENOUGH_POWER:
         yield f"{significant}."
     yield from heritage_in_print(seen)
@@ -428,13 +440,13 @@ def crowding(seen: Seen) -> Iterator[str]:
     family = seen.answer("crowding", choice="family")
     if family.yes:
         yield (
-            f"There density and damping go together by Fisher's test (p = {family.value:.3f}, "
+            f"There density and damping go together by Fisher's test (p {equal_p(family.value)}, "
             "also as the gains near one are counted)."
         )
     if family.unshown and family.value < ALPHA <= family.ends.high:
         yield (
             f"There Fisher's p is {family.value:.3f} by the values, but ranges from "
-            f"{family.ends.low:.3f} to {family.ends.high:.2f} as gains that cannot be "
+            f"{spell_p(family.ends.low)} to {family.ends.high:.2f} as gains that cannot be "
             "distinguished from 1 are counted."
         )
     verdict = seen.claim("p3.hunt.h25_verdict")
@@ -586,8 +598,8 @@ def spectral(seen: Seen) -> Iterator[str]:
     ratio, mwu = seen.claim("p3.spectral.wv_ratio"), seen.claim("p3.spectral.mwu_p")
     if ratio.known and mwu.known:
         yield (
-            f"The norm of W_V by itself is {ratio:.1f} times larger at EleutherAI than at Meta; "
-            f"against all other labs p = {mwu:.3f}."
+            f"The norm of W_V by itself is {ratio:.1f} times as large at EleutherAI as at Meta; "
+            f"against all other labs p {equal_p(mwu)}."
         )
     if ALPHA <= mwu.value < LEAST_MWU:
         yield (
@@ -606,22 +618,27 @@ def spectral(seen: Seen) -> Iterator[str]:
             "queries, keys and values."
         )
     marked, opt = (seen.claim(f"p3.fig3.{model}.class") for model in ("pythia-160m", "opt-350m"))
-    if marked.falls and opt.falls:
+    near_one = seen.answer("damping", "opt-350m").undecided
+    if marked.falls:
         yield Detail(
-            f"Figure 3 marks Pythia-160M as {marked.printed} and OPT-350M as {opt.printed}; their "
-            f"measured gains say {marked} and {opt}."
+            f"Figure 3 marks Pythia-160M as {marked.printed}; its measured gain says {marked}."
         )
+    if opt.falls and near_one:
+        yield Detail(
+            f"Figure 3 marks OPT-350M as {opt.printed}; its gain is so near 1 that five prompts do "
+            "not tell on which side it lies."
+        )
+    if opt.falls and not near_one:
+        yield Detail(f"Figure 3 marks OPT-350M as {opt.printed}; its measured gain says {opt}.")
     if marked.falls and opt.falls and marked.reading(OF_LAB).gives and opt.reading(OF_LAB).gives:
         yield Detail(
             "The mean gain of each model's lab gives the printed mark: the figure shows labs, not "
             "gains."
         )
-    if seen.answer("damping", "opt-350m").undecided:
-        yield Detail(
-            "OPT-350M's gain is so near 1 that five prompts do not tell on which side it lies."
-        )
     if seen.claim("p3.heritage.all_p_below_05").falls:
-        yield Detail(f"Not all three laws are significant: the spectral norms have p = {mwu:.3f}.")
+        yield Detail(
+            f"Not all three laws are significant: the spectral norms have p {equal_p(mwu)}."
+        )
     contrast = seen.claim("p3.figA5.ratio")
     if contrast.falls:
         yield Detail(
@@ -844,13 +861,13 @@ def anisotropy(seen: Seen) -> Iterator[str]:
     )
     if chance < ALPHA:
         yield (
-            f"Against random walks with steps of these sizes p = {chance:.3f} "
-            f"({without_chance:.3f} without the last layer)."
+            f"Against random walks with steps of these sizes p {equal_p(chance)} "
+            f"({spell_p(without_chance)} without the last layer)."
         )
     if chance >= ALPHA:
         yield (
-            "Random walks with steps of these sizes rise and fall as clearly: p = "
-            f"{chance:.3f} ({without_chance:.3f} without the last layer)."
+            "Random walks with steps of these sizes rise and fall as clearly: p "
+            f"{equal_p(chance)} ({spell_p(without_chance)} without the last layer)."
         )
     if seen.claim("p3.aniso.is_bell_curve").value is False:
         yield "It is no bell by the notebook's rule."
