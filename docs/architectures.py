@@ -280,8 +280,6 @@ def attempt(action: Any) -> Outcome:
         return Outcome(REFUSED, str(error))
     except OutOfTimeError as error:
         return Outcome(MISSING, str(error))
-    except OutOfTimeError as error:
-        return Outcome(MISSING, str(error))
     except Exception as error:
         return Outcome(WRONG, f"{type(error).__name__}: {error}")
 
