@@ -161,10 +161,9 @@ AT_ONCE = (
     "gated",
     "known-gated",
     "moved",
-    "unknown",
     *(f"api-{status}" for status in STATUS),
 )
-BEFORE_WEIGHTS = ("other", "bos")  # refused by config and tokenizer
+BEFORE_WEIGHTS = ("unknown", "other", "bos")  # refused by config and tokenizer
 HAD = dict.fromkeys(("whole", "slow"), "snapshots") | {"pickles": "converted"}
 
 
