@@ -242,7 +242,7 @@ def plain_loop(model: Any, ids: torch.Tensor) -> tuple[tuple[torch.Tensor, ...],
     states = out.hidden_states
     if model.config.model_type in REPORTS_OUTPUTS:
         *outputs, _, last = states
-        states = (model.get_input_embeddings()(ids), *outputs, last)
+        states = (model.get_input_embeddings()(ids).detach(), *outputs, last)
     return states, out.logits
 
 

@@ -37,7 +37,7 @@ def check_architecture(place: object, document: Mapping[str, Any]) -> None:
     if (kind := _kind_of(family, document)) is not None:
         raise LayerwiseError(
             f"{place}: a model predicts each token from those before it, {family} is {kind}; take "
-            f"a decoder. Its hidden states can be measured without preferences: {ANY_OTHER}"
+            "a decoder"
         )
 
 

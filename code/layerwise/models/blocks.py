@@ -35,8 +35,9 @@ def find_blocks(model: Any) -> list[torch.nn.Module]:
         return list(model.base_model.get_submodule(layout.blocks))
     raise LayerwiseError(
         f"{type(model).__name__}: the blocks of a model are what its class declares, or the only "
-        f"list of {wanted} modules in it, found no declaration and {len(lists)} such lists; give "
-        "`layerwise.measure` its hidden states"
+        f"list of {wanted} modules in it, found no declaration and {len(lists)} such lists; take "
+        "its hidden states, with ids of its tokenizer.json, and give them to `layerwise.pool` and "
+        "`layerwise.measure`"
     )
 
 

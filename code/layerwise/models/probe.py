@@ -373,7 +373,10 @@ def _before(seen: _Seen, n_tokens: int) -> _Seen:
     return _Seen({layer: state[:, :n_tokens] for layer, state in seen.states.items()})
 
 
-_GIVE_STATES = "give `layerwise.measure` the states that are meant"
+_GIVE_STATES = (
+    "choose the states that are meant, with ids of its tokenizer.json, and give them to "
+    "`layerwise.pool` and `layerwise.measure`"
+)
 
 
 def _tokens(
