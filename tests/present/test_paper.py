@@ -200,6 +200,20 @@ def test_a_report_of_random_weights_builds(tmp_path: Path) -> None:
     assert build_pdf(tmp_path / "tex", "report").read_bytes().startswith(b"%PDF-")
 
 
+@needs_latex
+def test_a_document_builds_wherever_its_pages_break(tmp_path: Path) -> None:
+    """Also within paragraphs that go on behind a formula, with a link."""
+    written(tmp_path)
+    path = tmp_path / "tex" / "report.tex"
+    preamble, _, _ = path.read_text().partition(r"\begin{document}")
+    paragraphs = (
+        rf"\par text\\[{n}pt] \begin{{equation}} a \label{{e:{n}}} \end{{equation}} \cref{{e:{n}}}"
+        for n in range(200)
+    )
+    path.write_text("\n".join([preamble, r"\begin{document}", *paragraphs, r"\end{document}"]))
+    assert build_pdf(path.parent, "report").read_bytes().startswith(b"%PDF-")
+
+
 def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     shutil.copytree(
         TEMPLATES, tmp_path / "paper", ignore=shutil.ignore_patterns("*.pdf", "generated")
