@@ -23,7 +23,7 @@ from layerwise.papers.shared.published import read_published
 from layerwise.present.choices import say_choices
 from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.small_models import FOLDER, read_small_models
-from layerwise.present.strip import block, deciding_text, mark_of, methods_text, symbol
+from layerwise.present.strip import block, count_text, deciding_text, mark_of, methods_text, symbol
 from layerwise.present.strip_picture import strip_svg
 from layerwise.present.values import with_signs
 from layerwise.shapes import read_choices
@@ -128,7 +128,8 @@ def answers(document: dict) -> str:
     for claim in central:
         if f"\n## {block(claim)}\n" not in lines:
             lines += [f"\n## {block(claim)}\n"]
-        caveats = " ".join(claim.caveats)
+        caveats, details = " ".join(claim.caveats), " ".join(claim.details)
+        counted = count_text(claim)
         lines += [
             f"### {claim.claim}\n",
             f"Claimed ({claim.where}): {claim.says}\n",
@@ -136,7 +137,8 @@ def answers(document: dict) -> str:
             *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
             *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
-            f"Printed numbers behind it: {claim.as_printed}.\n",
+            *([f"What else differs from print: {details}\n"] if details else []),
+            *([f"Printed numbers behind it: {counted} as printed.\n"] if claim.compared else []),
         ]
     lines += small_models()
     return with_signs("\n".join(lines)).rstrip() + "\n"
@@ -162,11 +164,12 @@ def anchor(heading: str) -> str:
 
 def table(central: list[Central], page: str) -> str:
     """Central claims as a table, each with a link to its reasons on a page."""
-    rows = ["| Paper | claim | mark | what decides |", "|---|---|---|---|"]
+    rows = ["| Paper | claim | mark | as printed | what decides |", "|---|---|---|---|---|"]
     for claim in central:
         link = f"[{claim.claim}]({page}#{anchor(claim.claim)})"
         mark = f"{symbol(claim)} {mark_of(claim)}"
-        rows.append(f"| {claim.paper} | {link} | {mark} | {deciding_text(claim)} |")
+        cells = (link, mark, count_text(claim), deciding_text(claim))
+        rows.append(f"| {claim.paper} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 

@@ -111,7 +111,7 @@ def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, A
         "questions": [],
         "printed": [],
     }
-    rests |= {"as_printed": "1 of 1 as printed", "choices": ANSWERED.get(given, {}), "models": {}}
+    rests |= {"as_printed": 1, "compared": 1, "choices": ANSWERED.get(given, {}), "models": {}}
     rests |= {"caveats": [], "as_random": False, "drawn": None, "source": "paper"}
     return {"id": name, "paper": 2, "mark": mark, "why": why, **texts, **about, **rests} | fields
 

@@ -13,6 +13,7 @@ from judged import changed, everything, judged
 from layerwise.engine.central import count_as_printed, judge_central, read_central
 from layerwise.engine.findings import tell_findings
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS, yes_alone_under
+from layerwise.engine.published import answers_by_model
 from layerwise.engine.questions.question import Question, Range
 from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, seen_claim
 from layerwise.errors import LayerwiseError
@@ -37,6 +38,7 @@ def central(verdicts=(), answers=None, control=None, tell=told_so, **fields):
         for n, word in enumerate(verdicts or ["agrees"])
     ]
     printed = [claim["id"] for claim in records]
+    records.append(record("p2.words", published="many"))
     entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claim": "So", "number": "r"}
     entry |= {"asks": [{"question": "q"}], "printed": printed, "shows": [], **fields}
     documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
@@ -142,7 +144,7 @@ def test_no_printed_word_decides_a_grade():
         assert central([verdict], {"m": {"published": answer("yes")}}).mark == HOLDS
         assert central([verdict], {"m": {"published": answer("undecided")}}).why == UNDECIDED
     found = central(["follows", "differs"], {"m": {"published": answer("yes")}})
-    assert (found.as_printed, found.mark) == ("1 of 2 as printed", HOLDS)
+    assert (found.as_printed, found.compared, found.mark) == (1, 2, HOLDS)
     assert found.printed[1] == {"claim": "p2.1", "verdict": "differs"}
     assert found.questions == [{"question": "q", "word": "yes"}]
 
@@ -151,10 +153,10 @@ def test_a_number_in_several_places_counts_once():
     alike = [record(f"p2.{n}", verdict="agrees", statistic="layers:m:/r") for n in range(3)]
     other_print = record("p2.3", verdict="differs", statistic="layers:m:/r", published=0.5)
     without_rule = [record(f"p2.{n}", verdict="contradicted", statistic=None) for n in (4, 5)]
-    assert count_as_printed(alike) == "1 of 1 as printed"
-    assert count_as_printed([*alike, other_print, *without_rule]) == "1 of 4 as printed"
-    assert count_as_printed([]) == "no printed number"
-    assert count_as_printed([record("p2.6", verdict="needs weights")]) == "none could be compared"
+    assert count_as_printed(alike) == (1, 1)
+    assert count_as_printed([*alike, other_print, *without_rule]) == (1, 4)
+    assert count_as_printed([]) == (0, 0)
+    assert count_as_printed([record("p2.6", verdict="needs weights")]) == (0, 0)
 
 
 def test_what_most_random_weights_answer_too_confirms_nothing():
@@ -240,6 +242,14 @@ def test_a_claim_is_seen_with_what_is_printed_and_its_readings():
     [
         ({"printed": ["p9"]}, "p2.h: there is no claim 'p9'"),
         ({"asks": [{"question": "x"}]}, "p2.h: there is no question 'x'"),
+        (
+            {"shows": [{"question": "q", "prints": {"m": "p9"}}]},
+            "p2.h: there is no claim 'p9'",
+        ),
+        (
+            {"shows": [{"question": "q", "prints": {"m": "p2.words"}}]},
+            "must print a number, p2.words prints 'many'",
+        ),
     ],
 )
 def test_an_entry_names_what_there_is(fields, message):
@@ -273,6 +283,17 @@ def test_committed_entries_ask_what_there_is(root, works):
         for ask in entry["asks"]:
             models = works["questions"].documents[ask["question"]]["models"]
             assert set(ask.get("of", [])) <= set(models), entry["id"]
+
+
+def test_what_prints_an_estimate_is_of_the_same_quantity(root, works, records):
+    documents = {analysis: work.documents for analysis, work in works.items()}
+    entries = read_central(root / "claims")
+    for entry in entries:
+        for shown in (*entry["asks"], *entry.get("shows", ())):
+            answers = answers_by_model(documents, shown["question"])
+            for model, claim in shown.get("prints", {}).items():
+                value = answers[model][shown.get("choice", "published")]["value"]
+                assert records[claim]["recomputed"] == pytest.approx(value, rel=1e-9), claim
 
 
 def test_the_choice_that_alone_answers_yes_is_named():

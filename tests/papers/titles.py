@@ -342,7 +342,7 @@ TITLES: Mapping[str, tuple[Make, Make]] = {
         traces(100.0, 1.0),
         traces(1.0, 100.0),
     ),
-    "Critical layer: a formula of depth and heads errs less than half the depth": (
+    "Critical layer: a formula predicts it better than half the depth": (
         critical(lambda formula, half: formula),
         critical(lambda formula, half: half),
     ),

@@ -20,7 +20,7 @@ from layerwise.present.latex import escape, latex_value, number, prose, render, 
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import Figures
 from layerwise.present.records import central_claims
-from layerwise.present.strip import deciding_text
+from layerwise.present.strip import count_text, deciding_text
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
 from layerwise.present.typeset import DOCUMENTS, NoLatexError, build_pdf
 from layerwise.run.steps import paper as stage
@@ -165,7 +165,8 @@ def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> N
     for claim in central:
         said = prose(claim.claim)
         why = f" ({claim.why})" if claim.why else ""
-        assert rf"{{{claim.mark}}}{why} & {said} & {prose(deciding_text(claim))} \\" in report
+        row = rf"{said} & {count_text(claim)} & {prose(deciding_text(claim))} \\"
+        assert rf"{{{claim.mark}}}{why} & {row}" in report
         assert rf"\paragraph{{{said}: \grade" in report
         assert rf"{{{claim.mark}}}{why}.}} because 50 \% \& more" in report
 

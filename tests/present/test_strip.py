@@ -71,6 +71,23 @@ def test_every_central_claim_has_estimates_and_reasons(central) -> None:
     assert [claim.claim for claim in central if len(claim.claim.split()) > 12] == []
 
 
+def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> None:
+    about = {"word": "yes", "above": None, "below": None, "n": 9, "unit": "pairs", "method": "t"}
+    ends = {"value": 0.5, "low": 0.25, "high": 0.75}
+    points = [
+        Point("a", **ends, **about, printed=-0.5, as_printed=False),
+        Point("b", **ends, **about, printed=0.5, as_printed=True),
+        Point("c", **ends | {"low": None}, **about, p=0.03),
+    ]
+    claim = Central(**central_claim("p2.r") | {"points": points})
+    first, second, third = bars(claim)
+    assert 0 < first.printed < first.low < second.printed == second.at < 1
+    assert third.printed is None
+    assert row_picture(claim).count('class="printed"') == 2
+    a, b, c = "+0.25 to +0.75, printed −0.50", "+0.25 to +0.75", "p = 0.030"
+    assert deciding_text(claim) == f"r: a +0.50 ({a}), b +0.50 ({b}), c +0.50 ({c}): yes"
+
+
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 6))
 
 

@@ -49,6 +49,7 @@ class Shown(Strict, total=False):
     largest: of these models only so many, those with the largest estimates.
     choice: how the question is asked; as the papers did, if left out.
     answer: what the claim says; yes, if left out.
+    prints: by model the claim that prints its estimate.
     """
 
     question: Required[str]
@@ -57,6 +58,7 @@ class Shown(Strict, total=False):
     largest: int
     choice: str
     answer: Literal["yes", "no"]
+    prints: dict[str, str]
 
 
 class Caveat(Strict):
@@ -130,6 +132,9 @@ class Point:
         word: whether it lies where the claim says, a word of `engine.questions`.
         above, below: the ends of the range that the claim names; None where there is no end.
         n: units, `unit` says of what; `method`: what gives the interval, or the p in its place.
+        p: the p, where there is no interval.
+        printed: the printed value; `as_printed`: whether the source gives it. None where no single
+            number is printed, or its verdict says nothing.
     """
 
     model: str
@@ -142,6 +147,9 @@ class Point:
     n: int
     unit: str
     method: str
+    p: float | None = None
+    printed: float | None = None
+    as_printed: Flag | None = None
 
 
 class PrintedPart(Strict):
@@ -168,7 +176,8 @@ class Central:
         mark: one of MARKS; `why`: the reason if it is open, one of OPENNESS, else empty.
         points: the estimates that decide; none where the source has none.
         questions, printed: what it rests on.
-        as_printed: how many of the printed numbers are as printed.
+        as_printed: how many of the printed numbers the source gives as printed; `compared`: of how
+            many that can be compared. A number that several places print counts once.
         choices: {choice: word} of its questions together.
         models: {model: word} of its questions together, as the papers asked them, where the claim
             names several models and is about each of them; else empty.
@@ -195,7 +204,8 @@ class Central:
     points: list[Point]
     questions: list[QuestionPart]
     printed: list[PrintedPart]
-    as_printed: str
+    as_printed: int
+    compared: int
     choices: dict[str, Word]
     models: dict[str, Word]
     as_random: Flag
@@ -281,6 +291,7 @@ def _judge(
     as_random = is_as_random(drawn)
     weighed = weigh(asks, documents, as_random=as_random)
     printed = [known[claim_id] for claim_id in entry["printed"]]
+    as_printed, compared = count_as_printed(printed)
     return Central(
         **{name: entry[name] for name in ("id", "paper", "where", "claim", "number")},
         source=entry.get("source", "paper"),
@@ -292,14 +303,15 @@ def _judge(
         points=[
             point
             for shown in entry.get("shows", asks)
-            for point in points(shown, documents, questions)
+            for point in points(shown, documents, questions, known)
         ],
         questions=[
             QuestionPart(question=ask["question"], word=given.get(PUBLISHED))
             for ask, given in zip(asks, weighed.words, strict=True)
         ],
         printed=[PrintedPart(claim=claim["id"], verdict=claim["verdict"]) for claim in printed],
-        as_printed=count_as_printed(printed),
+        as_printed=as_printed,
+        compared=compared,
         choices=dict(weighed.choices),
         models=dict(weighed.models),
         as_random=as_random,
@@ -315,15 +327,23 @@ def _require_known(
     entry: Mapping[str, Any], known: Mapping[str, Record], questions: Mapping[str, "Question"]
 ) -> None:
     """Refuse an entry that names a question or a claim that there is not."""
-    asked = [shown["question"] for shown in (*entry["asks"], *entry.get("shows", ()))]
+    shown = [*entry["asks"], *entry.get("shows", ())]
+    prints = [claim for one in shown for claim in one.get("prints", {}).values()]
     for kind, names, there in (
-        ("question", asked, questions),
-        ("claim", entry["printed"], known),
+        ("question", [one["question"] for one in shown], questions),
+        ("claim", [*entry["printed"], *prints], known),
     ):
         if unknown := next((name for name in names if name not in there), None):
             raise LayerwiseError(
                 f"{FILE}, {entry['id']}: there is no {kind} {unknown!r:.80}; correct the name"
             )
+    if words := next(
+        (claim for claim in prints if not isinstance(known[claim]["published"], float)), None
+    ):
+        raise LayerwiseError(
+            f"{FILE}, {entry['id']}: what prints an estimate must print a number, {words} prints "
+            f"{known[words]['published']!r:.80}; name another claim or none"
+        )
 
 
 def _tell(central: Central, sentences: Sentences, seen: Seen, open_ones: list[str]) -> Central:
@@ -343,9 +363,16 @@ def _tell(central: Central, sentences: Sentences, seen: Seen, open_ones: list[st
 
 
 def points(
-    shown: Mapping[str, Any], documents: Mapping[str, Any], questions: Mapping[str, "Question"]
+    shown: Mapping[str, Any],
+    documents: Mapping[str, Any],
+    questions: Mapping[str, "Question"],
+    known: Mapping[str, Record],
 ) -> Iterator[Point]:
-    """Yield the estimates of a question that a row shows, without those that the source lacks."""
+    """Yield the estimates of a question that a row shows, without those that the source lacks.
+
+    Arguments:
+        known: the judged claims by id.
+    """
     name = shown["question"]
     by_model = answers_by_model(documents, name)
     choice = shown.get("choice", PUBLISHED)
@@ -365,6 +392,7 @@ def points(
         answer = by_choice[model]
         word = answer["word"]
         low, high = answer["narrow"] or (answer["low"], answer["high"])
+        prints = known.get(shown.get("prints", {}).get(model, ""), {"published": None})
         yield Point(
             model=shown.get("label", "{model}").format(model=model, n=answer["n"]),
             value=answer["value"],
@@ -376,11 +404,14 @@ def points(
             n=answer["n"],
             unit=answer["unit"],
             method=answer["method"],
+            p=answer["p"] if low is None else None,
+            printed=prints["published"],
+            as_printed=stands(prints) if "verdict" in prints else None,
         )
 
 
-def count_as_printed(records: Sequence[Record]) -> str:
-    """Return how many of the printed numbers are as printed, of those that could be compared.
+def count_as_printed(records: Sequence[Record]) -> tuple[int, int]:
+    """Return how many printed numbers are as printed, and how many can be compared.
 
     A number that several places print counts once.
     """
@@ -389,6 +420,4 @@ def count_as_printed(records: Sequence[Record]) -> str:
         for record in records
     }
     known = [standing for standing in map(stands, once.values()) if standing is not None]
-    if not records:
-        return "no printed number"
-    return f"{sum(known)} of {len(known)} as printed" if known else "none could be compared"
+    return sum(known), len(known)

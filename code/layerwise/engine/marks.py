@@ -42,6 +42,7 @@ class Ask(Strict, total=False):
     answer: what the claim says; yes, if left out.
     universal: whether the claim says it of all of them without exception, so that it fails by one
         that answers no.
+    prints: by model the claim that prints its estimate.
     """
 
     question: Required[str]
@@ -49,6 +50,7 @@ class Ask(Strict, total=False):
     at_least: int
     universal: bool
     answer: Literal["yes", "no"]
+    prints: dict[str, str]
 
 
 class Drawn(Strict):

@@ -22,7 +22,13 @@ from layerwise.given import PLAIN, Folder
 from layerwise.home import here
 from layerwise.present.records import analysis_of, answer, central_claims, readable, view
 from layerwise.present.search import search_claims
-from layerwise.present.strip import block, deciding_text, mark_of, methods_text
+from layerwise.present.strip import (
+    block,
+    count_text,
+    deciding_text,
+    mark_of,
+    methods_text,
+)
 from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import Paper, Strict, Whole, converted, require_shape
 
@@ -171,7 +177,9 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         lines += ["", said(heading, "bold")]
         rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
         for claim in group:
-            line = Text.assemble(said(claim.claim, "bold"), said(f" ({deciding_text(claim)})"))
+            counted = f"; {count_text(claim)} as printed" if claim.compared else ""
+            decides = f" ({deciding_text(claim)}{counted})"
+            line = Text.assemble(said(claim.claim, "bold"), said(decides))
             below = _reasons(claim) if reasons else []
             rows.add_row(
                 word(claim.mark, mark_of(claim)),

@@ -31,6 +31,7 @@ from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import (
     NOTEBOOKS,
     block,
+    count_text,
     deciding_text,
     mark_of,
     methods_text,
@@ -130,6 +131,7 @@ def page(
         "symbol": symbol,
         "mark_of": mark_of,
         "methods_text": methods_text,
+        "count_text": count_text,
         "decides": deciding_text,
         "row_text": row_text,
         "reading": READING,

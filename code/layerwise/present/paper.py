@@ -16,7 +16,7 @@ from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, view
 from layerwise.present.small_models import SmallModels
-from layerwise.present.strip import block, deciding_text, methods_text
+from layerwise.present.strip import block, count_text, deciding_text, methods_text
 from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
@@ -77,6 +77,7 @@ def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
             {
                 "central": claim,
                 "decides": deciding_text(claim),
+                "counted": count_text(claim),
                 "methods": methods_text(claim),
                 "reason": first_sentences(" ".join(claim.reason), REASON)[0],
             }

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from layerwise.engine.central import Central, Point
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, mark_text
 from layerwise.engine.questions.words import WORDS
+from layerwise.engine.seen import equal_p
 from layerwise.present.values import NOTHING, with_signs
 
 NOTEBOOKS = "From the notebooks"
 SYMBOLS = {HOLDS: "●", IN_PART: "◐", FAILS: "✕", OPEN: "○"}
-MOST_INTERVALS = 3  # estimates whose intervals a text gives; of more the picture alone
+MOST_INTERVALS = 4  # estimates whose intervals a text gives; of more the picture alone
 BESIDE = 0.06  # of the width of a picture, left and right of what it shows
 
 
@@ -24,6 +25,7 @@ class Bar:
     """An estimate as drawn: places between 0, the left edge, and 1, the right one.
 
     start, end: the range that the claim names.
+    printed: the value that is printed.
     """
 
     label: str
@@ -34,6 +36,7 @@ class Bar:
     high: float | None
     start: float
     end: float
+    printed: float | None
 
 
 def symbol(claim: Central) -> str:
@@ -44,6 +47,11 @@ def symbol(claim: Central) -> str:
 def mark_of(claim: Central) -> str:
     """Return the mark of a claim in words, with its reason where it is open."""
     return mark_text(claim.mark, claim.why)
+
+
+def count_text(claim: Central) -> str:
+    """Return how many of its printed numbers are as printed: "1 of 4"."""
+    return f"{claim.as_printed} of {claim.compared}" if claim.compared else NOTHING
 
 
 def block(claim: Central) -> str:
@@ -67,10 +75,9 @@ def deciding_text(claim: Central) -> str:
         texts = []
         for point in points:
             if point.word == word:
-                parts = [point.model, estimate_text(point.value, decimals, sign=sign)]
-                if len(points) <= MOST_INTERVALS:
-                    parts.append(_interval(point, decimals, sign=sign))
-                texts.append(" ".join(filter(None, parts)))
+                number = estimate_text(point.value, decimals, sign=sign)
+                beside = _beside(point, decimals, sign=sign, interval=len(points) <= MOST_INTERVALS)
+                texts.append(" ".join(filter(None, (point.model, number, beside))))
         if texts:
             groups.append(f"{', '.join(texts)}: {word}")
     return f"{claim.number}: {'; '.join(groups)}"
@@ -93,14 +100,25 @@ def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
 
 def is_signed(points: Sequence[Point]) -> bool:
     """Return whether numbers stand with a plus: some are negative, or zero is the border."""
-    return any(point.value < 0 or 0 in (point.above, point.below) for point in points)
+    numbers = [
+        number for point in points for number in (point.value, point.low, point.high, point.printed)
+    ]
+    is_border = any(0 in (point.above, point.below) for point in points)
+    return is_border or any(number is not None and number < 0 for number in numbers)
 
 
-def _interval(point: Point, decimals: int, *, sign: bool) -> str:
-    if point.low is None or point.high is None:
-        return ""
-    low, high = (estimate_text(end, decimals, sign=sign) for end in (point.low, point.high))
-    return f"({low} to {high})"
+def _beside(point: Point, decimals: int, *, sign: bool, interval: bool) -> str:
+    """Return what stands behind an estimate: interval or p, and what else is printed for it."""
+    texts = []
+    if interval and point.low is not None and point.high is not None:
+        texts.append(
+            " to ".join(estimate_text(end, decimals, sign=sign) for end in (point.low, point.high))
+        )
+    if point.p is not None:
+        texts.append(f"p {equal_p(point.p)}")
+    if point.printed is not None and point.as_printed is False:
+        texts.append(f"printed {estimate_text(point.printed, decimals, sign=sign)}")
+    return f"({', '.join(texts)})" if texts else ""
 
 
 def bars(claim: Central) -> list[Bar]:
@@ -109,7 +127,10 @@ def bars(claim: Central) -> list[Bar]:
     ends = [
         end
         for point in points
-        for end in (point.value, point.low, point.high, point.above, point.below)
+        for end in (
+            *(point.value, point.low, point.high, point.above, point.below),
+            point.printed,
+        )
         if end is not None
     ]
     if not ends:
@@ -131,6 +152,7 @@ def bars(claim: Central) -> list[Bar]:
             high=None if point.high is None else place(point.high),
             start=0.0 if point.above is None else place(point.above),
             end=1.0 if point.below is None else place(point.below),
+            printed=None if point.printed is None else place(point.printed),
         )
         for point in points
     ]

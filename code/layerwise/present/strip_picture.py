@@ -10,15 +10,24 @@ from markupsafe import escape as escaped
 from layerwise.engine.central import Central
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.files import revealed
-from layerwise.present.strip import Bar, bars, block, deciding_text, row_text, symbol
+from layerwise.present.strip import (
+    Bar,
+    bars,
+    block,
+    count_text,
+    deciding_text,
+    row_text,
+    symbol,
+)
 
 # Pixels of the picture of a row: names, the plot, the numbers.
 LABELS, PLOT, NUMBERS = 164, 130, 60
 GAP, ROW, TEXT = 8, 18, 12
 LABEL_LETTERS = 24  # that fit into a row's names as they are
+DIAMOND = 6  # from its middle to a corner
 # Pixels of the strip: its columns, and lines of its text.
 WIDTH, MARK_AT, CLAIM_AT, PICTURE_AT = 940, 92, 148, 570
-LINE, SMALL_LINE, AROUND = 20, 17, 24
+LINE, SMALL_LINE, MARK_LINE, AROUND = 20, 17, 15, 24
 CLAIM_LETTERS, TEXT_LETTERS = 50, 68  # that fit into a line of the claim's column
 READING_LETTERS = 150  # that fit into a line below the rows
 COLOURS = {
@@ -36,8 +45,9 @@ WORD_COLOURS = {
 }
 READING = (
     "Dot: an estimate; line: its interval, of 95% unless the row says otherwise; hollow: no "
-    "interval. Shaded: where the estimate lies if the claim holds. Blue: inside; red: outside; "
-    "grey: open."
+    "interval; diamond: the printed value. Shaded: where the estimate lies if the claim holds. "
+    "Blue: inside; red: outside; grey: open. Below each mark: how many of its printed numbers come "
+    "out as printed."
 )
 
 
@@ -79,6 +89,12 @@ def bars_svg(drawn: Sequence[Bar]) -> str:
                 f'<line class="{bar.word}" {ends} y1="{middle:g}" y2="{middle:g}" '
                 'stroke-width="2"/>'
             )
+        if bar.printed is not None:
+            x = across(bar.printed)
+            elements.append(
+                f'<path class="printed" d="M{x:g} {middle - DIAMOND:g}l{DIAMOND} {DIAMOND}'
+                f'-{DIAMOND} {DIAMOND}-{DIAMOND}-{DIAMOND}z"/>'
+            )
         hollow = " hollow" if bar.low is None else ""
         elements += [
             f'<circle class="{bar.word}{hollow}" cx="{across(bar.at)}" cy="{middle:g}" r="3.6"/>',
@@ -112,22 +128,24 @@ def strip_svg(claims: Sequence[Central]) -> str:
         ]
         text_height = LINE * len(lines) + SMALL_LINE * len(below)
         picture_height = ROW * len(claim.points)
-        height = max(text_height, picture_height) + AROUND
+        below_mark = [claim.mark, claim.why, count_text(claim) if claim.compared else ""]
+        below_mark = [*filter(None, below_mark)]
+        mark_height = MARK_LINE * (1 + len(below_mark))
+        height = max(text_height, picture_height, mark_height) + AROUND
         middle = top + height / 2
         rows.append(f'<line class="rule" x1="0" x2="{WIDTH}" y1="{top}" y2="{top}"/>')
         if block(claim) != heading:
             heading = block(claim)
             rows.append(f'<text class="quiet" x="0" y="{middle:g}">{heading}</text>')
         mark = claim.mark.replace(" ", "-")
-        rows += [
-            f'<text class="mark {mark}" x="{MARK_AT}" y="{middle:g}">{symbol(claim)}</text>',
-            f'<text class="{mark}" x="{MARK_AT}" y="{middle + 16:g}" text-anchor="middle">'
-            f"{claim.mark}</text>",
-        ]
-        if claim.why:
+        base = middle - mark_height / 2 + MARK_LINE
+        rows.append(f'<text class="mark {mark}" x="{MARK_AT}" y="{base:g}">{symbol(claim)}</text>')
+        for n, words in enumerate(below_mark):
+            base += MARK_LINE
+            ink = "quiet" if n else mark
             rows.append(
-                f'<text class="quiet" x="{MARK_AT}" y="{middle + 30:g}" text-anchor="middle">'
-                f"{claim.why}</text>"
+                f'<text class="{ink}" x="{MARK_AT}" y="{base:g}" text-anchor="middle">'
+                f"{words}</text>"
             )
         base = middle - text_height / 2 - 4
         for words in lines:
@@ -179,7 +197,7 @@ def _style() -> str:
         return (
             f"text{{fill:{text}}}{''.join(rules)}text{{stroke:none!important}}.claim{{fill:{text}}}"
             f".quiet{{fill:{quiet}}}.rule{{stroke:{rule}}}.range{{fill:{shade}}}"
-            f".hollow{{fill:{ground}}}"
+            f".hollow{{fill:{ground}}}.printed{{fill:none;stroke:{text}}}"
         )
 
     fixed = ".claim{font-weight:600;font-size:15px}.mark{font-size:20px;text-anchor:middle}"

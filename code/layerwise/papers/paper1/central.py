@@ -26,12 +26,17 @@ def neutral(seen: Seen) -> Iterator[str]:
     calibrated = seen.claim("p1.table_main.pattern.lifestyle")
     if most.known:
         yield InRow(f"On lifestyle, by which the paper judges, {most} lie in its zone.")
-    if most.falls:
-        by_mean = most.reading(WITHIN_ZONE)
+    by_mean = most.reading(WITHIN_ZONE)
+    zone = "the only category for which it defines a neutral zone"
+    if most.falls and by_mean.value == most.value:
         yield (
-            f"The paper prints '{most.printed}'. On lifestyle, the only category for which it "
-            f"defines a neutral zone, {most} are near zero ({calibrated}); by the mean over the "
-            f"neutral categories {by_mean} are."
+            f"The paper prints '{most.printed}'. On lifestyle, {zone}, it is {most} "
+            f"({calibrated}), and as many by the mean over the neutral categories."
+        )
+    if most.falls and by_mean.value != most.value:
+        yield (
+            f"The paper prints '{most.printed}'. On lifestyle, {zone}, it is {most} "
+            f"({calibrated}), by the mean over the neutral categories {by_mean}."
         )
     if most.stands:
         yield (
@@ -51,14 +56,14 @@ def neutral(seen: Seen) -> Iterator[str]:
     if llama.value == PASS and without_business.value < -EFFECT:
         yield (
             f"If the category business is left out, Llama loses its {llama} "
-            f"(d = {without_business.value:.2f})."
+            f"(Cohen's d = {without_business.value:.2f})."
         )
     mistral = seen.claim("p1.table_stats.mistral.status")
     without_tech = seen.answer("calibration_effect", "mistral", "category_out/tech_philosophy")
     if mistral.value == PASS and without_tech.value > EFFECT:
         yield (
             f"If tech philosophy is left out, Mistral loses its {mistral} "
-            f"(d = {without_tech.value:.2f})."
+            f"(Cohen's d = {without_tech.value:.2f})."
         )
     by_code = mistral.reading(CODE)
     if by_code.value != mistral.value:
