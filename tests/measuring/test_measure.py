@@ -31,7 +31,7 @@ from layerwise.measuring.given_texts import Texts
 from layerwise.measuring.registered_models import pass_through
 from layerwise.models import load
 from layerwise.models.checkpoint import open_folder
-from layerwise.models.load import load_model
+from layerwise.models.load import Checkpoint, load_model
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model, read_models
 from layerwise.models.twins import build_twin
@@ -413,14 +413,16 @@ def test_every_replicate_and_every_draw_of_weights_has_a_seed_of_its_own(
 ) -> None:
     """Their numbers differ, from the model's own and from one another's."""
 
-    def load_twin(model: Model, dtype: str, *, device: str, draw: int | None) -> Any:
-        return load.load_folder(twin, SLUG, "", dtype, device, draw=draw)
+    def load_twin(
+        model: Model, dtype: str, *, device: str, draw: int | None, files: Any
+    ) -> Checkpoint:
+        return load.load(files, dtype, device, draw=draw)
 
     def fragments(name: str, subject: Any, **_: Any) -> dict[str, Any]:
         return {"file": {"/norm": float(np.linalg.norm(subject.trace("A text").before_norm))}}
 
     monkeypatch.setattr(registered_models, "load_registered", load_twin)
-    monkeypatch.setattr(registered_models, "fetch", lambda *of_model: None)
+    monkeypatch.setattr(registered_models, "look_up_registered", lambda model: open_folder(twin))
     monkeypatch.setattr(registered_models, "measure_experiment", fragments)
     half = {"extractions": {}, "experiments": {"sweep": "float16"}}
     document = registered_models.measure_registered(

@@ -111,7 +111,7 @@ def test_twins_are_loaded_from_the_cache_like_the_papers_models(copy, tmp_path, 
     for slug in ("gemma-2b", "bloom-560m"):  # gated; not
         snapshot = scratch.place(models[slug], TEXTS, hub)
         loaded = load_registered(models[slug], "float16", device="cpu")
-        assert (loaded.revision, loaded.folder) == (models[slug].revision, snapshot)
+        assert (loaded.revision, loaded.files.folder) == (models[slug].revision, snapshot)
     (snapshot / "mark").touch()
     scratch.place(models[slug], TEXTS, hub)
     assert (snapshot / "mark").exists()
