@@ -20,7 +20,7 @@ from typing import Any
 
 import fuzz
 
-# Ten times what an audit by hand tried of each kind.
+# Ten times what was tried of each kind by hand.
 CASES = {
     "checkpoints": 11_110,
     "requests": 100,
