@@ -23,7 +23,6 @@ from layerwise.present.strip import (
 # Pixels of the picture of a row: names, the plot, the numbers.
 LABELS, PLOT, NUMBERS = 164, 130, 60
 GAP, ROW, TEXT = 8, 18, 12
-LABEL_LETTERS = 24  # that fit into a row's names as they are
 DIAMOND = 6  # from its middle to a corner
 # Pixels of the strip: its columns, and lines of its text.
 WIDTH, MARK_AT, CLAIM_AT, PICTURE_AT = 940, 92, 148, 570
@@ -56,13 +55,6 @@ def escape(text: str) -> Markup:
     return escaped(revealed(text))
 
 
-def _squeezed(label: str) -> str:
-    """Return the attributes that fit a long name into its column, which would be cut."""
-    if len(label) <= LABEL_LETTERS:
-        return ""
-    return f' textLength="{LABELS}" lengthAdjust="spacingAndGlyphs"'
-
-
 def bars_svg(drawn: Sequence[Bar]) -> str:
     """Return the estimates of a row as SVG elements, one below the other.
 
@@ -80,8 +72,7 @@ def bars_svg(drawn: Sequence[Bar]) -> str:
         elements += [
             f'<rect class="range" x="{start}" y="{top + 1}" width="{end - start:.1f}" '
             f'height="{ROW - 2}"/>',
-            f'<text x="{LABELS}" y="{base:g}" text-anchor="end"{_squeezed(bar.label)}>'
-            f"{escape(bar.label)}</text>",
+            f'<text x="{LABELS}" y="{base:g}" text-anchor="end">{escape(bar.label)}</text>',
         ]
         if bar.low is not None and bar.high is not None:
             ends = f'x1="{across(bar.low)}" x2="{across(bar.high)}"'
