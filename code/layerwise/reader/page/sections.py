@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from layerwise.engine.words import category_labels
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
@@ -76,6 +77,7 @@ def validation(document: Document) -> list[Table]:
             "prefers, by category.",
             {"category": None, **dict(OF_CATEGORY.values())},
             [[name, *(entry[key] for key in OF_CATEGORY)] for name, entry in categories.items()],
+            labels=category_labels(categories),
         ),
         _tabulate_overall(document["_global_stats"]),
         *_tabulate_left_out(document),
@@ -107,7 +109,8 @@ def _tabulate_left_out(document: Document) -> list[Table]:
         [name, correlation.r, correlation.p] for name, correlation in left.items()
     ]
     columns = {"left out": None, "r": 3, "p": 4}
-    return [Table("without-one-category", caption, columns, rows)]
+    labels = category_labels(left)
+    return [Table("without-one-category", caption, columns, rows, labels=labels)]
 
 
 def layers(document: Document) -> list[Table]:

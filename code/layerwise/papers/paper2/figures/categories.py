@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.words import key_in_words
+from layerwise.engine.words import category_labels
 from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -45,17 +45,18 @@ def validation(numbers: Numbers) -> Figure:
 
 
 def _points(document: Mapping[str, Any]) -> Points:
+    labels = category_labels(name for name in document if not name.startswith("_"))
     return {
-        key_in_words(name): (category["asymmetry"], category["output_preference"])
-        for name, category in document.items()
-        if not name.startswith("_")
+        label: (document[name]["asymmetry"], document[name]["output_preference"])
+        for name, label in labels.items()
     }
 
 
 def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return r over the other categories, the one that changes it most first."""
     whole = document["_global_stats"]["ua_output_correlation"]
-    others = {key_in_words(name): test for name, test in document["_without_one"].items()}
+    labels = category_labels(document["_without_one"])
+    others = {labels[name]: test for name, test in document["_without_one"].items()}
     return dict(sorted(others.items(), key=lambda item: -abs(item[1]["r"] - whole)))
 
 
