@@ -1,6 +1,6 @@
 """Paper 2: correlations over the pairs, by layer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -28,6 +28,8 @@ CURVES = (
 )
 INSTRUCT = "llama-3p1-8b-instruct"
 RANGE = (-0.8, 0.8)
+MOST_PANELS, MOST_POINTS = 9, 1000  # of the scatter of pairs
+MOST_COLOURED = 6  # categories with a colour each: the seventh colour would be red
 
 
 def pairs(numbers: Numbers) -> Figure:
@@ -60,6 +62,63 @@ def pairs(numbers: Numbers) -> Figure:
     panels[0].set_ylim(-1, 1)
     style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)), last)
     return figure
+
+
+def by_pair(numbers: Numbers) -> Figure:
+    """Asymmetry of every pair against the model's preference in it, at up to nine layers.
+
+    A point per pair, by category where there are few. The title of a panel is r of the two and its
+    bootstrap interval.
+    """
+    model, drawn = numbers.model("by_pair", "asymmetry", "preference", "category")
+    results = numbers.document("pairs", model, "results", "n_pairs")["results"]
+    layers = thin(style.layers_of(drawn["asymmetry"]), MOST_PANELS)
+    correlations = {layer: style.interval(results[str(layer)][METRIC]) for layer in layers}
+    ends = {
+        layer: f"{style.signed_interval(r, (low, high))} at layer {layer}"
+        for layer, (r, low, high, _) in correlations.items()
+    }
+    title = "r of a pair's asymmetry and preference is "
+    title += ", and ".join(ends[layer] for layer in dict.fromkeys((layers[0], layers[-1])))
+    kept = thin(range(len(drawn["preference"])), MOST_POINTS)
+    n_pairs = numbers.document("pairs", model, "n_pairs")["n_pairs"]
+    remark = f"{numbers.names[model]}, n = {n_pairs} pairs"
+    remark += f", {len(kept)} of them drawn." if len(kept) < n_pairs else "."
+    remark += f" Layer {layers[-1]} is read after the final norm."
+    shape: dict[str, Any] = {"n": len(layers), "columns": min(3, len(layers)), "sharey": True}
+    figure, panels = style.panels(numbers, title, 1.9, remark, **shape)
+    categories = dict.fromkeys(drawn["category"])
+    for axes, layer in zip(panels, layers, strict=True):
+        asymmetry = drawn["asymmetry"][str(layer)]
+        for category, look in _looks_of(categories).items():
+            members = [n for n in kept if category in (None, drawn["category"][n])]
+            x, y = ([series[n] for n in members] for series in (asymmetry, drawn["preference"]))
+            axes.plot(x, y, linestyle="none", markersize=3, alpha=0.7, label=category, **look)
+        for line in (axes.axhline, axes.axvline):
+            line(0, **style.REFERENCE)
+        axes.set_title(f"layer {layer}: r = {style.signed(correlations[layer][0], 2)}")
+        axes.locator_params(axis="x", nbins=4)
+        axes.set_xlabel("asymmetry")
+    for axes in filter(style.in_first_column, panels):
+        axes.set_ylabel("preference (nats)")
+    if len(categories) <= MOST_COLOURED:
+        style.legend_below(figure, 3)
+    return figure
+
+
+def thin(values: Sequence[int], most: int) -> list[int]:
+    """Return at most so many values, evenly spaced, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    return [values[round(n * (len(values) - 1) / (most - 1))] for n in range(most)]
+
+
+def _looks_of(categories: Iterable[str]) -> dict[str | None, dict[str, Any]]:
+    """Return the look of each category; of many one look for all pairs."""
+    names = list(categories)
+    if len(names) > MOST_COLOURED:
+        return {None: {"marker": "o", "color": style.BLUE}}
+    return {name: style.look(number) for number, name in enumerate(names)}
 
 
 def layer_curves(numbers: Numbers) -> Figure:
