@@ -21,10 +21,17 @@ from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.published import read_published
 from layerwise.present.choices import say_choices
-from layerwise.present.records import analysis_of, answer, central_claims, readable, view
+from layerwise.present.records import (
+    analysis_of,
+    answer,
+    central_claims,
+    readable,
+    surprises_told,
+    view,
+)
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.strip import block, count_text, deciding_text, mark_of, methods_text, symbol
-from layerwise.present.strip_picture import strip_svg
+from layerwise.present.strip_picture import PHONE, WIDE, strip_svg
 from layerwise.present.values import with_signs
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws
@@ -174,8 +181,22 @@ def table(central: list[Central], page: str) -> str:
 
 
 def strip(document: dict) -> str:
-    """The README's rows of the strip as text, beside the picture."""
-    return table(front(document), "docs/answers.md")
+    """The README's picture of the strip, and its rows as text, folded."""
+    claims = front(document)
+    about = "The strip: central claims, each with its mark and the estimates that decide it"
+    return f"""\
+<picture>
+<source media="(max-width: 600px)" srcset="docs/{PHONE_STRIP}">
+<img src="docs/{STRIP}" width="100%" alt="{about}">
+</picture>
+
+<details><summary>The same rows as text</summary>
+
+{table(claims, "docs/answers.md")}
+
+</details>
+
+[All {len(central_claims(document, NAMES))} central claims, with reasons](docs/answers.md)."""
 
 
 def front(document: dict) -> list[Central]:
@@ -183,12 +204,22 @@ def front(document: dict) -> list[Central]:
     return [claim for claim in central_claims(document, NAMES) if claim.front]
 
 
-def bold_answer(document: dict) -> str:
-    """How the central claims fare, and how many printed numbers were compared."""
-    return f"**{answer(central_claims(document, NAMES))}**\n\n{tally_sentence(document['claims'])}"
+def ending(document: dict) -> str:
+    """How the central claims fare, and what a reader would least expect."""
+    small = read_small_models(ROOT / FOLDER, PAPERS.questions)
+    lines = surprises_told(document, NAMES, small.surprises)
+    told = "\n".join(f"- {with_signs(line)}" for line in lines)
+    return f"**{answer(central_claims(document, NAMES))}**\n\n{told}"
 
 
-MADE = {"answer": bold_answer, "strip": strip}
+def tally(document: dict) -> str:
+    """How many printed numbers were compared, and how they fare."""
+    return tally_sentence(document["claims"])
+
+
+STRIP, PHONE_STRIP = "strip.svg", "strip-phone.svg"
+STRIPS = {STRIP: WIDE, PHONE_STRIP: PHONE}
+MADE = {"answer": ending, "strip": strip, "tally": tally}
 
 
 def with_strip(readme: str, document: dict) -> str:
@@ -210,7 +241,9 @@ def main(path: Path) -> None:
     (ROOT / "docs" / "answers.md").write_text(answers(document), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_strip(readme.read_text("utf-8"), document), encoding="utf-8")
-    (ROOT / "docs" / "strip.svg").write_text(strip_svg(front(document)), encoding="utf-8")
+    for name, layout in STRIPS.items():
+        picture = strip_svg(front(document), layout)
+        (ROOT / "docs" / name).write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

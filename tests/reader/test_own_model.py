@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -227,13 +226,6 @@ MODEL = '<b>$m$</b> \\input{x} % "'
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
-
-
-def test_settings_of_the_user_move_no_tick_of_a_strip() -> None:
-    """As from a matplotlibrc."""
-    expected = answers.ticks(-0.06, 0.534, lambda value: value)
-    with matplotlib.rc_context({"axes.autolimit_mode": "round_numbers"}):
-        assert answers.ticks(-0.06, 0.534, lambda value: value) == expected
 
 
 @needs_latex

@@ -24,6 +24,7 @@ from layerwise.models.registry import read_models
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.run_summary import summary
 from layerwise.present.strip_picture import strip_svg
+from layerwise.present.values import with_signs
 from layerwise.run.cli import app, main
 from layerwise.run.rehearsal.scratch import place
 
@@ -59,9 +60,11 @@ def commands(text: str, *languages: str) -> list[list[str]]:
 
 def test_the_first_screen_has_the_answer_that_a_run_ends_with(results: Path) -> None:
     document = read_judged(results / "published" / "claims.json", "published")
-    *_, answer = summary(document, results.parent).splitlines()
-    assert README.index("docs/strip.svg") < README.index(f"**{answer}**")
-    assert README.index(f"**{answer}**") < README.index("make reproduce") < len(README) / 3
+    *_, answer, first, second, _ = summary(document, results.parent).splitlines()
+    words = re.split(r"\s+", README[README.index("Three papers") :])
+    assert {"reproduce", "test"} < set(words[:150])
+    for line in (f"**{answer}**", with_signs(first), with_signs(second)):
+        assert README.index("make reproduce") < README.index(line) < README.index("docs/strip.svg")
 
 
 # DVC's own use of pygtrie
@@ -77,8 +80,9 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
             assert script["with_strip"](README, claims) == README
             answers = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
             assert answers == script["answers"](claims), "run `make docs`"
-            drawn = (ROOT / "docs" / "strip.svg").read_text(encoding="utf-8")
-            assert drawn == strip_svg(script["front"](claims)), "run `make docs`"
+            for file, layout in script["STRIPS"].items():
+                drawn = (ROOT / "docs" / file).read_text(encoding="utf-8")
+                assert drawn == strip_svg(script["front"](claims), layout), "run `make docs`"
 
 
 # --- what it names is there ---------------------------------------------------------------------

@@ -16,6 +16,7 @@ from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import HEADER, Published, read_table
+from layerwise.engine.seen import told
 from layerwise.engine.story import tell_story
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
@@ -96,7 +97,7 @@ def judge_ledger(claims: Path, sides: Sides, published: Published, paper: Paper)
         paper: the questions that its central claims ask, and what is said of them.
 
     Returns:
-        `claims`, the records; `central`, `findings` and `story` on them.
+        `claims`, the records; `central`, `findings`, `story` and `surprises` on them.
     """
     records = [
         judge(claim, sides.results, sides.replicates, sides.draws)
@@ -119,6 +120,7 @@ def judge_ledger(claims: Path, sides: Sides, published: Published, paper: Paper)
         "central": [asdict(claim) for claim in central],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
+        "surprises": [*told(paper.surprises, seen)],
         "claims": records,
     }
 

@@ -14,7 +14,7 @@ from layerwise.files import together, write_text
 from layerwise.present.latex import render
 from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
-from layerwise.present.records import context, readable, view
+from layerwise.present.records import context, readable, surprises_told, view
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import block, count_text, deciding_text, methods_text
 from layerwise.present.tables import harmless
@@ -150,6 +150,7 @@ def write_source(
     claims = readable(document["claims"], names)
     filled |= {
         **read_citation(citation),
+        "surprises": surprises_told(document, names, small.surprises if small else ()),
         "claims": claims,
         "small": small,
         "figures": places,
