@@ -17,12 +17,14 @@ from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, surprises_told, view
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import block, count_text, deciding_text, methods_text
+from layerwise.present.strip_picture import strip_pdf
 from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
 
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
+STRIP = "strip.pdf"  # the first figure
 REASON = 60  # words of a claim's reason, in the report
 
 
@@ -165,6 +167,8 @@ def write_source(
         for place in places.values():
             file = Path(str(place["file"]))
             shutil.copyfile(figures / file.name, part / out.name / file)
+        front = [claim for claim in filled["central"] if claim.front]
+        (part / out.name / "figures" / STRIP).write_bytes(strip_pdf(front))
         for template, name in DOCUMENTS.items():
             write_text(part / out.name / f"{name}.tex", render(templates, template, filled))
         write_text(part / out.name / "claims.csv", care_csv(claims))
