@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
+from html import escape
 from pathlib import Path
 
 from layerwise.engine.analysing import recomputed_cells
@@ -21,6 +22,8 @@ from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.published import read_published
 from layerwise.present.choices import say_choices
+from layerwise.present.figures.picture import NARROW, Picture
+from layerwise.present.pictures import read_figures
 from layerwise.present.records import (
     analysis_of,
     answer,
@@ -131,7 +134,8 @@ def result_files() -> list[str]:
 def answers(document: dict) -> str:
     """The text of docs/answers.md: the strip, then every central claim with its reasons."""
     central = central_claims(document, NAMES)
-    lines = [ANSWERS, f"**{answer(central)}** {MARKED}\n", table(central, "")]
+    lines = [ANSWERS, f"**{answer(central)}** {MARKED}\n", strip_of(central, ALL_STRIPS, "", "")]
+    drawn = {picture.name: picture for picture in read_figures(ROOT / FIGURES).pictures}
     for claim in central:
         if f"\n## {block(claim)}\n" not in lines:
             lines += [f"\n## {block(claim)}\n"]
@@ -141,6 +145,7 @@ def answers(document: dict) -> str:
             f"### {claim.claim}\n",
             f"Claimed ({claim.where}): {claim.says}\n",
             f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
+            *figure(drawn.pop(claim.figure, None)),
             *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
             *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
@@ -180,23 +185,59 @@ def table(central: list[Central], page: str) -> str:
     return "\n".join(rows)
 
 
-def strip(document: dict) -> str:
-    """The README's picture of the strip, and its rows as text, folded."""
-    claims = front(document)
-    about = "The strip: central claims, each with its mark and the estimates that decide it"
+def figure(picture: Picture | None) -> list[str]:
+    """The evidence of a claim, where no claim above showed it."""
+    if picture is None:
+        return []
+    file = f"{FIGURES}/{picture.name}"
+    return [f"{responsive(f'../{file}.svg', f'../{file}{NARROW}.svg', picture.caption)}\n"]
+
+
+def responsive(wide: str, narrow: str, about: str) -> str:
+    """A picture that a phone shows narrow."""
     return f"""\
 <picture>
-<source media="(max-width: 600px)" srcset="docs/{PHONE_STRIP}">
-<img src="docs/{STRIP}" width="100%" alt="{about}">
-</picture>
+<source media="(max-width: 600px)" srcset="{narrow}">
+<img src="{wide}" width="100%" alt="{escape(about)}">
+</picture>"""
+
+
+def strip_of(claims: list[Central], files: tuple[str, str], folder: str, answers_page: str) -> str:
+    """Rows of the strip as a picture, and as text, folded.
+
+    Arguments:
+        folder: where the files lie, seen from the page; ends with a slash.
+        answers_page: that has the reasons; empty on that page.
+    """
+    about = "The strip: central claims, each with its mark and the estimates that decide it"
+    wide, narrow = (folder + file for file in files)
+    return f"""\
+{responsive(wide, narrow, about)}
 
 <details><summary>The same rows as text</summary>
 
-{table(claims, "docs/answers.md")}
+{table(claims, answers_page)}
 
 </details>
+"""
 
-[All {len(central_claims(document, NAMES))} central claims, with reasons](docs/answers.md)."""
+
+def strip(document: dict) -> str:
+    """The README's strip."""
+    page = "docs/answers.md"
+    return f"""\
+{strip_of(front(document), FRONT_STRIPS, "docs/", page)}
+[All {len(central_claims(document, NAMES))} central claims, with reasons and figures]({page})."""
+
+
+def strips(document: dict) -> dict[str, str]:
+    """The pictures of README and of docs/answers.md, by their files in docs/."""
+    shown = {FRONT_STRIPS: front(document), ALL_STRIPS: central_claims(document, NAMES)}
+    return {
+        name: strip_svg(claims, layout)
+        for names, claims in shown.items()
+        for name, layout in zip(names, (WIDE, PHONE), strict=True)
+    }
 
 
 def front(document: dict) -> list[Central]:
@@ -217,8 +258,9 @@ def tally(document: dict) -> str:
     return tally_sentence(document["claims"])
 
 
-STRIP, PHONE_STRIP = "strip.svg", "strip-phone.svg"
-STRIPS = {STRIP: WIDE, PHONE_STRIP: PHONE}
+FRONT_STRIPS = "strip.svg", "strip-phone.svg"
+ALL_STRIPS = "strip-all.svg", "strip-all-phone.svg"
+FIGURES = "figures/published"
 MADE = {"answer": ending, "strip": strip, "tally": tally}
 
 
@@ -241,8 +283,7 @@ def main(path: Path) -> None:
     (ROOT / "docs" / "answers.md").write_text(answers(document), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_strip(readme.read_text("utf-8"), document), encoding="utf-8")
-    for name, layout in STRIPS.items():
-        picture = strip_svg(front(document), layout)
+    for name, picture in strips(document).items():
         (ROOT / "docs" / name).write_text(picture, encoding="utf-8")
 
 

@@ -27,12 +27,17 @@ OUTSIDE = {  # page of the repository: its place in the site
 BOOST = {"glossary.md": 2, "own-model.md": 2, "api.md": 4, "claims.md": 0.1, "changes.md": 0.1}
 BADGE = re.compile(r"^\[!\[.*\]\(https://.*\n", re.MULTILINE)  # images from elsewhere
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+IMAGE = re.compile(r'\b(src|srcset)="(?!\w+:)([^"\s]+)"')  # of a picture with two sizes
+FIGURES = "figures/published"  # the pictures that pages outside docs/ name
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages outside docs/."""
+    """Add the pages outside docs/, and the figures."""
     for page, place in OUTSIDE.items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / page)))
+    for figure in sorted((ROOT / FIGURES).glob("*.svg")):
+        place = f"{FIGURES}/{figure.name}"
+        files.append(File.generated(config, place, abs_src_path=str(figure)))
     return files
 
 
@@ -52,7 +57,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             return f"]({named.removeprefix('docs/')}{link[2] or ''})"
         return link[0]
 
-    return LINK.sub(in_site, BADGE.sub("", markdown))
+    def image_in_site(image: re.Match[str]) -> str:
+        named = posixpath.normpath(posixpath.join(posixpath.dirname(written), image[2]))
+        return f'{image[1]}="{named.removeprefix("docs/")}"'
+
+    return IMAGE.sub(image_in_site, LINK.sub(in_site, BADGE.sub("", markdown)))
 
 
 def on_page_content(html: str, **_: Any) -> str:

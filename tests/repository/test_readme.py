@@ -23,7 +23,6 @@ from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.run_summary import summary
-from layerwise.present.strip_picture import strip_svg
 from layerwise.present.values import with_signs
 from layerwise.run.cli import app, main
 from layerwise.run.rehearsal.scratch import place
@@ -80,9 +79,9 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
             assert script["with_strip"](README, claims) == README
             answers = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
             assert answers == script["answers"](claims), "run `make docs`"
-            for file, layout in script["STRIPS"].items():
+            for file, picture in script["strips"](claims).items():
                 drawn = (ROOT / "docs" / file).read_text(encoding="utf-8")
-                assert drawn == strip_svg(script["front"](claims), layout), "run `make docs`"
+                assert drawn == picture, "run `make docs`"
 
 
 # --- what it names is there ---------------------------------------------------------------------

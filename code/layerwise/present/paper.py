@@ -130,7 +130,7 @@ def write_source(
 
     Args:
         document: the judged claims of one source, `records.checked`.
-        figures: the folder of `drawn`, which holds each as PDF too.
+        figures: the folder that holds `drawn` as PDF.
         citation: CITATION.cff, for the title page.
         names: what models are called.
         upstream: `address` and `commit` of the papers' repository.
