@@ -23,6 +23,7 @@ from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.published import read_published
 from layerwise.present.choices import say_choices
 from layerwise.present.figures.picture import NARROW, Picture
+from layerwise.present.paper import read_citation
 from layerwise.present.pictures import read_figures
 from layerwise.present.records import (
     analysis_of,
@@ -253,6 +254,35 @@ def ending(document: dict) -> str:
     return f"**{answer(central_claims(document, NAMES))}**\n\n{told}"
 
 
+def doors(_: dict) -> str:
+    """The first links, to what CITATION.cff's address publishes, or to what git holds."""
+    return links_of(read_citation(ROOT / "CITATION.cff")["address"])
+
+
+def links_of(address: str) -> str:
+    """The first links of a repository.
+
+    Arguments:
+        address: of the repository; empty where it is not published.
+    """
+    notebook = "examples/own_model.ipynb"
+    links = {
+        "Answers and figures": "docs/answers.md",
+        "Your own model": "docs/own-model.md",
+        "Notebook": notebook,
+    }
+    if owner := re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?", address):
+        pages = f"https://{owner[1].lower()}.github.io/{owner[2]}"
+        links = {
+            "Report": f"{pages}/report.html",
+            "Paper": f"{pages}/paper.pdf",
+            "Your own model": f"{pages}/own-model.html",
+            "Notebook": "https://colab.research.google.com/github/"
+            f"{owner[1]}/{owner[2]}/blob/main/{notebook}",
+        }
+    return " · ".join(f"**[{name}]({place})**" for name, place in links.items())
+
+
 def tally(document: dict) -> str:
     """How many printed numbers were compared, and how they fare."""
     return tally_sentence(document["claims"])
@@ -261,13 +291,13 @@ def tally(document: dict) -> str:
 FRONT_STRIPS = "strip.svg", "strip-phone.svg"
 ALL_STRIPS = "strip-all.svg", "strip-all-phone.svg"
 FIGURES = "figures/published"
-MADE = {"answer": ending, "strip": strip, "tally": tally}
+MADE = {"doors": doors, "answer": ending, "strip": strip, "tally": tally}
 
 
 def with_strip(readme: str, document: dict) -> str:
     """The README with today's answer and strip, each between its two marks."""
     for name, make in MADE.items():
-        begin = f"<!-- {name}: written by `make docs` from the judged claims; do not edit -->"
+        begin = f"<!-- {name}: written by `make docs`; do not edit -->"
         end = f"<!-- {name} end -->"
         before, found, rest = readme.partition(begin)
         assert found, f"README.md: the mark {begin} is missing; restore it"

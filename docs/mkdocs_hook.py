@@ -19,6 +19,7 @@ OUTSIDE = {  # page of the repository: its place in the site
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
+    "claims/README.md": "ledger.md",
     "examples/README.md": "examples.md",
     "examples/measured/README.md": "measured.md",
     "tests/README.md": "tests.md",
@@ -28,6 +29,11 @@ BOOST = {"glossary.md": 2, "own-model.md": 2, "api.md": 4, "claims.md": 0.1, "ch
 BADGE = re.compile(r"^\[!\[.*\]\(https://.*\n", re.MULTILINE)  # images from elsewhere
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 IMAGE = re.compile(r'\b(src|srcset)="(?!\w+:)([^"\s]+)"')  # of a picture with two sizes
+MADE = {  # by `make reproduce`: its place in the site, and what a reader calls it
+    "report/published/index.html": ("report.html", "Report"),
+    "paper/published.pdf": ("paper.pdf", "Paper"),
+    "paper/published-supplement.pdf": ("supplement.pdf", "Supplement"),
+}
 FIGURES = "figures/published"  # the pictures that pages outside docs/ name
 
 
@@ -38,6 +44,9 @@ def on_files(files: Files, config: Any) -> Files:
     for figure in sorted((ROOT / FIGURES).glob("*.svg")):
         place = f"{FIGURES}/{figure.name}"
         files.append(File.generated(config, place, abs_src_path=str(figure)))
+    for made, (place, _) in MADE.items():
+        if (ROOT / made).is_file():
+            files.append(File.generated(config, place, abs_src_path=str(ROOT / made)))
     return files
 
 
@@ -47,6 +56,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     page.meta["search"] = {"boost": BOOST.get(place, 1)}
     if place == "index.md":
         page.meta["hide"] = ["toc"]  # room for the strip
+        made = [f"[{name}]({at})" for file, (at, name) in MADE.items() if (ROOT / file).is_file()]
+        title, rest = markdown.split("\n", 1)
+        markdown = f"{title}\n\n{' · '.join(made)}\n{rest}"
     written = {there: here for here, there in OUTSIDE.items()}.get(place, f"docs/{place}")
 
     def in_site(link: re.Match[str]) -> str:

@@ -84,6 +84,20 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
                 assert drawn == picture, "run `make docs`"
 
 
+@pytest.mark.parametrize("name", ["layerwise", "layerwise.git", "layer.wise-2"])
+def test_the_first_links_are_those_of_the_repository(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    links_of = runpy.run_path(str(ROOT / "docs" / "claims.py"))["links_of"]
+    here = re.findall(r"\]\(([^)]*)\)", links_of(""))
+    assert [place for place in here if not (ROOT / place).is_file()] == []
+    published = re.findall(r"\]\(([^)]*)\)", links_of(f"https://github.com/Someone/{name}"))
+    plain = name.removesuffix(".git")
+    assert published[0] == f"https://someone.github.io/{plain}/report.html"
+    assert f"github/Someone/{plain}/blob" in published[-1]
+
+
 # --- what it names is there ---------------------------------------------------------------------
 
 
