@@ -38,12 +38,13 @@ FIGURES = "figures/published"  # the pictures that pages outside docs/ name
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages outside docs/, and the figures."""
+    """Add the pages outside docs/, and the figures and notebooks that they name."""
     for page, place in OUTSIDE.items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / page)))
-    for figure in sorted((ROOT / FIGURES).glob("*.svg")):
-        place = f"{FIGURES}/{figure.name}"
-        files.append(File.generated(config, place, abs_src_path=str(figure)))
+    for pattern in (f"{FIGURES}/*.svg", "examples/*.ipynb"):
+        for file in sorted(ROOT.glob(pattern)):
+            place = file.relative_to(ROOT).as_posix()
+            files.append(File.generated(config, place, abs_src_path=str(file)))
     for made, (place, _) in MADE.items():
         if (ROOT / made).is_file():
             files.append(File.generated(config, place, abs_src_path=str(ROOT / made)))
