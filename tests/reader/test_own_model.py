@@ -339,7 +339,7 @@ def test_each_shortage_gives_its_warning(
 ) -> None:
     pairs = some_pairs(sizes=sizes, categories="abcdef"[: len(sizes)])
     values = measure(write_states(tmp_path / "s", n_pairs=sum(sizes)), pairs, **FEW)
-    used = int(np.isfinite(values.stable_preference).sum())
+    used = int(np.isfinite(values.known_output.stable_preference).sum())
     said = cautions(values, pairs, n_tokens)
     assert len(said) == len(expected)
     for caution, pattern in zip(said, expected, strict=True):

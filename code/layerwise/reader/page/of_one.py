@@ -14,7 +14,7 @@ from layerwise.models.chat_templates import DATE
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
-from layerwise.present.tables import Table
+from layerwise.present.tables import Table, Value
 from layerwise.reader.page.cautions import cautions, document_cautions
 from layerwise.reader.page.page import Own
 from layerwise.reader.page.sections import sections_of
@@ -107,15 +107,16 @@ def _said_of_blocks(passes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 def tabulate_pairs(values: Values) -> Table:
     """Tabulate the numbers of every pair; the texts of the statements are not repeated."""
-    last = values.pair_metrics[-1]
+    last, output = values.pair_metrics[-1], values.output
     first: dict[int, int] = {}
-    rows = []
+    rows: list[list[Value]] = []
     for pair, category in enumerate(values.category_of_pair.tolist()):
         number = pair - first.setdefault(category, pair)
-        nll = values.nll[:, pair].tolist()
-        of_pair = [*nll, float(values.preferences[pair]), *last[:, pair].tolist()]
+        of_output = [] if output is None else [*output.nll[:, pair], output.preferences[pair]]
+        of_pair = map(float, (*of_output, *last[:, pair]))
         rows.append([values.categories[category], number, *of_pair])
-    columns = ("category", "pair", "NLL A (nats)", "NLL B (nats)", "preference (nats)")
+    columns = ["category", "pair"]
+    columns += ["NLL A (nats)", "NLL B (nats)", "preference (nats)"] if output else []
     metrics = [f"{name.replace('_', ' ')} (layer {values.layers[-1]})" for name in METRICS]
     caption = "Every pair, numbered from 0 within its category as in the file of the pairs."
     return Table("by-pair", caption, dict.fromkeys((*columns, *metrics)), rows)
