@@ -21,6 +21,7 @@ PROSE = (
     "reason",
     "row",
     "details",
+    "settle",
     "caveats",
     "title",
     "text",
