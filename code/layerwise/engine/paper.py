@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from layerwise.engine.derivation import Table
 from layerwise.engine.questions.question import Question
 from layerwise.engine.seen import Sentences, Tell, say_nothing
+from layerwise.engine.settling import MeasuredBy
 from layerwise.engine.story import Matter
 from layerwise.errors import LayerwiseError
 
@@ -26,6 +27,7 @@ class Paper:
         story: what its central claims tell together.
         findings: what else does not stand, by id.
         surprises: what a reader would least expect, the most surprising first.
+        measured_by: what has to be measured for the answers to a question, by name.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Paper:
     findings: Sentences = field(default_factory=Sentences)
     surprises: Tell = say_nothing
     links: Mapping[str, str] = field(default_factory=dict)
+    measured_by: Mapping[str, MeasuredBy] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Require words for every choice of the questions.

@@ -201,7 +201,9 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
 def _reasons(claim: Central) -> list[str]:
     caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
     mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
-    return list(filter(None, [f"Claimed: {claim.says}", mark, methods_text(claim), *caveats]))
+    settle = f"What would settle it: {claim.settle}" if claim.settle else ""
+    told = [f"Claimed: {claim.says}", mark, methods_text(claim), settle, *caveats]
+    return list(filter(None, told))
 
 
 def central_of_paper(central: Sequence[Record], paper: int | None) -> list[Record]:

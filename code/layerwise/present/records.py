@@ -23,6 +23,7 @@ PROSE = (
     "reason",
     "row",
     "details",
+    "settle",
     "caveats",
     "title",
     "text",
