@@ -36,6 +36,7 @@ docs: setup-dev  ## docs/*.md from the imports, dvc.yaml and the judged claims
 	@python docs/architecture.py
 	@python docs/pipeline.py
 	@python docs/claims.py
+	@python docs/api.py
 
 architectures: setup-dev  ## docs/architectures.md: every causal class of transformers, tiny, against a plain loop (ten minutes)
 	@python docs/architectures.py
@@ -90,6 +91,6 @@ lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 		"requirements/docs dev" "requirements/cpu dev" "requirements/cuda dev" "requirements/cuda12 dev")
 
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and what was measured stay
-	rm -rf results/published/[!vt]* figures/published report/published paper/generated paper/published.pdf
+	rm -rf results/published/[!vt]* figures/pdf/published report/published paper/generated paper/published.pdf
 	rm -rf dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find code tests benchmarks archive docs -name __pycache__ -prune -exec rm -rf {} +

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
+from html import escape
 from pathlib import Path
 
 from layerwise.engine.analysing import recomputed_cells
@@ -21,10 +22,20 @@ from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.published import read_published
 from layerwise.present.choices import say_choices
-from layerwise.present.records import analysis_of, answer, central_claims, readable, view
+from layerwise.present.figures.picture import NARROW, Picture
+from layerwise.present.paper import read_citation
+from layerwise.present.pictures import read_figures
+from layerwise.present.records import (
+    analysis_of,
+    answer,
+    central_claims,
+    readable,
+    surprises_told,
+    view,
+)
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.strip import block, count_text, deciding_text, mark_of, methods_text, symbol
-from layerwise.present.strip_picture import strip_svg
+from layerwise.present.strip_picture import PHONE, WIDE, strip_svg
 from layerwise.present.values import with_signs
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws
@@ -124,7 +135,8 @@ def result_files() -> list[str]:
 def answers(document: dict) -> str:
     """The text of docs/answers.md: the strip, then every central claim with its reasons."""
     central = central_claims(document, NAMES)
-    lines = [ANSWERS, f"**{answer(central)}** {MARKED}\n", table(central, "")]
+    lines = [ANSWERS, f"**{answer(central)}** {MARKED}\n", strip_of(central, ALL_STRIPS, "", "")]
+    drawn = {picture.name: picture for picture in read_figures(ROOT / FIGURES).pictures}
     for claim in central:
         if f"\n## {block(claim)}\n" not in lines:
             lines += [f"\n## {block(claim)}\n"]
@@ -134,7 +146,9 @@ def answers(document: dict) -> str:
             f"### {claim.claim}\n",
             f"Claimed ({claim.where}): {claim.says}\n",
             f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
+            *figure(drawn.pop(claim.figure, None)),
             *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
+            *([f"What would settle it: {claim.settle}\n"] if claim.settle else []),
             *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
             *([f"What else differs from print: {details}\n"] if details else []),
@@ -173,9 +187,59 @@ def table(central: list[Central], page: str) -> str:
     return "\n".join(rows)
 
 
+def figure(picture: Picture | None) -> list[str]:
+    """The evidence of a claim, where no claim above showed it."""
+    if picture is None:
+        return []
+    file = f"{FIGURES}/{picture.name}"
+    return [f"{responsive(f'../{file}.svg', f'../{file}{NARROW}.svg', picture.caption)}\n"]
+
+
+def responsive(wide: str, narrow: str, about: str) -> str:
+    """A picture that a phone shows narrow."""
+    return f"""\
+<picture>
+<source media="(max-width: 600px)" srcset="{narrow}">
+<img src="{wide}" width="100%" alt="{escape(about)}">
+</picture>"""
+
+
+def strip_of(claims: list[Central], files: tuple[str, str], folder: str, answers_page: str) -> str:
+    """Rows of the strip as a picture, and as text, folded.
+
+    Arguments:
+        folder: where the files lie, seen from the page; ends with a slash.
+        answers_page: that has the reasons; empty on that page.
+    """
+    about = "The strip: central claims, each with its mark and the estimates that decide it"
+    wide, narrow = (folder + file for file in files)
+    return f"""\
+{responsive(wide, narrow, about)}
+
+<details><summary>The same rows as text</summary>
+
+{table(claims, answers_page)}
+
+</details>
+"""
+
+
 def strip(document: dict) -> str:
-    """The README's rows of the strip as text, beside the picture."""
-    return table(front(document), "docs/answers.md")
+    """The README's strip."""
+    page = "docs/answers.md"
+    return f"""\
+{strip_of(front(document), FRONT_STRIPS, "docs/", page)}
+[All {len(central_claims(document, NAMES))} central claims, with reasons and figures]({page})."""
+
+
+def strips(document: dict) -> dict[str, str]:
+    """The pictures of README and of docs/answers.md, by their files in docs/."""
+    shown = {FRONT_STRIPS: front(document), ALL_STRIPS: central_claims(document, NAMES)}
+    return {
+        name: strip_svg(claims, layout)
+        for names, claims in shown.items()
+        for name, layout in zip(names, (WIDE, PHONE), strict=True)
+    }
 
 
 def front(document: dict) -> list[Central]:
@@ -183,18 +247,58 @@ def front(document: dict) -> list[Central]:
     return [claim for claim in central_claims(document, NAMES) if claim.front]
 
 
-def bold_answer(document: dict) -> str:
-    """How the central claims fare, and how many printed numbers were compared."""
-    return f"**{answer(central_claims(document, NAMES))}**\n\n{tally_sentence(document['claims'])}"
+def ending(document: dict) -> str:
+    """How the central claims fare, and what a reader would least expect."""
+    small = read_small_models(ROOT / FOLDER, PAPERS.questions)
+    lines = surprises_told(document, NAMES, small.surprises)
+    told = "\n".join(f"- {with_signs(line)}" for line in lines)
+    return f"**{answer(central_claims(document, NAMES))}**\n\n{told}"
 
 
-MADE = {"answer": bold_answer, "strip": strip}
+def doors(_: dict) -> str:
+    """The first links, to what CITATION.cff's address publishes, or to what git holds."""
+    return links_of(read_citation(ROOT / "CITATION.cff")["address"])
+
+
+def links_of(address: str) -> str:
+    """The first links of a repository.
+
+    Arguments:
+        address: of the repository; empty where it is not published.
+    """
+    notebook = "examples/own_model.ipynb"
+    links = {
+        "Answers and figures": "docs/answers.md",
+        "Your own model": "docs/own-model.md",
+        "Notebook": notebook,
+    }
+    if owner := re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?", address):
+        pages = f"https://{owner[1].lower()}.github.io/{owner[2]}"
+        links = {
+            "Report": f"{pages}/report.html",
+            "Paper": f"{pages}/paper.pdf",
+            "Your own model": f"{pages}/own-model.html",
+            "Notebook": "https://colab.research.google.com/github/"
+            f"{owner[1]}/{owner[2]}/blob/main/{notebook}",
+        }
+    return " · ".join(f"**[{name}]({place})**" for name, place in links.items())
+
+
+def tally(document: dict) -> str:
+    """How many printed numbers were compared, and how they fare."""
+    return tally_sentence(document["claims"])
+
+
+FRONT_STRIPS = "strip.svg", "strip-phone.svg"
+ALL_STRIPS = "strip-all.svg", "strip-all-phone.svg"
+FIGURES = "figures/published"
+MADE = {"doors": doors, "answer": ending, "strip": strip, "tally": tally}
 
 
 def with_strip(readme: str, document: dict) -> str:
     """The README with today's answer and strip, each between its two marks."""
     for name, make in MADE.items():
-        begin = f"<!-- {name}: written by `make docs` from the judged claims; do not edit -->"
+        begin = f"<!-- {name}: written by `make docs`; do not edit -->"
         end = f"<!-- {name} end -->"
         before, found, rest = readme.partition(begin)
         assert found, f"README.md: the mark {begin} is missing; restore it"
@@ -210,7 +314,8 @@ def main(path: Path) -> None:
     (ROOT / "docs" / "answers.md").write_text(answers(document), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_strip(readme.read_text("utf-8"), document), encoding="utf-8")
-    (ROOT / "docs" / "strip.svg").write_text(strip_svg(front(document)), encoding="utf-8")
+    for name, picture in strips(document).items():
+        (ROOT / "docs" / name).write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

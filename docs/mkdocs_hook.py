@@ -19,6 +19,7 @@ OUTSIDE = {  # page of the repository: its place in the site
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
+    "claims/README.md": "ledger.md",
     "examples/README.md": "examples.md",
     "examples/measured/README.md": "measured.md",
     "tests/README.md": "tests.md",
@@ -27,12 +28,26 @@ OUTSIDE = {  # page of the repository: its place in the site
 BOOST = {"glossary.md": 2, "own-model.md": 2, "api.md": 4, "claims.md": 0.1, "changes.md": 0.1}
 BADGE = re.compile(r"^\[!\[.*\]\(https://.*\n", re.MULTILINE)  # images from elsewhere
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+IMAGE = re.compile(r'\b(src|srcset)="(?!\w+:)([^"\s]+)"')  # of a picture with two sizes
+MADE = {  # by `make reproduce`: its place in the site, and what a reader calls it
+    "report/published/index.html": ("report.html", "Report"),
+    "paper/published.pdf": ("paper.pdf", "Paper"),
+    "paper/published-supplement.pdf": ("supplement.pdf", "Supplement"),
+}
+FIGURES = "figures/published"  # the pictures that pages outside docs/ name
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages outside docs/."""
+    """Add the pages outside docs/, and the figures and notebooks that they name."""
     for page, place in OUTSIDE.items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / page)))
+    for pattern in (f"{FIGURES}/*.svg", "examples/*.ipynb"):
+        for file in sorted(ROOT.glob(pattern)):
+            place = file.relative_to(ROOT).as_posix()
+            files.append(File.generated(config, place, abs_src_path=str(file)))
+    for made, (place, _) in MADE.items():
+        if (ROOT / made).is_file():
+            files.append(File.generated(config, place, abs_src_path=str(ROOT / made)))
     return files
 
 
@@ -42,6 +57,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     page.meta["search"] = {"boost": BOOST.get(place, 1)}
     if place == "index.md":
         page.meta["hide"] = ["toc"]  # room for the strip
+        made = [f"[{name}]({at})" for file, (at, name) in MADE.items() if (ROOT / file).is_file()]
+        title, rest = markdown.split("\n", 1)
+        markdown = f"{title}\n\n{' · '.join(made)}\n{rest}"
     written = {there: here for here, there in OUTSIDE.items()}.get(place, f"docs/{place}")
 
     def in_site(link: re.Match[str]) -> str:
@@ -52,7 +70,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             return f"]({named.removeprefix('docs/')}{link[2] or ''})"
         return link[0]
 
-    return LINK.sub(in_site, BADGE.sub("", markdown))
+    def image_in_site(image: re.Match[str]) -> str:
+        named = posixpath.normpath(posixpath.join(posixpath.dirname(written), image[2]))
+        return f'{image[1]}="{named.removeprefix("docs/")}"'
+
+    return IMAGE.sub(image_in_site, LINK.sub(in_site, BADGE.sub("", markdown)))
 
 
 def on_page_content(html: str, **_: Any) -> str:

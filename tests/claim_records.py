@@ -71,7 +71,7 @@ def judged(records: list[dict[str, Any]], source: str = "published", **fields: A
         "inputs": {},
         "judged_from": {},
     }
-    lists = ("central", "findings", "story")
+    lists = ("central", "findings", "story", "surprises")
     made = document | {name: [] for name in lists} | {"claims": records} | fields
     return sealed(made)
 

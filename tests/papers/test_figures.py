@@ -191,14 +191,14 @@ def test_what_was_not_measured_is_left_out_with_the_reason(published: Published)
 def test_the_stage_writes_all_figures_or_nothing(
     statistics: Path, claims: Path, tmp_path: Path
 ) -> None:
-    few, out = tmp_path / "few", tmp_path / "figures"
+    few, out, printed = (tmp_path / name for name in ("few", "figures", "printed"))
     gains, validation = (read_json(statistics / f"{n}.json") for n in ("depth_gain", "validation"))
     write_json(few / "depth_gain.json", gains)
     write_json(few / "validation.json", validation)
     few_claims = tmp_path / "few.json"
     shutil.copy(claims, few_claims)
     note_statistics(few_claims, few)
-    said = stage.run("published", few, few_claims, out, MODELS)
+    said = stage.run("published", few, few_claims, out, printed, MODELS)
     assert said.startswith(f"2 figures in {out}\n  without asymmetry_by_category: ")
     index = read_json(out / INDEX)
     there = {entry["name"]: entry for entry in index["figures"] if entry["left_out"] is None}
@@ -210,8 +210,8 @@ def test_the_stage_writes_all_figures_or_nothing(
     write_json(tmp_path / "claims.json", judged(REPORTED))
     note_statistics(tmp_path / "claims.json", few)
     with pytest.raises(KeyError, match="model"):
-        stage.run("published", few, tmp_path / "claims.json", out, MODELS)
-    assert {path.stem for path in out.glob("*.pdf")} == set(there)
+        stage.run("published", few, tmp_path / "claims.json", out, printed, MODELS)
+    assert {path.stem for path in printed.glob("*.pdf")} == set(there)
     assert {path.stem for path in out.glob("*.svg")} == {
         f"{name}{end}" for name in there for end in ("", NARROW)
     }

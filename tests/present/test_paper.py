@@ -242,12 +242,14 @@ def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
     out = tmp_path / "tex"
-    said = stage.run("published", made.claims, made.statistics, made.figures, out, TEMPLATES)
+    said = stage.run(
+        "published", made.claims, made.statistics, made.figures, made.figures, out, TEMPLATES
+    )
     assert said == f"report, supplement, table and 2 figures in {out}"
     names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
     assert names == [
         "claims.csv",
-        *(f"figures/{name}.pdf" for name in ("layers", "pairs")),
+        *(f"figures/{name}.pdf" for name in ("layers", "pairs", "strip")),
         "report.tex",
         "supplement.tex",
     ]

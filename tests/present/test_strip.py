@@ -1,7 +1,10 @@
 """The strip: that its rows alone answer, and are the estimates of the graded questions."""
 
+import itertools
+import math
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +15,18 @@ from layerwise.engine.published import PUBLISHED
 from layerwise.engine.questions.words import OPPOSITE
 from layerwise.engine.words import names_here
 from layerwise.files import read_json
+from layerwise.present.elements import Text
+from layerwise.present.range_picture import RangePicture, RangeRow, Scale, draw_range
 from layerwise.present.records import central_claims
-from layerwise.present.strip import bars, deciding_text, estimate_text
-from layerwise.present.strip_picture import row_picture, strip_svg
+from layerwise.present.strip import deciding_text, estimate_text, picture
+from layerwise.present.strip_picture import (
+    PHONE,
+    PRINTED,
+    WIDE,
+    row_picture,
+    strip_pdf,
+    strip_svg,
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +71,9 @@ def test_a_claim_shows_the_answers_to_its_questions(judged, answers, root) -> No
 def test_a_row_says_every_estimate_with_its_word(central) -> None:
     for claim in central:
         groups = deciding_text(claim).partition(": ")[2].split("; ")
-        for point, bar in zip(claim.points, bars(claim), strict=True):
-            said = [group for group in groups if f"{bar.label} {bar.number}".strip() in group]
+        for point, row in zip(claim.points, picture(claim).rows, strict=True):
+            number = row.number.partition(" (")[0]
+            said = [group for group in groups if f"{row.label} {number}".strip() in group]
             assert any(group.endswith(f": {point.word}") for group in said), claim.id
 
 
@@ -80,9 +93,8 @@ def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> N
         Point("c", **ends | {"low": None}, **about, p=0.03),
     ]
     claim = Central(**central_claim("p2.r") | {"points": points})
-    first, second, third = bars(claim)
-    assert 0 < first.printed < first.low < second.printed == second.at < 1
-    assert third.printed is None
+    assert [row.printed for row in picture(claim).rows] == [-0.5, 0.5, None]
+    assert picture(claim).axis().first < -0.5
     assert row_picture(claim).count('class="printed"') == 2
     a, b, c = "+0.25 to +0.75, printed −0.50", "+0.25 to +0.75", "p = 0.030"
     assert deciding_text(claim) == f"r: a +0.50 ({a}), b +0.50 ({b}), c +0.50 ({c}): yes"
@@ -91,18 +103,58 @@ def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> N
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 6))
 
 
-@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=4), st.booleans())
-def test_a_picture_keeps_the_order_of_its_numbers(triples, has_end) -> None:
-    points = [
-        Point("m", value, low, high, "yes", None, 0.0 if has_end else None, 9, "pairs", "t")
-        for low, value, high in map(sorted, triples)
-    ]
-    claim = Central(**central_claim("p2.r") | {"points": points})
-    for bar, point in zip(bars(claim), points, strict=True):
-        places = [0.0, bar.low, bar.at, bar.high, 1.0]
+rows = st.tuples(numbers, numbers, numbers).map(sorted)
+
+
+@given(st.lists(rows, min_size=1, max_size=4), st.sampled_from([-math.inf, -3.0, 0.0]), numbers)
+def test_a_picture_keeps_the_order_of_its_numbers(triples, above, other) -> None:
+    drawn = RangePicture(
+        [
+            RangeRow("m", "1", "yes", value, low, high, above=above, below=math.inf)
+            for low, value, high in triples
+        ],
+        beside=[(other, "another model")],
+    )
+    scale = drawn.axis()
+    for low, value, high in triples:
+        places = [0.0, *map(scale.place, (low, value, high)), 1.0]
         assert places == sorted(places)
-        if has_end:
-            assert (bar.high < bar.end) == (point.high < 0) or bar.high == pytest.approx(bar.end)
+        assert places[1] > 0 or low == -math.inf
+        if math.isfinite(above):
+            assert (places[1] > scale.place(above)) == (low > above) or low == pytest.approx(above)
+    assert 0 < scale.place(other) < 1
+
+
+@given(st.lists(rows, min_size=1, max_size=4), st.sampled_from([-math.inf, -3.0, 0.0]))
+def test_an_axis_says_where_its_border_or_zero_lies(triples, above) -> None:
+    """Each number on it stands where it says, none runs into another, and one of two is there."""
+    rows = [RangeRow("m", "1", "yes", value, low, high, above, 99) for low, value, high in triples]
+    drawn = RangePicture(rows)
+    scale = drawn.axis()
+    ticks = scale.ticks(drawn.borders, 200)
+    texts = [element for element in draw_range(drawn) if isinstance(element, Text)]
+    shown = {text.text: text.x for text in texts if text.kind == "tick"}
+    assert len(ticks) >= 2
+    for value, text in ticks:
+        assert float(text.replace("−", "-")) == pytest.approx(value, rel=1e-5, abs=1e-9)
+        assert shown[text] == pytest.approx(200 * scale.place(value), abs=0.06)
+    places = [scale.place(value) for value, _ in ticks]
+    assert min(b - a for a, b in itertools.pairwise(places)) * 200 > 12
+    assert {0.0, above, 99.0} & {value for value, _ in ticks}
+
+
+def test_settings_of_the_user_move_no_tick() -> None:
+    """As from a matplotlibrc."""
+    expected = Scale(-0.06, 0.534).ticks([], 200)
+    with mpl.rc_context({"axes.autolimit_mode": "round_numbers"}):
+        assert Scale(-0.06, 0.534).ticks([], 200) == expected
+
+
+def test_an_interval_without_end_reaches_the_end_of_the_axis() -> None:
+    row = RangeRow("m", "", "undecided", 0.5, -math.inf, 0.75, above=0.0, below=math.inf)
+    drawn = [*draw_range(RangePicture([row]), plot=200)]
+    (ends,) = [element for element in drawn if element.kind == "undecided ends"]
+    assert ends.x == 0 < ends.x_end < 200
 
 
 @given(numbers.filter(bool), st.integers(0, 3))
@@ -112,11 +164,26 @@ def test_no_number_is_rounded_to_zero(value, decimals) -> None:
     assert shown == pytest.approx(value, abs=0.5 * 10**-decimals + 1e-9)
 
 
-def test_its_pictures_are_whole_and_name_every_model(central) -> None:
-    whole = "".join(ElementTree.fromstring(strip_svg(central)).itertext())
+@pytest.mark.parametrize("layout", [WIDE, PHONE, PRINTED])
+def test_its_pictures_are_whole_and_name_every_model(central, layout) -> None:
+    whole = "".join(ElementTree.fromstring(strip_svg(central, layout)).itertext())
     for claim in central:
-        picture = "".join(ElementTree.fromstring(row_picture(claim)).itertext())
-        for bar in bars(claim):
-            assert bar.label in picture
-            assert bar.label in whole
-            assert bar.number in picture
+        row_svg = "".join(ElementTree.fromstring(row_picture(claim)).itertext())
+        for row in picture(claim).rows:
+            assert row.label in row_svg
+            assert row.label in whole
+            assert row.number in row_svg
+
+
+def test_no_row_contradicts_the_legend(central) -> None:
+    """What has neither interval nor p is grey: a value alone decides nothing."""
+    for claim in central:
+        for point in claim.points:
+            if point.low is None and point.p is None:
+                assert point.word not in ("yes", "no"), claim.id
+
+
+def test_on_paper_it_is_a_page_of_the_same_text(central, tmp_path) -> None:
+    front = [claim for claim in central if claim.front]
+    assert strip_pdf(front) == strip_pdf(front)
+    assert strip_pdf(front).startswith(b"%PDF")

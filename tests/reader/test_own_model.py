@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -234,13 +233,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
-def test_settings_of_the_user_move_no_tick_of_a_strip() -> None:
-    """As from a matplotlibrc."""
-    expected = answers.ticks(-0.06, 0.534, lambda value: value)
-    with matplotlib.rc_context({"axes.autolimit_mode": "round_numbers"}):
-        assert answers.ticks(-0.06, 0.534, lambda value: value) == expected
-
-
 @needs_latex
 def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> None:
     names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
@@ -389,7 +381,7 @@ def test_each_shortage_gives_its_warning(
 ) -> None:
     pairs = some_pairs(sizes=sizes, categories="abcdef"[: len(sizes)])
     values = measure(write_states(tmp_path / "s", n_pairs=sum(sizes)), pairs, **FEW)
-    used = int(np.isfinite(values.stable_preference).sum())
+    used = int(np.isfinite(values.known_output.stable_preference).sum())
     said = cautions(values, pairs, n_tokens)
     assert len(said) == len(expected)
     for caution, pattern in zip(said, expected, strict=True):

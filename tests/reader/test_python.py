@@ -281,7 +281,7 @@ def test_a_chat_template_is_the_same_as_statements_that_stand_in_it(tmp_path: Pa
 CHOICES: dict[str, Any] = {
     **{"out": None, "revision": None, "dtype": None, "device": None, "layers": None, "seed": 42},
     **{"without": [], "limit": None, "chat_template": False, "template_options": None},
-    **{"replicates": 0, "control": 0, "keep_states": True},
+    **{"replicates": 0, "control": 0, "keep_states": True, "private_texts": False},
 }
 
 

@@ -23,7 +23,7 @@ from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.run_summary import summary
-from layerwise.present.strip_picture import strip_svg
+from layerwise.present.values import with_signs
 from layerwise.run.cli import app, main
 from layerwise.run.rehearsal.scratch import place
 
@@ -59,9 +59,11 @@ def commands(text: str, *languages: str) -> list[list[str]]:
 
 def test_the_first_screen_has_the_answer_that_a_run_ends_with(results: Path) -> None:
     document = read_judged(results / "published" / "claims.json", "published")
-    *_, answer = summary(document, results.parent).splitlines()
-    assert README.index("docs/strip.svg") < README.index(f"**{answer}**")
-    assert README.index(f"**{answer}**") < README.index("make reproduce") < len(README) / 3
+    *_, answer, first, second, _ = summary(document, results.parent).splitlines()
+    words = re.split(r"\s+", README[README.index("Three papers") :])
+    assert {"reproduce", "test"} < set(words[:150])
+    for line in (f"**{answer}**", with_signs(first), with_signs(second)):
+        assert README.index("make reproduce") < README.index(line) < README.index("docs/strip.svg")
 
 
 # DVC's own use of pygtrie
@@ -77,8 +79,23 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
             assert script["with_strip"](README, claims) == README
             answers = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
             assert answers == script["answers"](claims), "run `make docs`"
-            drawn = (ROOT / "docs" / "strip.svg").read_text(encoding="utf-8")
-            assert drawn == strip_svg(script["front"](claims)), "run `make docs`"
+            for file, picture in script["strips"](claims).items():
+                drawn = (ROOT / "docs" / file).read_text(encoding="utf-8")
+                assert drawn == picture, "run `make docs`"
+
+
+@pytest.mark.parametrize("name", ["layerwise", "layerwise.git", "layer.wise-2"])
+def test_the_first_links_are_those_of_the_repository(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    links_of = runpy.run_path(str(ROOT / "docs" / "claims.py"))["links_of"]
+    here = re.findall(r"\]\(([^)]*)\)", links_of(""))
+    assert [place for place in here if not (ROOT / place).is_file()] == []
+    published = re.findall(r"\]\(([^)]*)\)", links_of(f"https://github.com/Someone/{name}"))
+    plain = name.removesuffix(".git")
+    assert published[0] == f"https://someone.github.io/{plain}/report.html"
+    assert f"github/Someone/{plain}/blob" in published[-1]
 
 
 # --- what it names is there ---------------------------------------------------------------------
@@ -118,8 +135,10 @@ def test_stages_that_dvc_is_asked_for_exist() -> None:
 
 
 def test_the_page_of_the_python_interface_shows_all_of_it(root):
+    script = runpy.run_path(str(root / "docs" / "api.py"))
     page = (root / "docs" / "api.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE))
+    assert page == script["page"](), "run `make docs`"
+    shown = set(re.findall(r"^### ([\w.]+)$", page, re.MULTILINE))
     assert shown == {
         *(f"layerwise.{name}" for name in layerwise.__all__),
         *(f"layerwise.engine.{name}" for name in layerwise.engine.__all__),

@@ -1,6 +1,8 @@
 """The site that `make site` wrote, opened from a disk."""
 
+import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,3 +62,25 @@ def test_a_page_of_the_site_is_accessible(
     ground = window.run("return getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
     assert window.violations() == []
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path, root: Path) -> None:
+    assert dead_links_of(root)(site) == []
+
+
+def test_a_dead_link_is_found(root: Path, tmp_path: Path) -> None:
+    body = (
+        '<a href="b.html#there">1</a> <a href="b.html#gone">2</a> <a href="c.html">3</a>'
+        '<img src="../outside.svg"> <a href="https://example.org/gone">4</a> <a href="#a">5</a>'
+    )
+    (tmp_path / "in").mkdir()
+    (tmp_path / "outside.svg").write_text("")
+    (tmp_path / "in" / "a.html").write_text(body)
+    (tmp_path / "in" / "b.html").write_text('<p id="there">')
+    dead = dead_links_of(root)(tmp_path / "in")
+    named = ("b.html#gone", "c.html", "../outside.svg", "#a")
+    assert dead == [f"a.html: {link}" for link in named]
+
+
+def dead_links_of(root: Path) -> Any:
+    return runpy.run_path(str(root / "docs" / "dead_links.py"))["dead_links"]

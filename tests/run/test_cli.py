@@ -42,7 +42,17 @@ PUBLISHED = {
 }
 UNDATED = {"/timestamp", "/_metadata/timestamp"}  # results depend on no clock
 ANALYZE = ["analyze", "--model", "m", "--pairs", "p", "--prompts", "p", "--out", "o"]
-VERBS = ["analyze", "scaling", "claims", "headlines", "trace", "models", "doctor", "fetch"]
+VERBS = [
+    "analyze",
+    "scaling",
+    "claims",
+    "headlines",
+    "trace",
+    "settle",
+    "models",
+    "doctor",
+    "fetch",
+]
 QUICK = ("--without", "gains,spectral")
 
 

@@ -26,6 +26,7 @@ from layerwise.engine.marks import (
 from layerwise.engine.published import PUBLISHED, answers_by_model
 from layerwise.engine.questions.words import OPPOSITE, WORDS, YES
 from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
+from layerwise.engine.settling import Settling
 from layerwise.engine.units import too_few_sentences, unanswered_sentences
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.errors import LayerwiseError
@@ -188,6 +189,7 @@ class Central:
         reason: why it fares so, a sentence each.
         row: what else its row of the strip says, a sentence each.
         details: what else differs from print, a sentence each.
+        settle: what would settle it if it is open, in sentences; `settling`: the same as numbers.
     """
 
     id: str
@@ -215,6 +217,8 @@ class Central:
     reason: Sequence[str] = ()
     row: Sequence[str] = ()
     details: Sequence[str] = ()
+    settle: str = ""
+    settling: Settling | None = None
 
 
 def judge_central(

@@ -15,7 +15,9 @@ from layerwise.engine.findings import tell_findings
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
+from layerwise.engine.prospects import NO_MEANS, Means, with_settling
 from layerwise.engine.published import HEADER, Published, read_table
+from layerwise.engine.seen import told
 from layerwise.engine.story import tell_story
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
@@ -89,14 +91,17 @@ def statistics_of(
     return Statistics(source, documents, **parts, origins=origins, published=published)
 
 
-def judge_ledger(claims: Path, sides: Sides, published: Published, paper: Paper) -> dict[str, Any]:
+def judge_ledger(
+    claims: Path, sides: Sides, published: Published, paper: Paper, means: Means = NO_MEANS
+) -> dict[str, Any]:
     """Judge every claim, and what is made of them.
 
     Arguments:
         paper: the questions that its central claims ask, and what is said of them.
+        means: what there is to measure with, to settle what is open.
 
     Returns:
-        `claims`, the records; `central`, `findings` and `story` on them.
+        `claims`, the records; `central`, `findings`, `story` and `surprises` on them.
     """
     records = [
         judge(claim, sides.results, sides.replicates, sides.draws)
@@ -104,8 +109,9 @@ def judge_ledger(claims: Path, sides: Sides, published: Published, paper: Paper)
     ]
     random = [draw.documents for draw in sides.draws]
     results = sides.results
+    entries = read_central(claims)
     central, seen = judge_central(
-        read_central(claims),
+        entries,
         paper.sentences,
         records,
         results.documents,
@@ -116,9 +122,15 @@ def judge_ledger(claims: Path, sides: Sides, published: Published, paper: Paper)
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     facts = tell_findings(paper.findings, records, seen, told_of)
     return {
-        "central": [asdict(claim) for claim in central],
+        "central": [
+            asdict(claim)
+            for claim in with_settling(
+                central, entries, results.documents, paper.questions, paper.measured_by, means
+            )
+        ],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
+        "surprises": [*told(paper.surprises, seen)],
         "claims": records,
     }
 

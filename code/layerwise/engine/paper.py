@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from layerwise.engine.derivation import Table
 from layerwise.engine.questions.question import Question
-from layerwise.engine.seen import Sentences
+from layerwise.engine.seen import Sentences, Tell, say_nothing
+from layerwise.engine.settling import MeasuredBy
 from layerwise.engine.story import Matter
 from layerwise.errors import LayerwiseError
 
@@ -25,6 +26,8 @@ class Paper:
         sentences: what is said of each central claim, by id.
         story: what its central claims tell together.
         findings: what else does not stand, by id.
+        surprises: what a reader would least expect, the most surprising first.
+        measured_by: what has to be measured for the answers to a question, by name.
     """
 
     name: str
@@ -36,7 +39,9 @@ class Paper:
     sentences: Sentences
     story: Sequence[Matter] = ()
     findings: Sentences = field(default_factory=Sentences)
+    surprises: Tell = say_nothing
     links: Mapping[str, str] = field(default_factory=dict)
+    measured_by: Mapping[str, MeasuredBy] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Require words for every choice of the questions.

@@ -351,6 +351,11 @@ class Sentences(dict[str, Tell]):
         return added
 
 
+def say_nothing(seen: Seen) -> Iterator[str]:
+    """Yield no sentence."""
+    yield from ()
+
+
 def told(tell: Tell, seen: Seen) -> Iterator[str]:
     """Yield what a function tells, without the sentences that name a missing value."""
     yield from (sentence for sentence in tell(seen) if NO_VALUE not in sentence)

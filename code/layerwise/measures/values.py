@@ -33,6 +33,16 @@ def before_norm_reading(n_layers: int) -> str:
 
 
 @dataclass(frozen=True)
+class Output:
+    """What the output of a model says of the pairs; an embedding model has none."""
+
+    preferences: Float[np.ndarray, " pair"]  # NLL(B) - NLL(A), nats
+    nll: Float[np.ndarray, "side pair"]  # mean over the predicted tokens, nats
+    bin_preference: dict[int, Float[np.ndarray, "layer perm k"]]
+    stable_preference: Float[np.ndarray, " bin"]
+
+
+@dataclass(frozen=True)
 class Values:
     """Values of one model; a reading is a layer and a pooling, a side is 0 (A) or 1 (B)."""
 
@@ -49,23 +59,42 @@ class Values:
     categories: tuple[str, ...]
     readings: tuple[str, ...]
     category_of_pair: Int[np.ndarray, " pair"]
-    preferences: Float[np.ndarray, " pair"]  # NLL(B) - NLL(A), nats
-    nll: Float[np.ndarray, "side pair"]  # mean over the predicted tokens, nats
     uniformity: Float[np.ndarray, "reading category side"]
     pair_metrics: Float[np.ndarray, "layer metric pair"]
     # of the last layer; None, as the next: such states were not given
     pair_metrics_before_norm: Float[np.ndarray, "metric pair"] | None
     pair_metrics_all_tokens: Float[np.ndarray, "layer metric pair"] | None
     bin_asymmetry: dict[int, Float[np.ndarray, "layer perm k"]]
-    bin_preference: dict[int, Float[np.ndarray, "layer perm k"]]
     stable_asymmetry: Float[np.ndarray, "layer bin"]
-    stable_preference: Float[np.ndarray, " bin"]
     anisotropy: Float[np.ndarray, "measure depth"]  # layers 0..n_layers, then before the norm
     eigenvalues: Float[np.ndarray, "depth kept"]  # no depth without prompts
+    output: Output | None  # None: no NLL was given
 
     @property
     def n_pairs(self) -> int:
-        return len(self.preferences)
+        return len(self.category_of_pair)
+
+    @property
+    def preferences(self) -> Float[np.ndarray, " pair"]:
+        """NLL(B) - NLL(A) of every pair, nats.
+
+        Raises:
+            LayerwiseError: where no NLL was given.
+        """
+        return self.known_output.preferences
+
+    @property
+    def known_output(self) -> Output:
+        """What the output says.
+
+        Raises:
+            LayerwiseError: where no NLL was given.
+        """
+        if self.output is None:
+            raise LayerwiseError(
+                f"a preference is a difference of NLL, none was given of {self.display}; give it"
+            )
+        return self.output
 
     def asymmetries(self, reading: str) -> Float[np.ndarray, " category"]:
         """UA of each category."""

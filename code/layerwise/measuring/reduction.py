@@ -13,6 +13,7 @@ from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
 from layerwise.measures.values import (
     ANISOTROPY,
     POOLED,
+    Output,
     Values,
     all_tokens_reading,
     before_norm_reading,
@@ -42,7 +43,8 @@ class States(Protocol):
     def hidden_size(self) -> int: ...
 
     @property
-    def nll(self) -> np.ndarray: ...
+    def nll(self) -> np.ndarray | None:
+        """Of every statement; None where the model's output is not known."""
 
     def has(self, layer: Layer, pooling: str) -> bool: ...
 
@@ -74,11 +76,13 @@ def measure(
             "bins need k of at least 3, each once, and at least one permutation, found "
             f"k_values {list(k_values)}, k_stable {k_stable}, n_permutations {n_permutations}"
         )
-    preferences = _preferences(states, pairs)
+    nll = states.nll
+    preferences = _preferences(states, nll, pairs)
     sweeps = sweep_streams(len(pairs), k_values, len(chosen), n_permutations, seed)
     stable = stable_labels(len(pairs), k_stable, seed)[None]
-    bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
-    bin_means: dict[int, list[np.ndarray]] = {k: [] for k in k_values}
+    # bins serve the correlation with preferences alone
+    bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values if len(preferences)}
+    bin_means: dict[int, list[np.ndarray]] = {k: [] for k in bins}
     stable_bins, metrics = [], []
     metrics_all: list[np.ndarray] = []
     has_all = all(states.has(layer, "mean_all") for layer in chosen)
@@ -89,7 +93,7 @@ def measure(
         if has_all:
             metrics_all.append(pair_metrics(*_sides(states, layer, "mean_all", len(pairs))))
         asymmetry = binner(side_a, side_b)
-        for k in k_values:
+        for k in bins:
             drawn = [
                 (asymmetry(labels, k), bin_mean(preferences, labels, k))
                 for labels in binnings(sweeps[k][row], len(pairs), k, n_permutations)
@@ -99,6 +103,14 @@ def measure(
         stable_bins.append(asymmetry(stable, k_stable)[0])
     uniformity = _uniformities(states, pairs, chosen)
     profile, eigenvalues = _profile(states)
+    output = None
+    if nll is not None:
+        output = Output(
+            preferences,
+            np.asarray(nll, dtype=np.float64).reshape(2, len(pairs)),
+            {k: np.stack(rows) for k, rows in bin_means.items()},
+            bin_mean(preferences, stable, k_stable)[0],
+        )
     return Values(
         model=str(states.index["model"]),
         display=str(states.index["display"]),
@@ -113,8 +125,6 @@ def measure(
         categories=pairs.categories,
         readings=tuple(uniformity),
         category_of_pair=np.asarray(pairs.category_of_pair),
-        preferences=preferences,
-        nll=np.asarray(states.nll, dtype=np.float64).reshape(2, len(pairs)),
         uniformity=np.stack(list(uniformity.values())),
         pair_metrics=np.stack(metrics),
         pair_metrics_before_norm=(
@@ -124,17 +134,16 @@ def measure(
         ),
         pair_metrics_all_tokens=np.stack(metrics_all) if has_all else None,
         bin_asymmetry={k: np.stack(rows) for k, rows in bins.items()},
-        bin_preference={k: np.stack(rows) for k, rows in bin_means.items()},
         stable_asymmetry=np.stack(stable_bins),
-        stable_preference=bin_mean(preferences, stable, k_stable)[0],
         anisotropy=profile,
         eigenvalues=eigenvalues,
+        output=output,
     )
 
 
-def _preferences(states: States, pairs: StatementPairs) -> np.ndarray:
-    nll = np.asarray(states.nll, dtype=np.float64)
-    if len(nll) != 2 * len(pairs):
+def _preferences(states: States, nll: np.ndarray | None, pairs: StatementPairs) -> np.ndarray:
+    """Return NLL(B) - NLL(A) of every pair; of none where the NLL is not known."""
+    if nll is not None and len(nll) != 2 * len(pairs):
         raise LayerwiseError(
             f"{states.place}: hidden states and pairs must belong together, found "
             f"{len(nll)} statements for {len(pairs)} pairs; extract the states of these pairs"
@@ -144,6 +153,9 @@ def _preferences(states: States, pairs: StatementPairs) -> np.ndarray:
             f"{states.place}: the states were extracted from other statements than these pairs "
             "hold (their sha256 differ); extract again"
         )
+    if nll is None:
+        return np.empty(0)
+    nll = np.asarray(nll, dtype=np.float64)
     preferences = nll[len(pairs) :] - nll[: len(pairs)]
     if np.all(preferences == preferences[0]):
         raise LayerwiseError(

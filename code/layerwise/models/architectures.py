@@ -8,8 +8,10 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
 from layerwise.errors import LayerwiseError
-from layerwise.models.families import ANY_OTHER, FAMILIES
+from layerwise.models.families import FAMILIES
+from layerwise.models.other_ways import ANY_OTHER, as_embedding_model
 
+ENCODER_DECODER = "an encoder-decoder"
 _MASKED = modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
 # Of one family the first is taken. The others read images or sound too, and text alone.
 _CLASSES = (
@@ -35,9 +37,10 @@ def check_architecture(place: object, document: Mapping[str, Any]) -> None:
             f"{family!r:.80}{asks}, and no code of a checkpoint is ever run; {ANY_OTHER}"
         )
     if (kind := _kind_of(family, document)) is not None:
+        part = ".get_encoder()" if kind == ENCODER_DECODER else ""
         raise LayerwiseError(
             f"{place}: a model predicts each token from those before it, {family} is {kind}; take "
-            "a decoder"
+            f"a decoder; {as_embedding_model(part)}"
         )
 
 
@@ -49,7 +52,7 @@ def _kind_of(family: str, document: Mapping[str, Any]) -> str | None:
     """
     declared = document.get("is_encoder_decoder")
     if declared or getattr(CONFIG_MAPPING[family], "is_encoder_decoder", False):
-        return "an encoder-decoder"
+        return ENCODER_DECODER
     if family in _MASKED and not document.get("is_decoder", document.get("causal")):
         return "an encoder"
     return None if _named(family, document.get("architectures")) else "no language model"

@@ -7,6 +7,7 @@ import transformers
 
 from layerwise.errors import LayerwiseError
 from layerwise.models.families import FAMILIES
+from layerwise.models.other_ways import ANY_OTHER
 
 RECORDED = "hidden_states"  # the key under which a class declares the modules that give them
 
@@ -35,9 +36,8 @@ def find_blocks(model: Any) -> list[torch.nn.Module]:
         return list(model.base_model.get_submodule(layout.blocks))
     raise LayerwiseError(
         f"{type(model).__name__}: the blocks of a model are what its class declares, or the only "
-        f"list of {wanted} modules in it, found no declaration and {len(lists)} such lists; take "
-        "its hidden states, with ids of its tokenizer.json, and give them to `layerwise.pool` and "
-        "`layerwise.measure`"
+        f"list of {wanted} modules in it, found no declaration and {len(lists)} such lists; "
+        f"{ANY_OTHER}"
     )
 
 

@@ -19,16 +19,6 @@ VOCABULARY = 512  # of a twin
 HEAD_SIZE = 4  # of a twin; 6 where the model's hidden size is not n_heads * head_size (Gemma)
 POSITIONS = 256  # of a twin, where nothing else is said
 WINDOW = 4  # tokens that a twin's block with a window sees: fewer than most texts have
-# The way on for every other architecture, in the words of an error.
-ANY_OTHER = (
-    "any other model is measured from its hidden states: take the ids of its tokenizer.json "
-    "(`tokenizer = tokenizers.Tokenizer.from_file(path)`), run each statement alone with "
-    "`ids = torch.tensor([tokenizer.encode(text).ids])`, "
-    "`out = model(ids, labels=ids, output_hidden_states=True)`, "
-    "`states.append(layerwise.pool(torch.stack(out.hidden_states)))`, "
-    "`nll.append(out.loss.item())`, then call "
-    "`layerwise.measure(numpy.concatenate(states, axis=1), nll, pairs)`"
-)
 Config = dict[str, Any]
 Rows = list[tuple[int, int]]  # runs: first row, and the row after the last
 

@@ -23,10 +23,10 @@ from layerwise.models.checkpoint import CheckpointFiles, Outline, open_folder
 from layerwise.models.checkpoint_config import ONE_MODEL, quiet, reword_errors
 from layerwise.models.checkpoint_tokenizer import Declaration, digest_of_tokenizer
 from layerwise.models.devices import choose_device, free_bytes
-from layerwise.models.families import ANY_OTHER
 from layerwise.models.hub import fetch, look_up, look_up_registered
 from layerwise.models.kernels import one_attention, own_arithmetic, require_exact, seeded
 from layerwise.models.needs import spell_bytes
+from layerwise.models.other_ways import ANY_OTHER
 from layerwise.models.passes import Passes
 from layerwise.models.registry import BYTES, DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
@@ -296,13 +296,14 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             f"a loaded model is one of transformers, found {type(model).__name__} around it; give "
             f"{inside}"
         )
+    if is_model:
+        check_architecture(type(model).__name__, model.config.to_dict())
     if not is_model or model.get_output_embeddings() is None:
         raise LayerwiseError(
             "a model must be a folder, a hub id, or a causal language model of transformers, "
             f"found {type(model).__name__} ({family!s:.80}); load it with "
             f"transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
         )
-    check_architecture(type(model).__name__, model.config.to_dict())
     # before dtypes: its packed weights may be buffers, beside parameters that are numbers
     if getattr(model.config, "quantization_config", None) is not None:
         raise LayerwiseError(

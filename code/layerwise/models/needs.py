@@ -27,6 +27,9 @@ The rate r is assumed, not measured: of a GPU 50 TFLOP/s, of a core 0.05, half o
 in a matrix product. On a CPU float16 has a rate of its own: few cores have units for it.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import psutil
 
 from layerwise.models.registry import BYTES, Model
@@ -74,6 +77,12 @@ def seconds(model: Model, device: str, *, replicates: int = 0, control: int = 0)
         noisy = replicates * passes if BYTES[dtype] == 2 else 0.0
         total += (1 + control) * (passes + seconds_of_loading(parameters, dtype)) + noisy
     return total
+
+
+def seconds_as_chosen(model: Model, device: str, chosen: Mapping[str, Any]) -> float:
+    """Return the same with the replicates and controls of `measure` of params.yaml."""
+    repeated = {name: 0 if model.alone else int(chosen[name]) for name in ("replicates", "control")}
+    return seconds(model, device, **repeated)
 
 
 def seconds_of_passes(parameters: float, tokens: int, dtype: str, device: str) -> float:

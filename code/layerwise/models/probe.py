@@ -33,6 +33,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.forward import forward, mean_token_nll
 from layerwise.models.load import Checkpoint, attention_kernel
+from layerwise.models.other_ways import IDS, as_embedding_model
 from layerwise.models.passes import ROWS, TOKENS, Passes
 from layerwise.models.store import BEFORE_NORM, Layer
 from layerwise.models.token_ids import Ids
@@ -257,7 +258,7 @@ class _Probe:
                 f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
                 f"this is an encoder: with another last token its earlier states differ at "
                 f"{earlier}; take a causal language model (look at is_decoder, is_causal and "
-                "use_bidirectional_attention in its config)"
+                f"use_bidirectional_attention in its config); {as_embedding_model()}"
             )
         return passes
 
@@ -374,8 +375,8 @@ def _before(seen: _Seen, n_tokens: int) -> _Seen:
 
 
 _GIVE_STATES = (
-    "choose the states that are meant, with ids of its tokenizer.json, and give them to "
-    "`layerwise.pool` and `layerwise.measure`"
+    f"choose the states that are meant, with {IDS}, and give them to `layerwise.pool` and "
+    "`layerwise.measure`"
 )
 
 

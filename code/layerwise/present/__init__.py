@@ -1,7 +1,8 @@
 """Verdicts, statistics and figures -> what people read; every text of others is escaped.
 
 values, records, search, pictures           what every page shows: read and checked
-strip, strip_picture                        the central claims at a glance: text, SVG
+elements, range_picture                     estimates on the range of a claim, drawn
+strip, strip_picture                        the central claims at a glance: text, SVG, PDF
 html, choices, page                         the HTML page: one file, offline
 latex, typed_numbers, paper, typeset, pdfs  the LaTeX paper: templates, the gate, folder, PDFs
 tables, claim_list, run_summary             tables in Python and CSV; claims on the terminal

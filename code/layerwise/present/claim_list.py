@@ -20,7 +20,14 @@ from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.given import PLAIN, Folder
 from layerwise.home import here
-from layerwise.present.records import analysis_of, answer, central_claims, readable, view
+from layerwise.present.records import (
+    analysis_of,
+    answer,
+    central_claims,
+    readable,
+    surprises_told,
+    view,
+)
 from layerwise.present.search import search_claims
 from layerwise.present.strip import (
     block,
@@ -173,6 +180,8 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
     kept = {claim["id"] for claim in central_of_paper(judged["central"], paper)}
     central = [claim for claim in central_claims(judged, names_here()) if claim.id in kept]
     lines: list[RenderableType] = [said(answer(central), "bold")] if central else []
+    if paper is None:
+        lines += [said(f"- {line}") for line in surprises_told(judged, names_here())]
     for heading, group in groupby(central, key=block):
         lines += ["", said(heading, "bold")]
         rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
@@ -192,7 +201,9 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
 def _reasons(claim: Central) -> list[str]:
     caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
     mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
-    return list(filter(None, [f"Claimed: {claim.says}", mark, methods_text(claim), *caveats]))
+    settle = f"What would settle it: {claim.settle}" if claim.settle else ""
+    told = [f"Claimed: {claim.says}", mark, methods_text(claim), settle, *caveats]
+    return list(filter(None, told))
 
 
 def central_of_paper(central: Sequence[Record], paper: int | None) -> list[Record]:

@@ -25,7 +25,7 @@ from layerwise.present.choices import say_choices
 from layerwise.present.figures.picture import Picture, data_address
 from layerwise.present.html import fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.pictures import Figures
-from layerwise.present.records import context, readable, view
+from layerwise.present.records import context, readable, surprises_told, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import (
@@ -38,7 +38,7 @@ from layerwise.present.strip import (
     row_text,
     symbol,
 )
-from layerwise.present.strip_picture import READING, row_picture
+from layerwise.present.strip_picture import READING, legend_signs, row_picture
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
@@ -123,6 +123,7 @@ def page(
     }
     filled = {
         **reveal_all(shared),
+        "surprises": reveal_all(surprises_told(document, names, small.surprises if small else ())),
         "paper": {"title": paper.title, "about": linked(paper.about, paper.links)},
         "strip": [
             (heading, [(claim, Markup(row_picture(claim))) for claim in group])
@@ -134,6 +135,7 @@ def page(
         "count_text": count_text,
         "decides": deciding_text,
         "row_text": row_text,
+        "legend": [(Markup(sign), meaning) for sign, meaning in legend_signs()],
         "reading": READING,
         "cards": [
             (heading, reveal_all(figure_groups([*group], pictures)))

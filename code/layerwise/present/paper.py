@@ -14,15 +14,17 @@ from layerwise.files import together, write_text
 from layerwise.present.latex import render
 from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
-from layerwise.present.records import context, readable, view
+from layerwise.present.records import context, readable, surprises_told, view
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import block, count_text, deciding_text, methods_text
+from layerwise.present.strip_picture import strip_pdf
 from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
 
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
+STRIP = "strip.pdf"  # the first figure
 REASON = 60  # words of a claim's reason, in the report
 
 
@@ -128,7 +130,7 @@ def write_source(
 
     Args:
         document: the judged claims of one source, `records.checked`.
-        figures: the folder of `drawn`, which holds each as PDF too.
+        figures: the folder that holds `drawn` as PDF.
         citation: CITATION.cff, for the title page.
         names: what models are called.
         upstream: `address` and `commit` of the papers' repository.
@@ -150,6 +152,7 @@ def write_source(
     claims = readable(document["claims"], names)
     filled |= {
         **read_citation(citation),
+        "surprises": surprises_told(document, names, small.surprises if small else ()),
         "claims": claims,
         "small": small,
         "figures": places,
@@ -164,6 +167,8 @@ def write_source(
         for place in places.values():
             file = Path(str(place["file"]))
             shutil.copyfile(figures / file.name, part / out.name / file)
+        front = [claim for claim in filled["central"] if claim.front]
+        (part / out.name / "figures" / STRIP).write_bytes(strip_pdf(front))
         for template, name in DOCUMENTS.items():
             write_text(part / out.name / f"{name}.tex", render(templates, template, filled))
         write_text(part / out.name / "claims.csv", care_csv(claims))

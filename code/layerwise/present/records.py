@@ -6,9 +6,11 @@ from typing import Any
 
 from layerwise.engine.central import Central, Point
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
+from layerwise.engine.questions.words import NO_SPREAD, TOO_FEW, UNDECIDED
 from layerwise.engine.tally import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, label_model
+from layerwise.models.registry import RANDOM
 from layerwise.present.values import short_text, value_text
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
@@ -21,6 +23,7 @@ PROSE = (
     "reason",
     "row",
     "details",
+    "settle",
     "caveats",
     "title",
     "text",
@@ -38,6 +41,13 @@ _VERBS = {
     FAILS: ("fails", "fail"),
     OPEN: ("is open", "are open"),
 }
+# How it says why so many are open.
+_OPEN = {
+    UNDECIDED: "undecided, the interval across the border",
+    NO_SPREAD: "with no spread around single numbers",
+    TOO_FEW: "with too few units to answer",
+}
+SURPRISES = 3  # lines of the head
 
 
 def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[str, Any]:
@@ -105,26 +115,50 @@ def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[st
     ]
 
 
+def surprises_told(
+    document: Mapping[str, Any], names: Names, measured: Sequence[str] = ()
+) -> list[str]:
+    """Return the lines on what a reader would least expect, at most three; of random weights none.
+
+    Arguments:
+        measured: those of small models that were measured beside the papers', after the first two.
+    """
+    if any(run.get(RANDOM) for run in document.get("runs", {}).values()):
+        return []
+    lines = [in_words(line, names) for line in document["surprises"]]
+    return [*lines[:2], *measured, *lines[2:]][:SURPRISES]
+
+
 def answer(central: Sequence[Central]) -> str:
     """Return how the central claims fare: those of the papers, then those of their notebooks."""
     of_papers, of_notebooks = (
         [claim for claim in central if claim.source == source] for source in ("paper", "notebooks")
     )
-    sentences = [f"Of {len(of_papers)} central claims {_fare(of_papers)}."] if of_papers else []
+    sentences = []
+    if of_papers:
+        sentences += [f"Of {len(of_papers)} central claims {_fare(of_papers, _OPEN)}."]
     if of_notebooks:
-        sentences += [f"Of {len(of_notebooks)} claims of the notebooks {_fare(of_notebooks)}."]
+        sentences += [f"Of {len(of_notebooks)} claims of the notebooks {_fare(of_notebooks, {})}."]
     return " ".join(sentences)
 
 
-def _fare(central: Sequence[Central]) -> str:
-    """Return how many have each mark, in words, and for which reasons the open ones are open."""
+def _fare(central: Sequence[Central], reasons_told: Mapping[str, str]) -> str:
+    """Return how many have each mark, in words, and for which reasons the open ones are open.
+
+    Arguments:
+        reasons_told: the reasons in more than their own word.
+    """
     marks = [claim.mark for claim in central]
     counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
     parts = [f"{n} {_VERBS[mark][n > 1]}" for mark, n in counts.items()]
     if OPEN in counts:
         reasons = [claim.why for claim in central if claim.why]
-        told = [f"{reasons.count(why)} {why}" for why in OPENNESS if why in reasons]
-        parts[-1] += f" ({', '.join(told)})"
+        told = [
+            f"{reasons.count(why)} {reasons_told.get(why, why)}"
+            for why in OPENNESS
+            if why in reasons
+        ]
+        parts[-1] += f" ({'; '.join(told)})"
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 

@@ -8,7 +8,7 @@ from layerwise.engine.measured import group_by_reason
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import studies
 from layerwise.present import terminal
-from layerwise.present.records import answer, central_claims
+from layerwise.present.records import answer, central_claims, surprises_told
 
 NEXT = """\
   once a reason is gone: make reproduce-full, which takes up what failed and nothing else
@@ -22,7 +22,8 @@ def summary(document: Mapping[str, Any], root: Path = Path()) -> str:
     places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
     written = [f"  {place}" for place in places if (root / place).is_file()]
     lines = [*absences(document), f"\n{verdict_table(document)}", *written]
-    return "\n".join([*lines, "", answer(central_claims(document, {}))])
+    surprises = [f"- {line}" for line in surprises_told(document, {})]
+    return "\n".join([*lines, "", answer(central_claims(document, {})), *surprises])
 
 
 def verdict_table(document: Mapping[str, Any]) -> str:

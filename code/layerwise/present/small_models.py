@@ -134,6 +134,19 @@ class SmallModels:
         return [model.short for model in self.models]
 
     @property
+    def surprises(self) -> list[str]:
+        """A line on the first model whose random weights give its asymmetry on numeric facts."""
+        for model in self.models:
+            answer = model.answers[NUMERIC]
+            if answer.is_reached:
+                return [
+                    f"Random weights of {model.short}'s shape give its asymmetry on the numeric "
+                    f"facts too: {answer.random}, trained "
+                    f"{rounded(answer.value, answer._places)}."
+                ]
+        return []
+
+    @property
     def text(self) -> str:
         """The paragraph on what they say."""
         numeric = "; ".join(

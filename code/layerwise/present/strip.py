@@ -6,37 +6,17 @@ sheet of the PDF and the terminal alike.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from layerwise.engine.central import Central, Point
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, mark_text
 from layerwise.engine.questions.words import WORDS
 from layerwise.engine.seen import equal_p
+from layerwise.present.range_picture import RangePicture, RangeRow
 from layerwise.present.values import NOTHING, with_signs
 
 NOTEBOOKS = "From the notebooks"
 SYMBOLS = {HOLDS: "●", IN_PART: "◐", FAILS: "✕", OPEN: "○"}
 MOST_INTERVALS = 4  # estimates whose intervals a text gives; of more the picture alone
-BESIDE = 0.06  # of the width of a picture, left and right of what it shows
-
-
-@dataclass(frozen=True)
-class Bar:
-    """An estimate as drawn: places between 0, the left edge, and 1, the right one.
-
-    start, end: the range that the claim names.
-    printed: the value that is printed.
-    """
-
-    label: str
-    number: str
-    word: str
-    at: float
-    low: float | None
-    high: float | None
-    start: float
-    end: float
-    printed: float | None
 
 
 def symbol(claim: Central) -> str:
@@ -109,50 +89,47 @@ def is_signed(points: Sequence[Point]) -> bool:
 
 def _beside(point: Point, decimals: int, *, sign: bool, interval: bool) -> str:
     """Return what stands behind an estimate: interval or p, and what else is printed for it."""
-    texts = []
-    if interval and point.low is not None and point.high is not None:
-        texts.append(
-            " to ".join(estimate_text(end, decimals, sign=sign) for end in (point.low, point.high))
-        )
+    texts = [interval_text(point, decimals, sign=sign)] if interval else []
     if point.p is not None:
         texts.append(f"p {equal_p(point.p)}")
     if point.printed is not None and point.as_printed is False:
         texts.append(f"printed {estimate_text(point.printed, decimals, sign=sign)}")
+    texts = [*filter(None, texts)]
     return f"({', '.join(texts)})" if texts else ""
 
 
-def bars(claim: Central) -> list[Bar]:
-    """Return the estimates of a claim on one scale, which holds every end that is finite."""
+def interval_text(point: Point, decimals: int, *, sign: bool) -> str:
+    """Return the ends of an interval; nothing where there is none."""
+    if point.low is None or point.high is None:
+        return ""
+    ends = (estimate_text(end, decimals, sign=sign) for end in (point.low, point.high))
+    return " to ".join(ends)
+
+
+def picture(claim: Central) -> RangePicture:
+    """Return the estimates of a claim as they are drawn, on one axis."""
     points = claim.points
-    ends = [
-        end
-        for point in points
-        for end in (
-            *(point.value, point.low, point.high, point.above, point.below),
-            point.printed,
-        )
-        if end is not None
-    ]
-    if not ends:
-        return []
-    width = max(ends) - min(ends) or 1.0
-    first, last = min(ends) - BESIDE * width, max(ends) + BESIDE * width
-
-    def place(value: float) -> float:
-        return (value - first) / (last - first)
-
     sign = is_signed(points)
-    return [
-        Bar(
-            label=point.model,
-            number=estimate_text(point.value, claim.decimals, sign=sign),
-            word=point.word.replace(" ", "-"),
-            at=place(point.value),
-            low=None if point.low is None else place(point.low),
-            high=None if point.high is None else place(point.high),
-            start=0.0 if point.above is None else place(point.above),
-            end=1.0 if point.below is None else place(point.below),
-            printed=None if point.printed is None else place(point.printed),
-        )
-        for point in points
-    ]
+
+    def number(point: Point) -> str:
+        value = estimate_text(point.value, claim.decimals, sign=sign)
+        beside = interval_text(point, claim.decimals, sign=sign)
+        beside = beside or (f"p {equal_p(point.p)}" if point.p is not None else "")
+        return f"{value} ({beside})" if beside else value
+
+    return RangePicture(
+        [
+            RangeRow(
+                label=point.model,
+                number=number(point),
+                word=point.word,
+                value=point.value,
+                low=point.low,
+                high=point.high,
+                above=-math.inf if point.above is None else point.above,
+                below=math.inf if point.below is None else point.below,
+                printed=point.printed,
+            )
+            for point in points
+        ]
+    )

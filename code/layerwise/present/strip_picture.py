@@ -1,34 +1,32 @@
-"""The strip as SVG: the estimates of a row for a page, and the whole strip as a file for README."""
+"""The strip as a picture: a row for a page, and the whole as a file for README and as a figure."""
 
-import re
+import io
 import textwrap
-from collections.abc import Sequence
-
-from markupsafe import Markup
-from markupsafe import escape as escaped
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
 from layerwise.engine.central import Central
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
-from layerwise.files import revealed
-from layerwise.present.strip import (
-    Bar,
-    bars,
-    block,
-    count_text,
-    deciding_text,
-    row_text,
-    symbol,
+from layerwise.present.elements import (
+    Circle,
+    Element,
+    Line,
+    Polygon,
+    Rect,
+    Text,
+    draw_elements,
+    escape,
+    svg,
 )
+from layerwise.present.range_picture import DIAMOND, DOT, GAP, ROW, TEXT, draw_range
+from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
-# Pixels of the picture of a row: names, the plot, the numbers.
-LABELS, PLOT, NUMBERS = 164, 130, 60
-GAP, ROW, TEXT = 8, 18, 12
-DIAMOND = 6  # from its middle to a corner
-# Pixels of the strip: its columns, and lines of its text.
-WIDTH, MARK_AT, CLAIM_AT, PICTURE_AT = 940, 92, 148, 570
-LINE, SMALL_LINE, MARK_LINE, AROUND = 20, 17, 15, 24
-CLAIM_LETTERS, TEXT_LETTERS = 50, 68  # that fit into a line of the claim's column
-READING_LETTERS = 150  # that fit into a line below the rows
+LABELS, PLOT, NUMBERS = 150, 130, 166  # pixels of a row on the page: names, axis, numbers
+HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
+MARK, CLAIM = 40, 88  # pixels: the middle of the column of marks, the left of the claims
+CLAIM_LETTER, TEXT_LETTER = 9.0, 6.7  # pixels: the mean width of a letter of a claim, of a text
 COLOURS = {
     HOLDS: ("#0b6e99", "#5db6de"),
     IN_PART: ("#9a6200", "#e0a63c"),
@@ -42,154 +40,251 @@ WORD_COLOURS = {
     "no-spread": OPEN,
     "too-few": OPEN,
 }
+# What is drawn, and what it means, in the order of the legend.
+LEGEND = {
+    "dot": "an estimate, its interval of 95% unless the row says",
+    "hollow": "no interval; a p beside it decides",
+    "printed": "the printed value",
+    "range": "where the estimate lies if the claim holds",
+}
 READING = (
-    "Dot: an estimate; line: its interval, of 95% unless the row says otherwise; hollow: no "
-    "interval; diamond: the printed value. Shaded: where the estimate lies if the claim holds. "
     "Blue: inside; red: outside; grey: open. Below each mark: how many of its printed numbers come "
     "out as printed."
 )
 
 
-def escape(text: str) -> Markup:
-    """Return a text as SVG shows it: no element, and what the eye cannot see written out."""
-    return escaped(revealed(text))
+@dataclass(frozen=True)
+class Layout:
+    """The sizes of a strip, in pixels.
 
-
-def bars_svg(drawn: Sequence[Bar]) -> str:
-    """Return the estimates of a row as SVG elements, one below the other.
-
-    Colours are classes, which the page or the file around them defines.
+    Attributes:
+        labels, plot, numbers: of the names, the axis and the numbers of a row's estimates.
+        beside: whether these stand to the right of the claim; else below it.
     """
-    elements = []
-    for number, bar in enumerate(drawn):
-        top, middle = number * ROW, number * ROW + ROW / 2
 
-        def across(place: float) -> float:
-            return round(LABELS + GAP + PLOT * place, 1)
+    width: int
+    labels: int
+    plot: int
+    numbers: int
+    beside: bool = True
 
-        base = middle + TEXT / 3
-        start, end = across(bar.start), across(bar.end)
-        elements += [
-            f'<rect class="range" x="{start}" y="{top + 1}" width="{end - start:.1f}" '
-            f'height="{ROW - 2}"/>',
-            f'<text x="{LABELS}" y="{base:g}" text-anchor="end">{escape(bar.label)}</text>',
-        ]
-        if bar.low is not None and bar.high is not None:
-            ends = f'x1="{across(bar.low)}" x2="{across(bar.high)}"'
-            elements.append(
-                f'<line class="{bar.word}" {ends} y1="{middle:g}" y2="{middle:g}" '
-                'stroke-width="2"/>'
-            )
-        if bar.printed is not None:
-            x = across(bar.printed)
-            elements.append(
-                f'<path class="printed" d="M{x:g} {middle - DIAMOND:g}l{DIAMOND} {DIAMOND}'
-                f'-{DIAMOND} {DIAMOND}-{DIAMOND}-{DIAMOND}z"/>'
-            )
-        hollow = " hollow" if bar.low is None else ""
-        elements += [
-            f'<circle class="{bar.word}{hollow}" cx="{across(bar.at)}" cy="{middle:g}" r="3.6"/>',
-            f'<text class="{bar.word}" x="{LABELS + PLOT + 2 * GAP}" y="{base:g}">'
-            f"{escape(bar.number)}</text>",
-        ]
-    return "".join(elements)
+    @property
+    def across(self) -> int:
+        """The width of the estimates of a row."""
+        return self.labels + GAP + self.plot + 2 * GAP + self.numbers
+
+    @property
+    def text(self) -> int:
+        """The width of a claim's text."""
+        return self.width - CLAIM - (self.across + 2 * GAP if self.beside else 0)
+
+
+WIDE = Layout(960, labels=150, plot=140, numbers=166)
+PHONE = Layout(420, labels=146, plot=84, numbers=166, beside=False)
+PRINTED = Layout(830, labels=148, plot=96, numbers=172)
 
 
 def row_picture(claim: Central) -> str:
     """Return the picture of a row, for a page that defines its colours; empty without estimates."""
     if not claim.points:
         return ""
-    width, height = LABELS + PLOT + NUMBERS + 2 * GAP, ROW * len(claim.points)
+    drawn = picture(claim)
+    width = LABELS + GAP + PLOT + 2 * GAP + NUMBERS
     return (
-        f'<svg class="bars" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="{escape(deciding_text(claim))}" font-size="{TEXT}">'
-        f"{bars_svg(bars(claim))}</svg>"
+        f'<svg class="bars" viewBox="0 0 {width} {drawn.height}" width="{width}" '
+        f'height="{drawn.height}" role="img" aria-label="{escape(deciding_text(claim))}" '
+        f'font-size="{TEXT}">{svg(draw_range(drawn, labels=LABELS, plot=PLOT))}</svg>'
     )
 
 
-def strip_svg(claims: Sequence[Central]) -> str:
-    """Return rows of the strip as an SVG file, for light and dark backgrounds."""
-    rows, top, heading = [], 0, ""
-    for claim in claims:
-        lines = textwrap.wrap(claim.claim, CLAIM_LETTERS)
-        below = [
-            line
-            for text in (claim.number, row_text(claim))
-            for line in textwrap.wrap(text, TEXT_LETTERS)
-        ]
-        text_height = LINE * len(lines) + SMALL_LINE * len(below)
-        picture_height = ROW * len(claim.points)
-        below_mark = [claim.mark, claim.why, count_text(claim) if claim.compared else ""]
-        below_mark = [*filter(None, below_mark)]
-        mark_height = MARK_LINE * (1 + len(below_mark))
-        height = max(text_height, picture_height, mark_height) + AROUND
-        middle = top + height / 2
-        rows.append(f'<line class="rule" x1="0" x2="{WIDTH}" y1="{top}" y2="{top}"/>')
-        if block(claim) != heading:
-            heading = block(claim)
-            rows.append(f'<text class="quiet" x="0" y="{middle:g}">{heading}</text>')
+def legend_signs() -> list[tuple[str, str]]:
+    """Return every sign of the pictures as SVG with what it means, for a page."""
+    size = 'viewBox="0 0 20 14" width="20" height="14" aria-hidden="true"'
+    return [
+        (f'<svg class="bars" {size}>{svg(_draw_sign(kind, 0, 7))}</svg>', meaning)
+        for kind, meaning in LEGEND.items()
+    ]
+
+
+def draw_strip(claims: Sequence[Central], layout: Layout) -> tuple[list[Element], float]:
+    """Return the elements of a strip, and its height."""
+    elements: list[Element] = []
+    top = 0.0
+    for heading, group in groupby(claims, key=block):
+        elements.append(Text(0, top + LINE - 2, heading, "heading"))
+        top += HEADING
+        for claim in group:
+            elements.append(Line(0, top, layout.width, top, "rule"))
+            row, height = _draw_row(claim, layout, top)
+            elements += row
+            top += height
+    elements.append(Line(0, top, layout.width, top, "rule"))
+    legend, height = draw_legend(top + GAP, layout.width)
+    elements += legend
+    top += height + GAP
+    for words in textwrap.wrap(READING, int(layout.width / TEXT_LETTER)):
+        elements.append(Text(0, top + TEXT, words, "quiet"))
+        top += SMALL_LINE
+    return elements, top + GAP / 2
+
+
+def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Element], float]:
+    """Return the elements of a claim, and the height of its row."""
+    drawn = picture(claim) if claim.points else None
+    lines = textwrap.wrap(claim.claim, int(layout.text / CLAIM_LETTER))
+    below = [
+        line
+        for text in (claim.number, row_text(claim))
+        for line in textwrap.wrap(text, int(layout.text / TEXT_LETTER))
+    ]
+    text_height = LINE * len(lines) + SMALL_LINE * len(below)
+    picture_height = drawn.height if drawn else 0
+    marked = [claim.mark, claim.why, count_text(claim) if claim.compared else ""]
+    marked = [*filter(None, marked)]
+    mark_height = ROW + MARK_LINE * len(marked)
+    beside = layout.beside
+    inner = max(text_height, mark_height, picture_height if beside else 0)
+    height = AROUND + inner + (0 if beside else picture_height + GAP)
+
+    def elements() -> Iterator[Element]:
+        middle = top + (AROUND + inner) / 2
         mark = claim.mark.replace(" ", "-")
-        base = middle - mark_height / 2 + MARK_LINE
-        rows.append(f'<text class="mark {mark}" x="{MARK_AT}" y="{base:g}">{symbol(claim)}</text>')
-        for n, words in enumerate(below_mark):
+        base = middle - mark_height / 2 + ROW - 3
+        yield Text(MARK, base, symbol(claim), f"mark {mark}", anchor="middle")
+        for number, words in enumerate(marked):
             base += MARK_LINE
-            ink = "quiet" if n else mark
-            rows.append(
-                f'<text class="{ink}" x="{MARK_AT}" y="{base:g}" text-anchor="middle">'
-                f"{words}</text>"
-            )
+            yield Text(MARK, base, words, "quiet" if number else mark, anchor="middle")
         base = middle - text_height / 2 - 4
         for words in lines:
             base += LINE
-            rows.append(f'<text class="claim" x="{CLAIM_AT}" y="{base:g}">{raised(words)}</text>')
+            yield Text(CLAIM, base, words, "claim")
         for words in below:
             base += SMALL_LINE
-            rows.append(f'<text class="quiet" x="{CLAIM_AT}" y="{base:g}">{escape(words)}</text>')
-        place = f"translate({PICTURE_AT} {middle - picture_height / 2:g})"
-        rows.append(f'<g transform="{place}">{bars_svg(bars(claim))}</g>')
-        top += height
-    for words in textwrap.wrap(READING, READING_LETTERS):
-        top += SMALL_LINE
-        rows.append(f'<text class="quiet" x="0" y="{top + 3}">{words}</text>')
+            yield Text(CLAIM, base, words, "quiet")
+        if drawn:
+            left = layout.width - layout.across if beside else 0
+            start = middle - picture_height / 2 if beside else top + AROUND / 2 + inner + GAP
+            sizes = {"labels": layout.labels, "plot": layout.plot}
+            yield from draw_range(drawn, **sizes, left=left, top=start)
+
+    return elements(), height
+
+
+def draw_legend(top: float, width: float) -> tuple[list[Element], float]:
+    """Return the legend's elements, as many beside one another as fit, and its height."""
+    x, elements, height = 0.0, [], SMALL_LINE
+    for kind, meaning in LEGEND.items():
+        across = 26 + len(meaning) * TEXT_LETTER + 2 * GAP
+        if x and x + across > width:
+            x, height = 0.0, height + SMALL_LINE
+        middle = top + height - SMALL_LINE / 2
+        elements += [*_draw_sign(kind, x, middle), Text(x + 26, middle + 4, meaning, "quiet")]
+        x += across
+    return elements, height
+
+
+def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
+    """Yield what a line of the legend explains, 20 pixels wide."""
+    centre = x + 10
+    if kind == "range":
+        yield Rect(x, middle - 6, 20, 12, "range")
+        yield Line(x + 20, middle - 6, x + 20, middle + 6, "limit")
+    elif kind == "printed":
+        corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
+        yield Polygon([(centre + across, middle + down) for across, down in corners], "printed")
+    else:
+        if kind == "dot":
+            yield Line(x, middle, x + 20, middle, "undecided ends")
+        hollow = " hollow" if kind == "hollow" else ""
+        yield Circle(centre, middle, DOT, f"undecided{hollow}")
+
+
+def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:
+    """Return rows of the strip as an SVG file, for light and dark backgrounds."""
+    elements, height = draw_strip(claims, layout)
     about = "; ".join(f"{claim.claim}: {claim.mark}" for claim in claims)
-    size = f'viewBox="0 -4 {WIDTH} {top + 12}" width="{WIDTH}" height="{top + 12}"'
+    width, height = layout.width, round(height)
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(about)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="{escape(about)}" '
         f'font-family="system-ui, sans-serif" font-size="{TEXT}">'
     )
-    return f"{head}<style>{_style()}</style>{''.join(rows)}</svg>\n"
+    return f"{head}<style>{_style()}</style>{svg(elements)}</svg>\n"
 
 
-def raised(words: str) -> str:
-    """Return words as SVG text, their exponents raised and their indices lowered."""
-    text = str(escape(words))
-    text = re.sub(r"\^\(([\w/]+)\)", _shifted(-5), text)
-    return re.sub(r"\bW_([QKVO])\b", f"W{_shifted(4)}", text)
+def strip_pdf(claims: Sequence[Central], layout: Layout = PRINTED) -> bytes:
+    """Return rows of the strip as a PDF of the papers' text width."""
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.figure import Figure
+
+    from layerwise.present.figures.style import UNDATED, WIDTH, house_style
+
+    elements, height = draw_strip(claims, layout)
+    written = io.BytesIO()
+    with house_style():
+        figure = Figure(figsize=(WIDTH, WIDTH * height / layout.width))
+        axes = figure.add_axes((0, 0, 1, 1), xlim=(0, layout.width), ylim=(height, 0))
+        axes.set_axis_off()
+        draw_elements(axes, elements, printed_styles())
+        FigureCanvasPdf(figure).print_pdf(written, metadata=UNDATED)
+    return written.getvalue()
 
 
-def _shifted(by: int) -> str:
-    """The first group of a pattern, moved down by so many pixels; what follows is not."""
-    return rf'<tspan dy="{by}" font-size="11">\1</tspan><tspan dy="{-by}">&#8203;</tspan>'
+# --- colours --------------------------------------------------------------------------------------
+
+LIGHT = {"ground": "#fff", "text": "#1c1c1c", "quiet": "#555", "rule": "#ddd", "range": "#dcecf3"}
+DARK = {
+    "ground": "#0d1117",
+    "text": "#e6e6e6",
+    "quiet": "#a8a8a8",
+    "rule": "#3a3f47",
+    "range": "#1d3a4a",
+}
+
+
+def _inks(side: int) -> dict[str, str]:
+    """Return the colour of every mark and word, on light (0) or dark (1)."""
+    marks = {mark.replace(" ", "-"): pair[side] for mark, pair in COLOURS.items()}
+    return marks | {word: COLOURS[mark][side] for word, mark in WORD_COLOURS.items()}
 
 
 def _style() -> str:
-    """Colours of light and of dark backgrounds."""
+    """Return the style of the file, for light and for dark backgrounds."""
 
-    def inks(side: int) -> str:
-        colours = {mark: pair[side] for mark, pair in COLOURS.items()}
-        colours |= {word: COLOURS[mark][side] for word, mark in WORD_COLOURS.items()}
-        rules = [
-            f".{name.replace(' ', '-')}{{fill:{ink};stroke:{ink}}}" for name, ink in colours.items()
-        ]
-        ground, text, quiet, rule, shade = (
-            ("#fff", "#1c1c1c", "#555", "#ddd", "#dcecf3"),
-            ("#0d1117", "#e6e6e6", "#a8a8a8", "#3a3f47", "#1d3a4a"),
-        )[side]
+    def colours(side: int) -> str:
+        also = (LIGHT, DARK)[side]
+        inks = "".join(f".{name}{{fill:{ink};stroke:{ink}}}" for name, ink in _inks(side).items())
+        text, quiet, ground = also["text"], also["quiet"], also["ground"]
         return (
-            f"text{{fill:{text}}}{''.join(rules)}text{{stroke:none!important}}.claim{{fill:{text}}}"
-            f".quiet{{fill:{quiet}}}.rule{{stroke:{rule}}}.range{{fill:{shade}}}"
+            f"text{{fill:{text}}}{inks}text{{stroke:none!important}}.claim,.heading{{fill:{text}}}"
+            f".quiet,.tick{{fill:{quiet}}}.rule{{stroke:{also['rule']}}}"
+            f".range{{fill:{also['range']}}}.axis,.limit,.zero{{stroke:{quiet}}}"
             f".hollow{{fill:{ground}}}.printed{{fill:none;stroke:{text}}}"
         )
 
-    fixed = ".claim{font-weight:600;font-size:15px}.mark{font-size:20px;text-anchor:middle}"
-    return f"{inks(0)}{fixed}@media(prefers-color-scheme:dark){{{inks(1)}}}"
+    fixed = (
+        ".claim{font-weight:600;font-size:15px}.heading{font-size:13px;letter-spacing:.04em}"
+        ".mark{font-size:20px}.ends{stroke-width:2}.limit{stroke-dasharray:2 2}"
+        ".zero{stroke-opacity:.35}"
+    )
+    return f"{colours(0)}{fixed}@media(prefers-color-scheme:dark){{{colours(1)}}}"
+
+
+def printed_styles() -> Mapping[str, dict[str, Any]]:
+    """Return the same look for `elements.draw_elements`, on paper."""
+    styles: dict[str, dict[str, Any]] = {kind: {"color": ink} for kind, ink in _inks(0).items()}
+    quiet = {"color": LIGHT["quiet"]}
+    return styles | {
+        "ends": {"width": 2},
+        "hollow": {"fill": LIGHT["ground"]},
+        "quiet": quiet,
+        "tick": quiet,
+        "axis": quiet | {"width": 0.8},
+        "limit": quiet | {"dash": ":", "width": 0.9},
+        "zero": {"color": "#aaaaaa", "width": 0.8},
+        "rule": {"color": LIGHT["rule"]},
+        "range": {"color": LIGHT["range"]},
+        "printed": {"width": 0.9},
+        "mark": {"size": 18},
+        "claim": {"size": 13.5, "weight": "bold"},
+    }

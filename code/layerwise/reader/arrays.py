@@ -20,7 +20,7 @@ from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.papers.shared.experiments import reader
-from layerwise.reader.page.cautions import text_cautions
+from layerwise.reader.page.cautions import WITHOUT_PREFERENCE, text_cautions
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.pooling import real_array
@@ -32,6 +32,11 @@ from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 ABSENT = dict.fromkeys(
     ("anisotropy", "gains", "spectral"), "it needs the model and prompts, and arrays were given"
+)
+# What an embedding model has none of: each rests on the preference of pairs.
+OF_PREFERENCES = dict.fromkeys(
+    ("category_bootstrap", "bins", "pairs"),
+    "it correlates asymmetry with preference, a difference of NLL, and no NLL was given",
 )
 # The arrays that are given by layer, and the pooling that each of them holds.
 POOLING = {"hidden_states": "mean", "all_tokens": "mean_all"}
@@ -72,11 +77,15 @@ def measure(
     whatever their categories), then the B sides. Gains, anisotropy and spectral norms need the
     model: `analyze` has them.
 
+    Without NLL, as of an embedding model, there is asymmetry alone: what needs a preference is left
+    out, and the result says so.
+
     Args:
         hidden_states: (layer, statement, hidden), layers 0 (what enters block 0) to n_layers
             (after the final norm), or `{layer: (statement, hidden)}` with the last layer among
             them: the mean over a statement's tokens but the first, as `pool` takes it.
-        nll: (statement,): mean over the predicted tokens, nats.
+        nll: (statement,): mean over the predicted tokens, nats; None: there is none, the model
+            predicts no next token.
         pairs: as for `analyze`.
         name: what the result calls the model.
         before_norm: (statement, hidden): the same mean after the last block, before the final
@@ -125,11 +134,13 @@ def _measured(
     of_papers = papers(draws)
     values = reduced(states, pairs, layers=sampled, seed=asked["seed"])
     files = reader.result_files(values, draws, of_papers.numbers)
-    measured = reader.Measured(reader.tables(files), ABSENT, values, states.index)
+    absent = ABSENT if values.output else {**OF_PREFERENCES, **ABSENT}
+    measured = reader.Measured(reader.tables(files), absent, values, states.index)
     documents = analyse_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
     private = asked["private_texts"]
-    warned = text_cautions("statements", pairs.statements, pairs, private=private)
+    warned = [] if values.output else [WITHOUT_PREFERENCE]
+    warned += text_cautions("statements", pairs.statements, pairs, private=private)
     page = page_of(
         measured, documents, answered, {}, pairs, draws, foreseen=warned, private=private
     )
@@ -163,7 +174,12 @@ class Arrays:
 
     place = "hidden_states"
 
-    def __init__(self, pooled: Mapping[tuple[Layer, str], Any], nll: Any, index: dict[str, Any]):
+    def __init__(
+        self,
+        pooled: Mapping[tuple[Layer, str], Any],
+        nll: np.ndarray | None,
+        index: dict[str, Any],
+    ):
         self._pooled, self.nll, self.index = pooled, nll, index
 
     @classmethod
@@ -208,7 +224,7 @@ class Arrays:
             if given is not None
         }
         order = _order_of(pairs)
-        losses = _read_losses(nll, len(pairs.statements))[order]
+        losses = None if nll is None else _read_losses(nll, len(pairs.statements))[order]
         pooled: dict[tuple[Layer, str], np.ndarray] = {}
         hidden_size: int | None = None
         for place, (argument, array) in arrays.items():
@@ -216,7 +232,7 @@ class Arrays:
             pooled[place] = states[order]
             hidden_size = pooled[place].shape[1]
         digest = hashlib.sha256()
-        for array in (*pooled.values(), losses):
+        for array in (*pooled.values(), *([] if losses is None else [losses])):
             digest.update(np.ascontiguousarray(array).tobytes())
         index = {
             "model": name,

@@ -76,6 +76,12 @@ def compare(
     by_name = dict(zip(_names(analysed), analysed, strict=True))
     documents = {name: model.documents for name, model in by_name.items()}
     records = {name: model.record for name, model in by_name.items()}
+    without = [name for name, results in documents.items() if "asymmetries" in results["layers"]]
+    if without:
+        raise LayerwiseError(
+            "models are compared by r of asymmetry and preference, found no preference of "
+            f"{', '.join(without)}; give `layerwise.measure` the NLL of its statements"
+        )
     unlike = unlike_texts(records)
     if unlike and not converted("compare: other_pairs", bool, other_pairs):
         raise LayerwiseError(

@@ -77,7 +77,7 @@ def analyze_checkpoint(
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
     if not checkpoint.has_random_weights:  # of which the page warns already
         n_embeddings = checkpoint.declaration.n_embeddings
-        warned += prediction_cautions(float(measured.values.nll.mean()), n_embeddings)
+        warned += prediction_cautions(float(measured.values.known_output.nll.mean()), n_embeddings)
     if checkpoint.in_memory:
         warned += left_out_cautions(count_left_out(checkpoint.model))
         warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []

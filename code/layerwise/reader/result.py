@@ -169,12 +169,14 @@ class Result:
         files = f"{', '.join(f'{name}.json' for name in self.documents)}{whose}"
         lines = [f"{files}, saved nowhere yet"]
         if out is not None:
+            tables, drawn = f"{out / part}/tables", out / part / "figures"
+            figures = f"; figures: {drawn}" if drawn.is_dir() else ""
             lines = [
                 f"{files} in {out}",
-                f"the page: {out / index}; tables: {out / part}/tables, {out / part}/tables.tex; "
-                f"figures: {out / part}/figures",
+                f"the page: {out / index}; tables: {tables}, {tables}.tex{figures}",
             ]
-        return [*lines, *(f"no {name}.json: {reason}" for name, reason in self.absent.items())]
+        left_out = self._page.left_out.items()
+        return [*lines, *(f"no {files}: {reason}" for reason, files in left_out)]
 
     @cached_property
     def tables(self) -> dict[str, Table]:

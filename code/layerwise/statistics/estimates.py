@@ -59,6 +59,7 @@ class Estimate:
         opposite: of a p, the one by which the numbers lean against what is tested; None elsewhere.
         method: what gives the interval or the p; empty where there is neither.
         fewest: how many units the method needs for an interval, where there is none; else 0.
+        groups: of two groups that are compared by their shares, of each (counted, units).
     """
 
     value: float
@@ -72,6 +73,7 @@ class Estimate:
     method: str = ""
     fewest: int = 0
     opposite: float | None = None
+    groups: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     @property
     def has_interval(self) -> bool:

@@ -5,6 +5,7 @@ its interval shows, by normal quantiles. Two shares use the law of Fisher's exac
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -98,18 +99,40 @@ def narrowest_r(estimate: Estimate) -> float | None:
 
 def power_of_shares(first: float, second: float, m: int, n: int) -> float:
     """Return the power of Fisher's exact test of m and n units at these true shares."""
+    power = 0.0
+    for _, _, chance in significant_tables(first, second, m, n):
+        power += chance
+    return power
+
+
+def chances_of_tables(first: float, second: float, m: int, n: int) -> tuple[float, float]:
+    """Return the power to find the first share the larger one, and to find it the smaller one."""
+    tables = [*significant_tables(first, second, m, n)]
+    larger = math.fsum(chance for count, other, chance in tables if count / m > other / n)
+    smaller = math.fsum(chance for count, other, chance in tables if count / m < other / n)
+    return larger, smaller
+
+
+def significant_tables(
+    first: float, second: float, m: int, n: int
+) -> Iterator[tuple[int, int, float]]:
+    """Yield the counts in two groups that Fisher's exact test tells apart, and their probability.
+
+    Arguments:
+        first, second: the true shares.
+        m, n: the units of the groups.
+    """
     chances = [
         scipy.stats.binom.pmf(np.arange(size + 1), size, share)
         for size, share in ((m, first), (n, second))
     ]
-    power = 0.0
     for total in range(m + n + 1):  # of both groups, which the test takes as given
         counts = np.arange(max(0, total - n), min(m, total) + 1)
         likely = scipy.stats.hypergeom.pmf(counts, m + n, m, total)
         for count, chance in zip(counts, likely, strict=True):
             if likely[likely <= chance * (1 + TIES)].sum() < 1 - LEVEL:
-                power += chances[0][count] * chances[1][total - count]
-    return float(power)
+                in_both = chances[0][count] * chances[1][total - count]
+                yield int(count), int(total - count), float(in_both)
 
 
 def units_for_shares(first: float, second: float) -> int | None:

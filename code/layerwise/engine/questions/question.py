@@ -112,6 +112,7 @@ class Question:
     def answer(self, estimate: Estimate) -> dict[str, Any]:
         """Return an answer as documents hold it; what has no interval has no ends."""
         known = estimate.has_interval
+        groups = {} if estimate.groups is None else {"groups": [*map(list, estimate.groups)]}
         return {
             "value": float(estimate.value),
             "low": float(estimate.low) if known else None,
@@ -125,6 +126,7 @@ class Question:
             "method": estimate.method,
             "p": None if estimate.p is None else float(estimate.p),
             "narrow": None if estimate.narrow is None else [*map(float, estimate.narrow)],
+            **groups,
         }
 
     def rules(self, entry: Any) -> dict[str, "Asked"]:

@@ -87,6 +87,11 @@ READER: dict[str, Document] = {
     name: (MODULES | {"sensitivity": sensitivity})[analysis].READER
     for name, analysis in READER_ANALYSES.items()
 }
+# Without preferences these take the place of the documents of the same names.
+READER_OF_STATES: dict[str, Document] = {
+    "validation": validation.READER_OF_STATES,
+    "layers": layers.READER_OF_STATES,
+}
 
 
 def analyse(name: str, evidence: Evidence) -> Derivation:
@@ -96,9 +101,10 @@ def analyse(name: str, evidence: Evidence) -> Derivation:
 
 def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
     """Return the documents of a reader's own model: those whose numbers were measured."""
+    has_preferences = bool(evidence.role("pairs"))
     return {
         name: document
-        for name, document in READER.items()
+        for name, document in (READER if has_preferences else READER | READER_OF_STATES).items()
         if evidence.cells.keys(str(document.reads).partition("#")[0])
     }
 

@@ -3,8 +3,10 @@
 from layerwise.engine.paper import Paper
 from layerwise.engine.seen import Sentences
 from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.across.measured_by import MEASURED_BY
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.story import STORY
+from layerwise.papers.across.surprises import surprises
 from layerwise.papers.paper1 import central as central1
 from layerwise.papers.paper1 import findings as findings1
 from layerwise.papers.paper2 import central as central2
@@ -31,5 +33,7 @@ PAPERS = Paper(
     choices=TEXTS,
     sentences=Sentences(central1.sentences | central2.sentences | central3.sentences),
     story=STORY,
+    measured_by=MEASURED_BY,
     findings=Sentences(findings1.findings | findings2.findings | findings3.findings),
+    surprises=surprises,
 )

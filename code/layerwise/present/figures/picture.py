@@ -65,10 +65,14 @@ class Picture:
         about = f'<svg role="img" aria-label="{escape(self.caption)}" '
         return Markup(self.svg.replace(ALONE, "", 1).replace("<svg ", about, 1))
 
-    def save(self, folder: Path) -> None:
-        """Write NAME.pdf, NAME.svg and NAME-narrow.svg, as far as they were drawn."""
+    def save(self, folder: Path, pdf: Path | None = None) -> None:
+        """Write NAME.pdf, NAME.svg and NAME-narrow.svg, as far as they were drawn.
+
+        Arguments:
+            pdf: the folder of the PDF; None: the same.
+        """
         if self.svg:
-            with atomic_path(folder / f"{self.name}.pdf") as part:
+            with atomic_path((pdf or folder) / f"{self.name}.pdf") as part:
                 part.write_bytes(self.pdf)
             write_text(folder / f"{self.name}.svg", self.svg)
         if self.narrow:

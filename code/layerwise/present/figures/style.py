@@ -69,7 +69,7 @@ _RC: dict[Any, Any] = {
     "axes.facecolor": "none",
     "pdf.fonttype": 42,
 }
-_UNDATED = {"Creator": None, "Producer": None, "CreationDate": None}
+UNDATED = {"Creator": None, "Producer": None, "CreationDate": None}
 
 
 def house_style() -> AbstractContextManager[None]:
@@ -355,7 +355,7 @@ def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
         figure.supxlabel("")
         pdf = io.BytesIO()
         FigureCanvasPdf(figure).print_figure(
-            pdf, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=_UNDATED
+            pdf, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=UNDATED
         )
     figure.clear()
     return pdf.getvalue(), drawn

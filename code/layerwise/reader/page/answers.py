@@ -2,11 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from matplotlib.ticker import MaxNLocator
+from markupsafe import Markup
 
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import find_again, shared_answers
@@ -17,7 +16,8 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
-from layerwise.present.figures.settings import own_settings
+from layerwise.present.elements import svg
+from layerwise.present.range_picture import RangePicture, RangeRow, draw_range
 from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.tables import Table, Value, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
@@ -25,8 +25,7 @@ from layerwise.reader.page.figures import display_name
 from layerwise.statistics.estimates import Estimate
 
 LISTED = 4  # models named beside a claim; more are folded
-STRIP = (200, 42)  # width and height of a claim's drawing, in pixels
-TICKS = 3  # steps on its axis at most: their numbers do not run into one another
+PLOT = 200  # pixels: the width of a claim's drawing
 # The marks of the papers' page whose colours mean the same.
 MARKS = {YES: HOLDS, NO: FAILS, UNDECIDED: OPEN, NO_SPREAD: OPEN, TOO_FEW: OPEN}
 
@@ -59,9 +58,13 @@ def summarize(answers: Sequence[Answer]) -> str:
 def describe_correlations(documents: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return a sentence on r over the categories, and one on r over the pairs by layer.
 
+    There are none where there is no preference.
+
     Arguments:
         documents: the result documents, by analysis.
     """
+    if "pairs" not in documents:
+        return []
     validation, by_layer = documents["validation"], documents["pairs"]["results"]
     r = with_signs(f"{validation['_global_stats']['ua_output_correlation']:+.3f}")
     left_out = r_without_each_category(validation)
@@ -168,7 +171,7 @@ def describe(answer: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
             (_choice_in_words(choice, estimate), words[choice], value_and_interval(estimate))
             for choice, estimate in answer.others.items()
         ],
-        "strip": strip(answer, drawn),
+        "strip": picture(answer, drawn),
         "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
         "random": control and describe_draws(answer.word, control.same, drawn, places),
     }
@@ -232,53 +235,37 @@ def interval_ends(estimate: Estimate) -> list[str]:
     return [spell_number(end, places) for end in ends] if all(map(math.isfinite, ends)) else []
 
 
-def strip(answer: Answer, drawn: Sequence[float] = ()) -> dict[str, Any]:
-    """Return where everything that a row draws lies on its axis, in pixels.
+def picture(answer: Answer, drawn: Sequence[float] = ()) -> Markup:
+    """Return the row of an answer as SVG: the estimate, its range, the papers' models beside it.
 
     Arguments:
         drawn: the same number in draws of random weights.
     """
     question, estimate = answer.question, answer.estimate
-    limits = [limit for limit in (question.above, question.below) if math.isfinite(limit)]
-    ends = [end for end in (estimate.low, estimate.high) if math.isfinite(end)]
-    values = [estimate.value, *ends, *limits, *answer.published.values(), *drawn]
-    low, high = min(values), max(values)
-    pad = 0.08 * (high - low) or 1.0
-    width, height = STRIP
-
-    def place(value: float) -> float:  # what lies farther out, infinity too, stands at the end
-        return round(float(np.interp(value, (low - pad, high + pad), (0, width))), 1)
-
-    start, stop = place(question.above), place(question.below)
+    has_interval = math.isfinite(estimate.low) or math.isfinite(estimate.high)
+    row = RangeRow(
+        label="",
+        number="",
+        word=answer.word,
+        value=estimate.value,
+        low=estimate.low if has_interval else None,
+        high=estimate.high if has_interval else None,
+        above=question.above,
+        below=question.below,
+    )
     places = decimals(estimate)
-    return {
-        "width": width,
-        "height": height,
-        "range": (start, round(stop - start, 1)),
-        "limits": [place(limit) for limit in limits],
-        "printed": [
-            (place(value), with_signs(f"{display_name(model)} {spell_number(value, places)}"))
-            for model, value in answer.published.items()
-        ],
-        "drawn": [
-            (place(value), with_signs(f"random weights {spell_number(value, places)}"))
-            for value in drawn
-        ],
-        "ends": [place(end) for end in (estimate.low, estimate.high)] if ends else [],
-        "value": place(estimate.value),
-        "ticks": ticks(low - pad, high + pad, place),
-    }
-
-
-def ticks(low: float, high: float, place: Callable[[float], float]) -> list[tuple[float, str]]:
-    """Return the round numbers on a strip's axis: where each stands, and its text."""
-    with own_settings():
-        values = map(float, MaxNLocator(TICKS, steps=[1, 2, 5, 10]).tick_values(low, high))
-    return [
-        (place(value), with_signs(f"{round(value, 10):g}"))
-        for value in values
-        if low <= value <= high
+    beside = [
+        (value, with_signs(f"{display_name(model)} {spell_number(value, places)}"))
+        for model, value in answer.published.items()
     ]
+    draws = [
+        (value, with_signs(f"random weights {spell_number(value, places)}")) for value in drawn
+    ]
+    shown = RangePicture([row], beside=beside, drawn=draws)
+    size = f'viewBox="0 0 {PLOT} {shown.height}" width="{PLOT}" height="{shown.height}"'
+    return Markup(
+        f'<svg class="bars" {size} aria-hidden="true">{svg(draw_range(shown, plot=PLOT))}</svg>'
+    )
 
 
 def answers_table(answers: Sequence[Answer]) -> Table:

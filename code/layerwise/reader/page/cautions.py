@@ -48,6 +48,12 @@ WEIGHTS_AS_EXACT = (
     "when it was loaded, an answer moves by more than is said here; the model's folder, analyzed "
     "in their place, shows by how much."
 )
+# Of an embedding model, whose states alone are given.
+WITHOUT_PREFERENCE = (
+    "No NLL was given, so that no preference is known: there is asymmetry alone. Every question, "
+    "table and figure on its correlation with preference, over categories, bins or pairs, is left "
+    "out."
+)
 
 
 def cautions(values: Values, pairs: StatementPairs, n_prompt_tokens: int) -> list[str]:
@@ -58,7 +64,7 @@ def cautions(values: Values, pairs: StatementPairs, n_prompt_tokens: int) -> lis
         n_prompt_tokens: tokens of all prompts together.
     """
     return [
-        *_category_cautions(pairs),
+        *_category_cautions(pairs, has_preferences=values.output is not None),
         *_bin_cautions(values),
         *_prompt_cautions(n_prompt_tokens, values.hidden_size),
     ]
@@ -187,11 +193,11 @@ def around_cautions(before: Sequence[str], behind: Sequence[str]) -> list[str]:
     ]
 
 
-def _category_cautions(pairs: StatementPairs) -> list[str]:
+def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[str]:
     """Warn of few categories, of repeated pairs, and of few different pairs in a category."""
     warned = []
     n = len(pairs.categories)
-    if n < FEWEST_CATEGORIES:
+    if n < FEWEST_CATEGORIES and has_preferences:
         warned.append(
             f"There are {n} categories, the papers have six. Of fewer, many resamples hold at most "
             "two different ones, where r is -1, +1 or undefined whatever the data say: intervals "
@@ -210,11 +216,12 @@ def _category_cautions(pairs: StatementPairs) -> list[str]:
             f"Some pairs are repeated or have equal sides; different pairs: {', '.join(repeated)}. "
             "Repeated pairs weigh more in every mean, and intervals are too narrow by them."
         )
+    exact = "UA and preference" if has_preferences else "UA"
     few = [f"{name} ({count})" for name, count in different.items() if count < PAPERS_FEWEST]
     if few:
         warned.append(
             f"Fewer than {PAPERS_FEWEST} different pairs, as the papers' smallest category has: "
-            f"{', '.join(few)}. The intervals over categories take UA and preference of a category "
+            f"{', '.join(few)}. The intervals over categories take {exact} of a category "
             "as exact, which they are not with so few pairs."
         )
     return warned
@@ -222,7 +229,9 @@ def _category_cautions(pairs: StatementPairs) -> list[str]:
 
 def _bin_cautions(values: Values) -> list[str]:
     """Warn of bins that hold too few pairs for an asymmetry."""
-    used = int(np.sum(np.isfinite(values.stable_preference)))
+    if values.output is None:
+        return []
+    used = int(np.sum(np.isfinite(values.output.stable_preference)))
     if used == values.k_stable:
         return []
     return [
@@ -251,7 +260,8 @@ def document_cautions(
         unused_template: the tokenizer brings a chat template, which no statement was put into.
     """
     warned, validation = [], documents["validation"]
-    if (deciding := decisive_category(validation)) is not None:
+    has_r = "ua_output_correlation" in validation["_global_stats"]
+    if has_r and (deciding := decisive_category(validation)) is not None:
         r = validation["_global_stats"]["ua_output_correlation"]
         without = r_without_each_category(validation)[deciding].r
         label = category_labels(r_without_each_category(validation))[deciding]

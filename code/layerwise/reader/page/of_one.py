@@ -74,7 +74,7 @@ def page_of(
         further=[tabulate_pairs(measured.values, shown)],
         head=[summarize(answered), *describe_correlations(documents)],
         by_pair=view_pairs(measured.values, shown),
-        pair_numbers=pair_numbers(measured.values),
+        pair_numbers=pair_numbers(measured.values) if measured.values.output else {},
         random_weights=random_weights,
     )
 

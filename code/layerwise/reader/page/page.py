@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from layerwise.engine.measured import group_by_reason
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.words import MEANINGS
 from layerwise.files import write_text
@@ -67,6 +68,14 @@ class Own:
     def matrix(self) -> Table | None:
         """The claims by model, where there are several."""
         return claims_by_model(self.asked) if any(self.asked.values()) else None
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The files that are not there, by the reason."""
+        return {
+            reason: ", ".join(f"{name}.json" for name in names)
+            for reason, names in group_by_reason(self.absent).items()
+        }
 
     @property
     def tables(self) -> list[Table]:

@@ -44,11 +44,14 @@ POOLINGS = {
 }
 INTERVAL: Columns = {"r": 3, "low": 3, "high": 3, "p": 4, "excludes zero": None}
 # of a category in validation.json: (heading, decimals)
-OF_CATEGORY: Mapping[str, tuple[str, int | None]] = {
+OF_STATES: Mapping[str, tuple[str, int | None]] = {
     "n_pairs": ("pairs", None),
     "uniformity_a": ("uniformity A", 4),
     "uniformity_b": ("uniformity B", 4),
     "asymmetry": ("UA", 4),
+}
+OF_CATEGORY: Mapping[str, tuple[str, int | None]] = {
+    **OF_STATES,
     "output_preference": ("preference (nats)", 4),
     "pct_prefer_a": ("prefers A (%)", 1),
 }
@@ -69,34 +72,53 @@ def interval(result: Document) -> list[Value]:
 
 
 def validation(document: Document) -> list[Table]:
-    categories = {name: entry for name, entry in document.items() if not name.startswith("_")}
+    overall = document["_global_stats"]
+    caption = (
+        "Mean pairwise cosine of each side's states, their difference (UA), and what the model "
+        "prefers, by category."
+    )
+    of_preference = {
+        "mean preference (nats)": overall["mean_output_preference"],
+        "r of UA and preference": overall["ua_output_correlation"],
+    }
     return [
-        Table(
-            "categories",
-            "Mean pairwise cosine of each side's states, their difference (UA), and what the model "
-            "prefers, by category.",
-            {"category": None, **dict(OF_CATEGORY.values())},
-            [[name, *(entry[key] for key in OF_CATEGORY)] for name, entry in categories.items()],
-            labels=category_labels(categories),
-        ),
-        _tabulate_overall(document["_global_stats"]),
+        _tabulate_categories(document, caption, OF_CATEGORY),
+        _tabulate_overall({**_overall_of_states(overall), **of_preference}),
         *_tabulate_left_out(document),
     ]
 
 
-def _tabulate_overall(overall: Document) -> Table:
+def validation_of_states(document: Document) -> list[Table]:
+    caption = "Mean pairwise cosine of each side's states, and their difference (UA), by category."
+    return [
+        _tabulate_categories(document, caption, OF_STATES),
+        _tabulate_overall(_overall_of_states(document["_global_stats"])),
+    ]
+
+
+def _tabulate_categories(
+    document: Document, caption: str, columns: Mapping[str, tuple[str, int | None]]
+) -> Table:
+    categories = {name: entry for name, entry in document.items() if not name.startswith("_")}
+    rows = [[name, *(entry[key] for key in columns)] for name, entry in categories.items()]
+    headings = {"category": None, **dict(columns.values())}
+    return Table("categories", caption, headings, rows, labels=category_labels(categories))
+
+
+def _tabulate_overall(statistics: Mapping[str, Value]) -> Table:
+    return facts("over-categories", "Over the categories, each with the same weight.", statistics)
+
+
+def _overall_of_states(overall: Document) -> dict[str, Value]:
     low, high = overall["bootstrap_95ci"]
-    statistics = {
+    return {
         "pairs": overall["total_pairs"],
         "mean UA": overall["mean_asymmetry"],
         "lower end of its 95% interval": low,
         "upper end of its 95% interval": high,
         "population SD of UA": overall["std_asymmetry"],
         "Cohen's d of UA against zero": overall["cohens_d"],
-        "mean preference (nats)": overall["mean_output_preference"],
-        "r of UA and preference": overall["ua_output_correlation"],
     }
-    return facts("over-categories", "Over the categories, each with the same weight.", statistics)
 
 
 def _tabulate_left_out(document: Document) -> list[Table]:
@@ -123,15 +145,26 @@ def layers(document: Document) -> list[Table]:
     ]
     notes.append(_said_of_signs(document["summary"]["sign_changes"]))
     rows = [
-        [
-            POOLINGS.get(name, f"layer {name.removeprefix(LAYER_PREFIX)}"),
-            strategy["correlation"],
-            strategy["p_value"],
-        ]
+        [_reading(name), strategy["correlation"], strategy["p_value"]]
         for name, strategy in strategies.items()
     ]
     caption = "Correlation of UA and preference over the categories, by reading of the states."
     return [Table("layers", caption, {"reading": None, "r": 4, "p": 4}, rows, notes)]
+
+
+def layers_of_states(document: Document) -> list[Table]:
+    rows: list[list[Value]] = [
+        [_reading(name), category, ua]
+        for name, by_category in document["asymmetries"].items()
+        for category, ua in by_category.items()
+    ]
+    caption = "UA of every category, by reading of the states."
+    return [Table("layers", caption, {"reading": None, "category": None, "UA": 4}, rows)]
+
+
+def _reading(strategy: str) -> str:
+    """Return the name of a strategy in words."""
+    return POOLINGS.get(strategy, f"layer {strategy.removeprefix(LAYER_PREFIX)}")
 
 
 def _said_of_signs(changes: list[Document]) -> str:
@@ -250,11 +283,34 @@ SECTIONS = (
     ),
 )
 
+# These take the place of those of the same names where there are no preferences.
+SECTIONS_OF_STATES = {
+    section.name: section
+    for section in (
+        Section(
+            "validation",
+            "Asymmetry",
+            "Are the states of one side of the pairs closer together than those of the other? "
+            "States of the last layer, after the final norm.",
+            validation_of_states,
+        ),
+        Section(
+            "layers",
+            "Asymmetry, layer by layer",
+            "Does asymmetry change along the depth of the model? What is no numbered layer is a "
+            "reading of the last one.",
+            layers_of_states,
+        ),
+    )
+}
+
 
 def sections_of(results: Mapping[str, Document]) -> dict[Section, list[Table]]:
     """Return the tables of every result document that there is, in the papers' order."""
+    others = SECTIONS_OF_STATES if "asymmetries" in results.get("layers", {}) else {}
+    sections = [others.get(section.name, section) for section in SECTIONS]
     return {
         section: section.build(results[section.name])
-        for section in SECTIONS
+        for section in sections
         if section.name in results
     }

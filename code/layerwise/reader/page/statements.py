@@ -1,5 +1,6 @@
 """Pair by pair: both statements, asymmetry, preference, and what the pair adds to r."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from layerwise.present.values import rounded
 from layerwise.statistics.correlation import shares_of_r
 
 MOST_SHOWN = 1000  # pairs on the page; the CSV file has all
+TEXTS = ("statement A", "statement B")
 
 
 def pair_asymmetries(values: Values) -> Float[np.ndarray, "layer pair"]:
@@ -41,24 +43,68 @@ def tabulate_pairs(values: Values, pairs: StatementPairs | None) -> Table:
     Arguments:
         pairs: the statements; None: they are private, and left out.
     """
-    last, layer = values.pair_metrics[-1], values.layers[-1]
-    earlier = pair_asymmetries(values)[:-1]
-    shares = shares_of_r(pair_asymmetries(values)[-1], values.preferences)
+    metric, layer = METRIC.replace("_", " "), values.layers[-1]
+    series = {f"{name.replace('_', ' ')} (layer {layer})": row for name, row in _last(values)}
+    if values.output is not None:
+        nll = values.output.nll
+        of_output = {"NLL A (nats)": nll[0], "NLL B (nats)": nll[1]}
+        series = {**of_output, "preference (nats)": values.preferences, **series}
+        series[f"share of r (layer {layer})"] = _shares(values)
+    earlier = zip(values.layers[:-1], pair_asymmetries(values)[:-1], strict=True)
+    series |= {f"{metric} (layer {at})": row for at, row in earlier}
     statements = () if pairs is None else (pairs.side_a, pairs.side_b)
     rows: list[list[Value]] = []
     for pair, (category, number) in enumerate(_numbered(values)):
-        nll = values.nll[:, pair].tolist()
-        of_pair = [*nll, float(values.preferences[pair]), *last[:, pair].tolist()]
-        of_pair += [float(shares[pair]), *earlier[:, pair].tolist()]
         texts = [side[pair] for side in statements]
-        rows.append([category, number, *texts, *of_pair])
-    columns = ["category", "pair", *([] if pairs is None else ("statement A", "statement B"))]
-    columns += ["NLL A (nats)", "NLL B (nats)", "preference (nats)"]
-    columns += [f"{name.replace('_', ' ')} (layer {layer})" for name in METRICS]
-    columns += [f"share of r (layer {layer})"]
-    columns += [f"{METRIC.replace('_', ' ')} (layer {at})" for at in values.layers[:-1]]
+        rows.append([category, number, *texts, *(float(row[pair]) for row in series.values())])
+    columns = ("category", "pair", *TEXTS[: len(statements)], *series)
     caption = "Every pair, numbered from 0 within its category as in the file of the pairs."
     return Table("by-pair", caption, dict.fromkeys(columns), rows)
+
+
+def view_pairs(values: Values, pairs: StatementPairs | None) -> dict[str, Any]:
+    """Return the view by statement: the pairs that make r first, or those of most asymmetry.
+
+    Arguments:
+        pairs: the statements; None: they are private, and left out.
+    """
+    asymmetries = pair_asymmetries(values)[-1]
+    labels, numbered = category_labels(values.categories), _numbered(values)
+    shown = {"asymmetry": [significant(float(value), 3) for value in asymmetries]}
+    weights, r = asymmetries, None
+    if values.output is not None:
+        weights = _shares(values)
+        r = rounded(float(weights.sum()), 3, sign=True)
+        decimals = len(str(values.n_pairs)) + 1  # shares are of the size 1 / n
+        for name, numbers, places in (
+            ("preference", values.preferences, 3),
+            ("share of r", weights, decimals),
+        ):
+            shown[name] = [rounded(float(value), places, sign=True) for value in numbers]
+    rows = []
+    for pair in np.argsort(-np.abs(weights), kind="stable")[:MOST_SHOWN].tolist():
+        category, number = numbered[pair]
+        texts = {} if pairs is None else {"a": pairs.side_a[pair], "b": pairs.side_b[pair]}
+        cells = [column[pair] for column in shown.values()]
+        rows.append({"pair": f"{labels[category]} {number}", "numbers": cells, **texts})
+    return {
+        "rows": rows,
+        "numbers": list(shown),
+        "n": values.n_pairs,
+        "layer": values.layers[-1],
+        "r": r,
+        "private": pairs is None,
+    }
+
+
+def _last(values: Values) -> Iterable[tuple[str, Float[np.ndarray, " pair"]]]:
+    """Return every measure of the pairs at the last layer, by name."""
+    return zip(METRICS, values.pair_metrics[-1], strict=True)
+
+
+def _shares(values: Values) -> Float[np.ndarray, " pair"]:
+    """Return what each pair adds to r at the last layer."""
+    return shares_of_r(pair_asymmetries(values)[-1], values.preferences)
 
 
 def _numbered(values: Values) -> list[tuple[str, int]]:
@@ -69,35 +115,3 @@ def _numbered(values: Values) -> list[tuple[str, int]]:
         numbered.append((category, seen[category]))
         seen[category] += 1
     return numbered
-
-
-def view_pairs(values: Values, pairs: StatementPairs | None) -> dict[str, Any]:
-    """Return the view by statement: the pairs that make r the largest first.
-
-    Arguments:
-        pairs: the statements; None: they are private, and left out.
-    """
-    asymmetries = pair_asymmetries(values)[-1]
-    shares = shares_of_r(asymmetries, values.preferences)
-    labels, numbered = category_labels(values.categories), _numbered(values)
-    decimals = len(str(values.n_pairs)) + 1  # shares are of the size 1 / n
-    rows = []
-    for pair in np.argsort(-np.abs(shares), kind="stable")[:MOST_SHOWN].tolist():
-        category, number = numbered[pair]
-        texts = {} if pairs is None else {"a": pairs.side_a[pair], "b": pairs.side_b[pair]}
-        rows.append(
-            {
-                "pair": f"{labels[category]} {number}",
-                "preference": rounded(float(values.preferences[pair]), 3, sign=True),
-                "asymmetry": significant(float(asymmetries[pair]), 3),
-                "share": rounded(float(shares[pair]), decimals, sign=True),
-                **texts,
-            }
-        )
-    return {
-        "rows": rows,
-        "n": values.n_pairs,
-        "layer": values.layers[-1],
-        "r": rounded(float(shares.sum()), 3, sign=True),
-        "private": pairs is None,
-    }

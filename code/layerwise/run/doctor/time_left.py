@@ -52,10 +52,7 @@ def seconds_of_model(model: Model, choices: Mapping[str, Any]) -> float:
     """Return the seconds that a model takes with all that `measure` of params.yaml asks of it."""
     from layerwise.models import needs  # NumPy, of which the doctor says whether it is whole
 
-    repeated = {
-        name: 0 if model.alone else int(choices[name]) for name in ("replicates", "control")
-    }
-    return needs.seconds(model, choices["device"], **repeated)
+    return needs.seconds_as_chosen(model, choices["device"], choices)
 
 
 def estimated(stages: Iterable[str], root: Path = Path()) -> dict[str, float]:

@@ -17,18 +17,20 @@ def run(
     statistics: Place,
     claims: Place,
     out: Place,
+    pdf: Place,
     models: Place = Path("models.yaml"),
 ) -> str:
-    """Write OUT/FIGURE.pdf, .svg and -narrow.svg, and an index of what they show, or lack."""
+    """Write OUT/FIGURE.svg and -narrow.svg, PDF/FIGURE.pdf, and an index of what they show."""
     workers.start(DRAWING)
     from layerwise.papers.across.figures.drawing import FIGURES  # they import matplotlib meanwhile
 
     numbers = read_numbers(source, statistics, claims, models)
     drawn = print_all(numbers, FIGURES, narrow=True)
     entries = []
-    with together(out.parent) as part:
+    with together(out.parent) as part, together(pdf.parent) as printed:
+        (printed / pdf.name).mkdir()
         for figure in track(drawn, "figures", "figures", len(FIGURES)):
-            figure.save(part / out.name)
+            figure.save(part / out.name, printed / pdf.name)
             entries.append(figure.entry)
         index = {"random_weights": numbers.random_weights, "figures": entries}
         write_json(part / out.name / INDEX, index)

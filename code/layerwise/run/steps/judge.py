@@ -7,6 +7,7 @@ from layerwise.engine.judging import input_hashes, judge_ledger, read_sides, tab
 from layerwise.engine.marks import mark_text
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
+from layerwise.engine.prospects import Means, read_trained
 from layerwise.engine.published import TYPED
 from layerwise.engine.records import count_by_paper, hashes_judged_from, hashes_of, sealed
 from layerwise.engine.tally import in_short
@@ -16,6 +17,7 @@ from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, Source, program
+from layerwise.shapes import read_choices
 
 
 def run(
@@ -26,6 +28,8 @@ def run(
     claims: Place = Path("claims"),
     published: Place = Path("published"),
     models: Place = Path("models.yaml"),
+    params: Place = Path("params.yaml"),
+    trained: Place = Path("examples/measured"),
 ) -> str:
     """Judge every claim; beside the records `verdicts.json` counts verdicts and marks.
 
@@ -34,12 +38,16 @@ def run(
     Of a measured source NUMBERS is the folder of the models' measurements: the records name the
     runs that their inputs come from, `runs` what measured them, `failed` and `left_out` what was
     not, and how many claims wait for it.
+
+    What would settle an open claim is what MODELS can be measured, with the choices of PARAMS; the
+    answers of the models in TRAINED show a spread where none is published.
     """
-    tables, origins = read_published(published), None
+    tables, origins, registry = read_published(published), None, read_models(models)
     if source == "measured":
-        origins = Origins(read_measurements(numbers), read_models(models), tables)
+        origins = Origins(read_measurements(numbers), registry, tables)
     sides = read_sides(source, statistics, tables, origins)
-    judged = judge_ledger(claims, sides, tables, PAPERS)
+    means = Means(registry, read_choices(params, "measure"), read_trained(trained))
+    judged = judge_ledger(claims, sides, tables, PAPERS, means)
     records = judged["claims"]
     counts = count_by_paper(records)
     if origins is None:

@@ -19,6 +19,7 @@ def run(
     claims: Place,
     statistics: Place,
     figures: Place,
+    pdf: Place,
     out: Place,
     templates: Place = Path("paper"),
     params: Place = Path("params.yaml"),
@@ -29,7 +30,7 @@ def run(
     """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
     n = write_source(
         read_judged(claims, source, statistics),
-        figures,
+        pdf,
         read_figures(figures),
         templates,
         {name: read_choices(params, name) for name in SECTIONS},

@@ -100,7 +100,11 @@ def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
         }
         if whole:
             drawn[analysis] = _stated(file, rules, {file: {"models": whole}})
-    curves = {name: results["layers"] for name, results in several.items() if "layers" in results}
+    curves = {
+        name: results["layers"]
+        for name, results in several.items()
+        if "strategies" in results.get("layers", {})
+    }
     if curves:
         table = {"": Document(SCALING, {"": scaling.DRAWN}, places={}, shows=False)}
         drawn["scaling"] = derive(table, scaling.evidence_of_readers(curves)).documents[""]

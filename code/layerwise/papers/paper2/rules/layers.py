@@ -85,3 +85,4 @@ DOCUMENTS = {
     SLUG: Document(LAYERS, {**RULES, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST})
 }
 READER = Document(own_file("layers"), RULES)
+READER_OF_STATES = Document(own_file("layers"), {"": {"n_layers": depth}})  # no preferences

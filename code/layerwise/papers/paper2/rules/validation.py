@@ -72,14 +72,15 @@ def interval(results: Entry) -> list[float]:
     return list(mean_interval(asymmetries(results), draws.n_resamples, draws.level, draws.seed))
 
 
-CATEGORY_RULES: Rules = {
+# What rests on states alone stands apart: an embedding model has no preference.
+CATEGORY_STATE_RULES: Rules = {
     "n_pairs": Rule(
         lambda category: n_pairs(category, category.called), "the statement pairs of the category"
     ),
-    "pct_prefer_a": share_preferring_a,
     "asymmetry": asymmetry,
 }
-GLOBAL_RULES: Rules = {
+CATEGORY_RULES: Rules = {**CATEGORY_STATE_RULES, "pct_prefer_a": share_preferring_a}
+GLOBAL_STATE_RULES: Rules = {
     "total_pairs": total_pairs,
     "mean_asymmetry": Rule(
         lambda results: np.mean(asymmetries(results)), "mean UA over the categories"
@@ -91,6 +92,9 @@ GLOBAL_RULES: Rules = {
     "cohens_d": Rule(
         lambda results: cohens_d(asymmetries(results)), "Cohen's d of UA over the categories"
     ),
+}
+GLOBAL_RULES: Rules = {
+    **GLOBAL_STATE_RULES,
     "ua_output_correlation": r_over_categories,
     "mean_output_preference": Rule(
         lambda results: np.mean(preferences(results)), "mean preference over the categories"
@@ -122,6 +126,10 @@ WORD_RULES: Rules = {
         lambda results: "alignment" if r_over_categories(results) > 0.3 else "weak",
         "the summary's word: alignment where r > 0.3",
     ),  # also at -0.9
+}
+STATE_RULES: dict[str, Rules] = {
+    "": {f"_global_stats/{name}": rule for name, rule in GLOBAL_STATE_RULES.items()},
+    "*": CATEGORY_STATE_RULES,
 }
 RULES: dict[str, Rules] = {
     "": {f"_global_stats/{name}": rule for name, rule in GLOBAL_RULES.items()}
@@ -209,3 +217,4 @@ DOCUMENTS = {
     )
 }
 READER = Document(own_file("validation"), RULES)
+READER_OF_STATES = Document(own_file("validation"), STATE_RULES)  # without preferences

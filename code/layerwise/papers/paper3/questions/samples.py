@@ -206,7 +206,8 @@ def fisher_of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
         leans = first / groups[0].n >= second / groups[1].n
         towards, away = (both_ways, 1.0) if leans else (1.0, both_ways)
         ends = towards, towards, towards
-        return Estimate(*ends, total, "models", method=FISHERS_TEST, opposite=away)
+        counted = (first, groups[0].n), (second, groups[1].n)
+        return Estimate(*ends, total, "models", method=FISHERS_TEST, opposite=away, groups=counted)
 
     return estimate_from_counts(
         p, [group.chances for group in groups], [group.by_value for group in groups], total

@@ -36,8 +36,11 @@ CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's
 def document(values: Values, draws: Draws) -> dict[str, Any]:
     """Return what this model's values give; the questions and `sensitivity` read it.
 
-    Curves need three sampled layers with the last among them, the profile needs prompts.
+    Curves need three sampled layers with the last among them, the profile needs prompts; without
+    preferences there is the calibration alone.
     """
+    if values.output is None:
+        return {"by_layer": {}, "pairs_by_category": {}, **_over_categories(values, draws)}
     y = values.category_preferences()
 
     def r(reading: str) -> dict[str, float]:
@@ -66,7 +69,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
 
     Left out are readings that are the same in every statement, or in every category.
     """
-    last, y = values.n_layers, values.category_preferences()
+    last = values.n_layers
     neutral = np.array([name != NUMERIC for name in values.categories])
     readings = {
         Choice.PUBLISHED: MEAN_POOLED,
@@ -77,6 +80,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
     }
 
     def interval(ua: np.ndarray) -> dict[str, float]:
+        y = values.category_preferences()
         stream = np.random.RandomState(draws.seed)
         return r_and_ends(correlation_interval(ua, y, stream, draws.n_resamples, draws.level))
 
@@ -87,7 +91,8 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
         ):
             continue
         ua = values.asymmetries(reading)
-        r[choice] = interval(ua)
+        if values.output is not None:
+            r[choice] = interval(ua)
         calibration[choice] = {
             "mean": float(ua[neutral].mean()),
             "spread": float(ua[neutral].std()),

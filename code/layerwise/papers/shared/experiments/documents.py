@@ -23,7 +23,8 @@ from layerwise.statistics.random_bins import sweep
 
 Intervals = dict[int, CorrelationInterval]
 OF_BINS = ("the asymmetry of the bins", "the preference of the bins")
-OF_LAST_LAYER = ("uniformity_a", "uniformity_b", "output_preference", "pct_prefer_a")
+COSINES: tuple[str, ...] = ("uniformity_a", "uniformity_b")
+OF_LAST_LAYER = (*COSINES, "output_preference", "pct_prefer_a")
 
 
 def category_numbers(values: Values, columns: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -31,18 +32,21 @@ def category_numbers(values: Values, columns: Sequence[str]) -> dict[str, dict[s
     uniformity = values.uniformity[values.readings.index(MEAN_POOLED)]
     by_category = {}
     for number, name in enumerate(values.categories):
-        inside = values.category_of_pair == number
-        preference = values.preferences[inside].mean()
         entry = {
             "uniformity_a": uniformity[number, 0],
             "uniformity_b": uniformity[number, 1],
             "ua": uniformity[number, 0] - uniformity[number, 1],
-            "output_preference": preference,
-            "preference": preference,
-            "pct_prefer_a": np.mean(values.preferences[inside] > 0) * 100,
-            "nll_a": values.nll[0, inside].mean(),
-            "nll_b": values.nll[1, inside].mean(),
         }
+        if values.output is not None:
+            inside = values.category_of_pair == number
+            preferences, nll = values.output.preferences[inside], values.output.nll[:, inside]
+            entry |= {
+                "output_preference": preferences.mean(),
+                "preference": preferences.mean(),
+                "pct_prefer_a": np.mean(preferences > 0) * 100,
+                "nll_a": nll[0].mean(),
+                "nll_b": nll[1].mean(),
+            }
         by_category[name] = {column: float(entry[column]) for column in columns}
     return by_category
 
@@ -64,10 +68,10 @@ def bin_intervals(values: Values, draws: Draws) -> Intervals:
     """
     stream = np.random.RandomState(draws.seed)
     advance(stream, values.k_stable, values.n_pairs)
-    kept = np.isfinite(values.stable_preference)
+    kept = np.isfinite(values.known_output.stable_preference)
     test = partial(_tester(draws, stream), names=OF_BINS, whole_range_if_scarce=True)
     return {
-        layer: test(asymmetry[kept], values.stable_preference[kept])
+        layer: test(asymmetry[kept], values.known_output.stable_preference[kept])
         for layer, asymmetry in zip(values.layers, values.stable_asymmetry, strict=True)
     }
 
@@ -136,12 +140,21 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
     return by_strategy
 
 
+def asymmetries(values: Values) -> dict[str, dict[str, float]]:
+    """Return UA of every category by pooling and by layer, in place of `strategies`."""
+    return {
+        name: dict(zip(values.categories, values.asymmetries(name).tolist(), strict=True))
+        for name in (*POOLED, *map(layer_reading, values.layers))
+        if name in values.readings
+    }
+
+
 def binnings(values: Values) -> dict[str, dict[str, Any]]:
     """Return r over random bins, averaged over many binnings, by k and layer (notebook 000)."""
     return {
         str(k): {
             str(layer): dataclasses.asdict(
-                sweep(values.bin_asymmetry[k][row], values.bin_preference[k][row])
+                sweep(values.bin_asymmetry[k][row], values.known_output.bin_preference[k][row])
             )
             for row, layer in enumerate(values.layers)
         }
@@ -171,8 +184,10 @@ def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     """Return the documents on one model's layers, by the result that they are for.
 
     `intervals` are those over the categories that bins are compared with. Every interval is drawn
-    once.
+    once. Without preferences there are asymmetries by layer alone.
     """
+    if values.output is None:
+        return {"layers": {"asymmetries": asymmetries(values)}}
     by_category, by_bins = category_intervals(values, draws), bin_intervals(values, draws)
     by_pair = pair_intervals(values, draws)
     n_resamples = {"n_bootstrap": draws.n_resamples}

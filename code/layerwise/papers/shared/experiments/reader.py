@@ -95,13 +95,16 @@ def _category_document(
 ) -> dict[str, Any]:
     """The file on UA, with what a notebook typed of other models."""
     typed = published.document(TYPED_MODELS)["reference_models"]
+    columns, what = documents.COSINES, "uniformity asymmetry"
+    if values.output is not None:
+        columns, what = documents.OF_LAST_LAYER, f"{what} and output preference"
     return {
-        **documents.category_numbers(values, documents.OF_LAST_LAYER),
+        **documents.category_numbers(values, columns),
         "_metadata": {
             **name,
             "n_bootstrap": draws.n_resamples,
             "random_seed": draws.seed,
-            "purpose": "uniformity asymmetry and output preference by category",
+            "purpose": f"{what} by category",
         },
         "_reference": {
             model: {**numbers_of_model, "interpretation": INTERPRETATIONS[model]}

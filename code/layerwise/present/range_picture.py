@@ -1,0 +1,170 @@
+"""Estimates on the range that a claim names, drawn the same for strip, page, PDF and own model.
+
+A row is an estimate with its interval; all rows of a picture share one axis, whose zero or border
+is drawn through them. Of models beside the one that is asked a short line stands on the axis, of
+draws of random weights a circle lies on it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from layerwise.present.elements import Circle, Element, Line, Polygon, Rect, Text
+from layerwise.present.values import with_signs
+
+ROW, AXIS, STANDING = 18, 18, 9  # pixels of a row, of the axis, of the lines that stand on it
+GAP, TEXT, SMALL = 8, 12, 11  # pixels: between columns, of the text, of the axis' numbers
+DIAMOND, DOT = 6, 3.6  # from its middle to a corner; a radius
+BESIDE = 0.06  # of the width of an axis, left and right of what it shows
+LETTER = 6.2  # pixels: the mean width of a digit on an axis
+MOST_TICKS = 3  # steps between round numbers on an axis
+
+
+@dataclass(frozen=True)
+class RangeRow:
+    """An estimate as it is drawn.
+
+    Attributes:
+        label, number: the texts left and right of it; may be empty.
+        word: whether it lies where the claim says, a word of `engine.questions`.
+        low, high: the ends of its interval, infinite where it has no end; None without interval.
+        above, below: the range where it lies if the claim holds; infinite where it has no end.
+        printed: the printed value.
+    """
+
+    label: str
+    number: str
+    word: str
+    value: float
+    low: float | None
+    high: float | None
+    above: float
+    below: float
+    printed: float | None = None
+
+
+@dataclass(frozen=True)
+class RangePicture:
+    """Rows on one axis, and what stands beside them.
+
+    Attributes:
+        beside: value and name of the same number of other models.
+        drawn: value and name of the same number in draws of random weights.
+    """
+
+    rows: Sequence[RangeRow]
+    beside: Sequence[tuple[float, str]] = ()
+    drawn: Sequence[tuple[float, str]] = ()
+
+    @property
+    def borders(self) -> list[float]:
+        """The ends of the ranges."""
+        ends = dict.fromkeys(end for row in self.rows for end in (row.above, row.below))
+        return [end for end in ends if math.isfinite(end)]
+
+    @property
+    def height(self) -> int:
+        """In pixels."""
+        return ROW * len(self.rows) + (STANDING if self.beside else 0) + AXIS
+
+    def axis(self) -> "Scale":
+        """Return an axis that holds every finite number of the picture."""
+        rows = [end for row in self.rows for end in (row.value, row.low, row.high, row.printed)]
+        others = [value for value, _ in (*self.beside, *self.drawn)]
+        shown = [x for x in (*rows, *others, *self.borders) if x is not None and math.isfinite(x)]
+        margin = BESIDE * (max(shown) - min(shown)) or 1.0
+        return Scale(min(shown) - margin, max(shown) + margin)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis from its first number to its last."""
+
+    first: float
+    last: float
+
+    def place(self, value: float) -> float:
+        """Return where a number stands, from 0 to 1; one beyond an end stands there."""
+        share = (value - self.first) / (self.last - self.first)
+        return min(max(share, 0.0), 1.0)
+
+    def ticks(self, borders: Sequence[float], width: float) -> list[tuple[float, str]]:
+        """Return the numbers on the axis and their texts: zero, borders, then round numbers.
+
+        One that would run into another is left out.
+
+        Arguments:
+            width: of the axis, in pixels.
+        """
+        # the terminal reads the rows too, and must not wait for matplotlib
+        from matplotlib.ticker import MaxNLocator
+
+        from layerwise.present.figures.settings import own_settings
+
+        with own_settings():
+            steps = MaxNLocator(MOST_TICKS, steps=[1, 2, 5, 10]).tick_values(self.first, self.last)
+        ticks: list[tuple[float, str]] = []
+        for value in (0.0, *borders, *map(float, steps)):
+            text = with_signs(f"{round(value, 10) + 0.0:g}")
+            if self.first <= value <= self.last and all(
+                abs(self.place(value) - self.place(other)) * width
+                > LETTER * (len(text) + len(beside)) / 2 + GAP
+                for other, beside in ticks
+            ):
+                ticks.append((value, text))
+        return sorted(ticks)
+
+
+def draw_range(
+    picture: RangePicture, *, labels: float = 0, plot: float = 200, top: float = 0, left: float = 0
+) -> Iterator[Element]:
+    """Yield the elements of a picture: rows from top to bottom, then the axis.
+
+    Arguments:
+        labels, plot: widths of the names and of the axis; the numbers stand to the right of both.
+        top, left: where it begins.
+    """
+    scale = picture.axis()
+    start = left + labels + (GAP if labels else 0)
+    bottom = top + picture.height - AXIS
+
+    def x(value: float) -> float:
+        return round(start + plot * scale.place(value), 1)
+
+    for number, row in enumerate(picture.rows):
+        from_x, to_x = x(row.above), x(row.below)
+        last = number + 1 == len(picture.rows)
+        upper, lower = top + number * ROW, bottom if last else top + (number + 1) * ROW
+        yield Rect(from_x, upper, to_x - from_x, lower - upper, "range")
+        for end in (row.above, row.below):
+            if math.isfinite(end):
+                yield Line(x(end), upper, x(end), lower, "limit")
+    if scale.first < 0 < scale.last and 0 not in picture.borders:
+        yield Line(x(0), top, x(0), bottom, "zero")
+    for number, row in enumerate(picture.rows):
+        middle = top + (number + 0.5) * ROW
+        base = middle + TEXT / 3
+        word = row.word.replace(" ", "-")
+        told = " ".join(filter(None, (row.label, row.number)))
+        if labels:
+            yield Text(start - GAP, base, row.label, anchor="end")
+        if row.low is not None and row.high is not None:
+            yield Line(x(row.low), middle, x(row.high), middle, f"{word} ends")
+        if row.printed is not None:
+            at = x(row.printed)
+            corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
+            points = [(round(at + across, 1), middle + down) for across, down in corners]
+            yield Polygon(points, "printed")
+        hollow = " hollow" if row.low is None else ""
+        yield Circle(x(row.value), middle, DOT, f"{word}{hollow}", title=told)
+        if row.number:
+            yield Text(start + plot + 2 * GAP, base, row.number, word)
+    yield Line(start, bottom, start + plot, bottom, "axis")
+    for value, name in picture.beside:
+        yield Line(x(value), bottom - STANDING, x(value), bottom, "beside")
+        yield Rect(x(value) - STANDING / 2, bottom - STANDING, STANDING, STANDING, "hit", name)
+    for value, name in picture.drawn:
+        yield Circle(x(value), bottom, DOT, "random-draw", title=name)
+    for value, text in scale.ticks(picture.borders, plot):
+        yield Line(x(value), bottom, x(value), bottom + 4, "axis")
+        yield Text(x(value), bottom + 4 + SMALL, text, "tick", anchor="middle", size=SMALL)
