@@ -265,6 +265,16 @@ def test_figures_of_many_models_stay_readable(analyzed: Result, name: str, n: in
     assert (len(looks), named) == ((n, [*models]) if n <= 21 else (1, []))
 
 
+def test_the_own_point_bears_its_own_name(analyzed: Result) -> None:
+    figure = analyzed.figures["gains"].figure
+    assert figure is not None
+    right = figure.axes[1]
+    bold = [text for text in right.texts if text.get_fontweight() == "bold"]
+    document = analyzed.documents["gains"]
+    assert [text.get_text() for text in bold] == ["gpt_neox"]
+    assert bold[0].xy == (document["n_layers"], document["residual_gain_mean"])
+
+
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
     numbers = figures.numbers_of({MODEL: results})
     names = ["validation", "layers", "pairs"]

@@ -12,6 +12,7 @@ from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 
 MOST_NAMED = 21  # categories: more rows do not fit on a page
+MOST_BESIDE = 8  # categories whose names fit beside their points
 POOLINGS = ("mean_pooled", "last_token", "first_token")
 Points = dict[str, tuple[float, float]]  # UA and preference by category
 
@@ -23,8 +24,8 @@ def validation(numbers: Numbers) -> Figure:
     """Asymmetry against preference over the categories, and r without each of them (notebook 003).
 
     Left: a point per category, with the marker that it has on the right. Right: r with its 95%
-    interval (Fisher's), over all categories and when one is left out. Red: the category whose loss
-    changes r most.
+    interval (Fisher's), over all categories and when one is left out. Black diamond: the category
+    whose loss changes r most.
     """
     keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
     model, document = numbers.model("validation", *keys)
@@ -35,12 +36,15 @@ def validation(numbers: Numbers) -> Figure:
     if without:
         name, most = next(iter(without.items()))
         title += f", and {style.signed_interval(most['r'], most.get('interval'))} without {name}"
-    height = max(2.0, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
+    height = max(2.3, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
     figure, (left, right) = style.panels(numbers, title, height, n=2, columns=2)
     looks = _looks(points, without)
     _scatter(left, points, looks)
     left.set_title(f"n = {len(points)} categories")
     _without(right, r, document["_interval"], without, looks)
+    if len(points) <= MOST_BESIDE:
+        left.margins(0.2, 0.35)  # room for names
+        style.name_points(left, points, bold=list(without)[:1])
     return figure
 
 
@@ -61,14 +65,17 @@ def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a marker per category, in another colour when they begin again; red for the first."""
+    """Return a marker per category, in another colour when they begin again.
+
+    A black diamond for the first.
+    """
     colours = (style.BLUE, style.GREEN, style.PURPLE)
     kept = list(without or points)[:MOST_NAMED]
     looks = {
         name: {"marker": style.MARKERS[number % 7], "color": colours[number // 7 % 3]}
         for number, name in enumerate(kept)
     }
-    return looks | {name: looks[name] | {"color": style.RED} for name in list(without)[:1]}
+    return looks | {name: {"marker": "D", "color": style.INK} for name in list(without)[:1]}
 
 
 def _scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:

@@ -29,13 +29,13 @@ CURVES = (
 INSTRUCT = "llama-3p1-8b-instruct"
 RANGE = (-0.8, 0.8)
 MOST_PANELS, MOST_POINTS = 9, 1000  # of the scatter of pairs
-MOST_COLOURED = 6  # categories with a colour each: the seventh colour would be red
+MOST_COLOURED = 6  # categories with a colour each
 
 
 def pairs(numbers: Numbers) -> Figure:
     """Five pair-level metrics against preference, by layer (the pair-level notebook).
 
-    r with its bootstrap interval; red where r has opposite signs at the first layer and the last.
+    r with its bootstrap interval; black where r has opposite signs at the first layer and the last.
     """
     keys = ("results", "n_pairs", "metrics_tested", "drawn/turning", "drawn/turning_clearly")
     model, document = numbers.model("pairs", *keys)
@@ -54,7 +54,7 @@ def pairs(numbers: Numbers) -> Figure:
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, metric in zip(panels, metrics, strict=True):
         of_metric = {layer: row[metric] for layer, row in results.items()}
-        colour = style.RED if metric in turning else style.BLUE
+        colour = style.INK if metric in turning else style.BLUE
         style.intervals_by_layer(axes, of_metric, colour)
         axes.set_title(METRICS.get(metric, metric))
     for axes in filter(style.in_first_column, panels):
@@ -124,7 +124,7 @@ def _looks_of(categories: Iterable[str]) -> dict[str | None, dict[str, Any]]:
 def layer_curves(numbers: Numbers) -> Figure:
     """r of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
 
-    Bootstrap intervals of every layer. Red: the mean r of the late layers, on which the paper's
+    Bootstrap intervals of every layer. Black: the mean r of the late layers, on which the paper's
     late inversion rests, with its 95% interval over the pairs.
     """
     curves_by_model = {
@@ -145,24 +145,36 @@ def layer_curves(numbers: Numbers) -> Figure:
         title += f", its interval below zero in {count_words(asked)[PUBLISHED][YES]}"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
+    by_model = {
+        name: {n: row[METRIC] if by_metric else row for n, row in curves_by_model[name].items()}
+        for name, _, _, by_metric in CURVES
+        if name in drawn_models
+    }
+    starts = {name: style.interval(rows["0"]) for name, rows in by_model.items() if "0" in rows}
+    below = {name: r for name, (r, _, high, _) in starts.items() if high < 0}
     remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
+    for name, r in below.items():
+        remark += f" {numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: "
+        remark += "the embeddings, before any block."
     shape: dict[str, Any] = {"n": len(drawn_models), "columns": 2, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.1, remark, **shape)
     curves = (entry for entry in CURVES if entry[0] in drawn_models)
-    for axes, (name, analysis, _, by_metric) in zip(panels, curves, strict=True):
-        rows = {n: row[METRIC] if by_metric else row for n, row in curves_by_model[name].items()}
-        style.intervals_by_layer(axes, rows)
+    for axes, (name, analysis, *_) in zip(panels, curves, strict=True):
+        style.intervals_by_layer(axes, by_model[name])
+        if name in below:
+            word = style.signed(below[name], 2)
+            axes.annotate(word, (0, below[name]), (6, -3), textcoords="offset points")
         ends = list(map(int, late[name]["partition"]["late"].split("-")))
-        axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
+        axes.hlines(means[name], *ends, color=style.INK, linewidth=2.5, zorder=4)
         answer = asked["models"].get(name, {}).get(PUBLISHED)
         if answer is not None and answer["low"] is not None:
             field = answer["low"], answer["high"]
-            axes.fill_between(ends, *field, color=style.RED, alpha=0.2, linewidth=0, zorder=0.5)
+            axes.fill_between(ends, *field, color=style.INK, alpha=0.15, linewidth=0, zorder=0.5)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
         axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, n = {n_pairs}")
     for axes in filter(style.in_first_column, panels):
-        axes.set_ylabel("r(asymmetry, preference)")
+        axes.set_ylabel("r of asymmetry\nand preference")
     panels[0].set_ylim(*RANGE)
     return figure
 
