@@ -23,7 +23,7 @@ from layerwise.engine.marks import (
     is_as_random,
     weigh,
 )
-from layerwise.engine.published import PUBLISHED, answers_by_model
+from layerwise.engine.published import PUBLISHED, answers_by_model, pointer
 from layerwise.engine.questions.words import OPPOSITE, WORDS, YES
 from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
 from layerwise.engine.settling import Settling
@@ -136,6 +136,7 @@ class Point:
         p: the p, where there is no interval.
         printed: the printed value; `as_printed`: whether the source gives it. None where no single
             number is printed, or its verdict says nothing.
+        statistic: where the answer stands, as a claim names it.
     """
 
     model: str
@@ -151,6 +152,7 @@ class Point:
     p: float | None = None
     printed: float | None = None
     as_printed: Flag | None = None
+    statistic: str = ""
 
 
 class PrintedPart(Strict):
@@ -411,6 +413,7 @@ def points(
             p=answer["p"] if low is None else None,
             printed=prints["published"],
             as_printed=stands(prints) if "verdict" in prints else None,
+            statistic=f"questions:{name}:{pointer('models', model, choice)}",
         )
 
 

@@ -188,7 +188,9 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         for claim in group:
             counted = f"; {count_text(claim)} as printed" if claim.compared else ""
             decides = f" ({deciding_text(claim)}{counted})"
-            line = Text.assemble(said(claim.claim, "bold"), said(decides))
+            line = Text.assemble(
+                said(claim.claim, "bold"), said(decides), said(f" {claim.id}", FAINT)
+            )
             below = _reasons(claim) if reasons else []
             rows.add_row(
                 word(claim.mark, mark_of(claim)),
