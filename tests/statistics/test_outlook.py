@@ -167,3 +167,4 @@ def test_the_fewest_units_are_found_on_either_side_of_the_first_ones(wanted):
 def test_there_may_be_no_number_of_units():
     assert fewest_units(lambda n: 0.5, 2) is None
     assert fewest_units(lambda n: float(n >= MOST), 2) == MOST
+    assert fewest_units(lambda n: float(n > MOST), 2) is None

@@ -186,5 +186,5 @@ def _tell_needed(question: OpenQuestion, answer: str) -> list[str]:
     wide = "" if width is None else f" (an interval of ±{width:.2g}{of and f' for {of}'})"
     would = f"; the answer would be {answer}" if answer else ""
     sentence = f"An 80% chance of an answer takes {units_text(needed)} {unit}{wide}{would}."
-    own = "`layerwise analyze` asks the question of statements of your own."
+    own = "layerwise analyze asks the question of statements of your own."
     return [sentence, own] if question["own"] else [sentence]
