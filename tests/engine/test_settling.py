@@ -170,7 +170,7 @@ def test_one_quantifier_that_says_no_is_enough():
 
 def test_an_equivalence_that_one_model_denies_is_settled_by_that_model():
     zone = question(within=Range(-0.1, 0.1))
-    outside, inside = students(0.2, 0.15, 5), students(0.0, 0.15, 5)
+    outside, inside = students(0.2, 0.15, 5), students(0.0, 0.3, 5)
     answers = {"small": with_narrow_mean(outside), "large": with_narrow_mean(inside)}
     given = settled(
         answers, zone, ask={"of": ["small", "large"]}, by=MeasuredBy(("gains",), of_each=True)
