@@ -279,9 +279,9 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         assert main([*ask, "-v"]) == 0
         lines = capsys.readouterr().out.splitlines()
         text = " ".join(" ".join(lines).split())
-        lines = surprises_told(document, {}) if len(kept) == len(document["central"]) else []
-    told = " ".join([answer(central_claims({"central": kept}, {})), *(f"- {x}" for x in lines)])
-    assert text.startswith(f"{told} Paper ")
+        told = surprises_told(judged, {}) if paper is None else []
+        told = [answer(central_claims({"central": kept}, {})), *(f"- {line}" for line in told)]
+        assert text.startswith(f"{' '.join(told)} Paper ")
         assert [claim["says"] for claim in kept if claim["says"] not in text] == []
         papers = re.findall(r"^Paper (\d)$", "\n".join(lines), re.M)
         assert papers == sorted({str(claim["paper"]) for claim in kept})
