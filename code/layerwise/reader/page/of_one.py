@@ -20,7 +20,7 @@ from layerwise.reader.page.page import Own
 from layerwise.reader.page.sections import sections_of
 from layerwise.statistics.bootstrap import Draws
 
-OF_MODEL, WITH = ("model", "revision", "dtype", "device"), ("torch", "transformers")
+OF_MODEL, WITH = ("model", "revision", "dtype", "quantised", "device"), ("torch", "transformers")
 CHAT = {
     "own": [
         (
