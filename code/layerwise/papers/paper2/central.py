@@ -488,8 +488,8 @@ def layers(seen: Seen) -> Iterator[str]:
     mid, last = seen.answer("category_mid", PYTHIA), seen.answer("category_inversion", PYTHIA)
     if mid.value > 0 and last.value < 0:
         yield (
-            f"At {mid.where} r is {mid.value:+.2f} ({mid.ends:+.2f}), at the last {last.value:+.2f} "
-            f"({last.ends:+.2f})."
+            f"At {mid.where} r is {mid.value:+.2f} ({mid.ends:+.2f}), "
+            f"at the last {last.value:+.2f} ({last.ends:+.2f})."
         )
     if mid.ends.low <= 0 <= mid.ends.high:
         yield "Six categories do not show that the middle layers are positive."
