@@ -94,6 +94,7 @@ def analyze_checkpoint(
         random_weights=checkpoint.has_random_weights,
         foreseen=warned,
         unused_template=has_template and request.template == "none",
+        private=choices["private_texts"],
     )
     limit = choices["limit"] if len(request.pairs) < request.n_given else None
     record = run_record(

@@ -239,6 +239,14 @@ def analyze(
         bool,
         Option("--keep-states", help="Leave the pooled hidden states in --out after the run."),
     ] = False,
+    private_texts: Annotated[
+        bool,
+        Option(
+            "--private-texts",
+            help="Leave the statements out of the page and the tables, which else show them pair "
+            "by pair.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         Option(
@@ -262,6 +270,7 @@ def analyze(
         "replicates": replicates,
         "control": control,
         "keep_states": keep_states,
+        "private_texts": private_texts,
     }
     if dry_run:
         model = module("given").read_model(model)
