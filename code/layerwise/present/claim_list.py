@@ -46,7 +46,7 @@ BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
 
-class Asked(Strict):
+class ClaimsAsked(Strict):
     """The claims that are wanted; None: whatever they are."""
 
     source: Literal["published", "measured"]
@@ -82,9 +82,9 @@ def list_claims(
     Raises:
         LayerwiseError: for another verdict, paper or source, and an analysis no claim rests on.
     """
-    asked: Asked = converted(
+    asked: ClaimsAsked = converted(
         "claims",
-        Asked,
+        ClaimsAsked,
         {
             "source": source,
             "results": results,
