@@ -46,7 +46,7 @@ BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
 
-class Asked(Strict):
+class ClaimsAsked(Strict):
     """The claims that are wanted; None: whatever they are."""
 
     source: Literal["published", "measured"]
@@ -93,9 +93,9 @@ def list_claims(
     Raises:
         LayerwiseError: for another verdict, paper or source, and an analysis no claim rests on.
     """
-    asked: Asked = converted(
+    asked: ClaimsAsked = converted(
         "claims",
-        Asked,
+        ClaimsAsked,
         {
             "source": source,
             "results": results,
@@ -221,7 +221,9 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         for claim in group:
             counted = f"; {count_text(claim)} as printed" if claim.compared else ""
             decides = f" ({deciding_text(claim)}{counted})"
-            line = Text.assemble(said(claim.claim, "bold"), said(decides))
+            line = Text.assemble(
+                said(claim.claim, "bold"), said(decides), said(f" {claim.id}", FAINT)
+            )
             below = _reasons(claim) if reasons else []
             rows.add_row(
                 word(claim.mark, mark_of(claim)),

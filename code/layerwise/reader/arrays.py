@@ -42,7 +42,7 @@ OF_PREFERENCES = dict.fromkeys(
 POOLING = {"hidden_states": "mean", "all_tokens": "mean_all"}
 
 
-class Choices(Strict):
+class ArrayChoices(Strict):
     """The arguments of `measure` beside arrays and pairs."""
 
     name: str
@@ -112,7 +112,7 @@ def measure(
         "out": out,
         "private_texts": private_texts,
     }
-    asked: Choices = converted("measure", Choices, given)
+    asked: ArrayChoices = converted("measure", ArrayChoices, given)
     require_name("name", asked["name"])
     statement_pairs = read_pairs(pairs)
     with contextlib.ExitStack() as stack:
@@ -127,7 +127,7 @@ def measure(
 
 
 def _measured(
-    states: "Arrays", pairs: StatementPairs, sampled: Sequence[int], asked: Choices
+    states: "Arrays", pairs: StatementPairs, sampled: Sequence[int], asked: ArrayChoices
 ) -> Result:
     """Take the steps of `of_checkpoint`, but for what needs the model."""
     draws = Draws(N_RESAMPLES, LEVEL, asked["seed"])

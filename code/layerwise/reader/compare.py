@@ -128,6 +128,8 @@ def _cautions(name: str, record: Record) -> list[str]:
         cautions.append(f"{name}: statements in its chat template.")
     if own_code := record.get("own_code"):
         cautions.append(f"{name}: without code of its own ({', '.join(own_code)}).")
+    if how := record.get("quantised"):
+        cautions.append(f"{name}: quantised weights ({how}).")
     return cautions
 
 

@@ -16,6 +16,7 @@ from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
     left_out_cautions,
     prediction_cautions,
+    quantised_cautions,
 )
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
@@ -80,6 +81,7 @@ def analyze_checkpoint(
         warned += prediction_cautions(float(measured.values.known_output.nll.mean()), n_embeddings)
     if checkpoint.in_memory:
         warned += left_out_cautions(count_left_out(checkpoint.model))
+        warned += quantised_cautions(checkpoint.quantised)
         warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []
     page = page_of(
         measured,

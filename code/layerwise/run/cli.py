@@ -131,8 +131,9 @@ def _options_of_template(text: str) -> dict[str, Any]:
 def _completed(incomplete: str) -> list[str]:
     """Return ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
-        records = module("present.claim_list").list_claims("published", _results(None))
-        return [record["id"] for record in records if record["id"].startswith(incomplete)]
+        document = module("engine.records").judged("published", _results(None))
+        ids = [record["id"] for record in (*document["central"], *document["claims"])]
+        return [claim_id for claim_id in ids if claim_id.startswith(incomplete)]
     return []
 
 
@@ -352,7 +353,9 @@ def trace(
     claim: Annotated[
         str,
         Argument(
-            metavar="ID", help="Its id; `layerwise claims` lists them.", autocompletion=_completed
+            metavar="ID",
+            help="Its id; `layerwise claims` lists them, `layerwise headlines` the central ones.",
+            autocompletion=_completed,
         ),
     ],
     source: Of = "published",

@@ -127,6 +127,16 @@ def left_out_cautions(n_virtual: int) -> list[str]:
     ]
 
 
+def quantised_cautions(how: str) -> list[str]:
+    """Warn of a loaded model whose weights are quantised."""
+    if not how:
+        return []
+    return [
+        f"The weights are quantised ({how}): every number is of the model as it runs so. How far "
+        "that lies from its weights before is in no interval, and the papers' models were not."
+    ]
+
+
 def text_cautions(
     kind: str,
     texts: Sequence[str],

@@ -21,7 +21,7 @@ from layerwise.reader.page.sections import sections_of
 from layerwise.reader.page.statements import pair_numbers, tabulate_pairs, view_pairs
 from layerwise.statistics.bootstrap import Draws
 
-OF_MODEL, WITH = ("model", "revision", "dtype", "device"), ("torch", "transformers")
+OF_MODEL, WITH = ("model", "revision", "dtype", "quantised", "device"), ("torch", "transformers")
 CHAT = {
     "own": [
         (
