@@ -1,5 +1,6 @@
 """The Python interface: the same as the command line, from files or from memory."""
 
+import base64
 import csv
 import io
 import json
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -92,6 +94,12 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     places = [analyzed._repr_html_().find(part) for part in ("Random w", "<table>", "</table>")]
     assert places == sorted(places)
     assert places[0] > 0
+    images = re.findall(r'<img src="data:image/svg[^,]*,([^"]+)"', analyzed._repr_html_())
+    assert len(images) == len(analyzed.answers)
+    for image, answer in zip(images, analyzed._page.answers, strict=True):
+        drawn = ElementTree.fromstring(base64.b64decode(image))
+        assert drawn.get("aria-label").startswith(answer.question.says)
+        assert list(drawn.iter("{http://www.w3.org/2000/svg}circle"))
 
 
 @pytest.mark.usefixtures("quick")

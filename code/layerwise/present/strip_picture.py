@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -203,13 +203,25 @@ def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:
     """Return rows of the strip as an SVG file, for light and dark backgrounds."""
     elements, height = draw_strip(claims, layout)
     about = "; ".join(f"{claim.claim}: {claim.mark}" for claim in claims)
-    width, height = layout.width, round(height)
+    return svg_file(elements, layout.width, height, about)
+
+
+def svg_file(
+    elements: Iterable[Element], width: float, height: float, about: str, more: str = ""
+) -> str:
+    """Return elements as an SVG file, for light and dark backgrounds.
+
+    Arguments:
+        about: what is read aloud.
+        more: style of further kinds of elements.
+    """
+    width, height = round(width), round(height)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="{escape(about)}" '
         f'font-family="system-ui, sans-serif" font-size="{TEXT}">'
     )
-    return f"{head}<style>{_style()}</style>{svg(elements)}</svg>\n"
+    return f"{head}<style>{_style()}{more}</style>{svg(elements)}</svg>\n"
 
 
 def strip_pdf(claims: Sequence[Central], layout: Layout = PRINTED) -> bytes:
