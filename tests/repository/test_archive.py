@@ -4,7 +4,6 @@ import hashlib
 import json
 import runpy
 import tarfile
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -133,7 +132,7 @@ def test_descriptions_name_the_same_papers_and_licence(root):
     assert [c["name"] for c in zenodo["creators"]] == [a["name"] for a in citation["authors"]]
     (source,) = (item for item in citation["references"] if item["type"] == "data")
     assert derived == [f"{source['repository-code']}/tree/{source['commit']}"]
-    assert (REPOSITORY, COMMIT) == (source["repository-code"], source["commit"])
+    assert (source["repository-code"], source["commit"]) == (REPOSITORY, COMMIT)
 
 
 # made by a stage in a folder of its own, or typeset after the stages; `.ci/run` finds them all
