@@ -31,8 +31,8 @@ setup-models:  ## add torch and transformers: what analyze and rehearse need (TO
 doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
 
-reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute
-	@python -m layerwise.run.steps.run published
+reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute (STRICT=1)
+	@python -m layerwise.run.steps.run published $(if $(STRICT),--strict)
 
 test test-models: export OMP_NUM_THREADS := 1
 
