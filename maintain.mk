@@ -38,6 +38,7 @@ docs: setup-dev  ## docs/*.md from the imports, dvc.yaml and the judged claims
 	@python docs/pipeline.py
 	@python docs/claims.py
 	@python docs/api.py
+	@python docs/machine.py
 
 architectures: setup-dev  ## docs/architectures.md: every causal class of transformers, tiny, against a plain loop (ten minutes)
 	@python docs/architectures.py

@@ -44,7 +44,7 @@ UNDATED = {"/timestamp", "/_metadata/timestamp"}  # results depend on no clock
 ANALYZE = ["analyze", "--model", "m", "--pairs", "p", "--prompts", "p", "--out", "o"]
 VERBS = [
     "analyze",
-    "scaling",
+    "compare",
     "claims",
     "headlines",
     "trace",
@@ -194,8 +194,8 @@ def test_wrong_usage_refused(capsys, tmp_path, monkeypatch, arguments, message):
 @pytest.mark.parametrize(
     ("raised", "code", "message"),
     [
-        (LayerwiseError("a rule; a fix"), 2, "layerwise scaling: a rule; a fix\n"),
-        (KeyboardInterrupt(), 130, "\nlayerwise scaling: interrupted; run it again to go on\n"),
+        (LayerwiseError("a rule; a fix"), 2, "layerwise compare: a rule; a fix\n"),
+        (KeyboardInterrupt(), 130, "\nlayerwise compare: interrupted; run it again to go on\n"),
     ],
 )
 def test_exit_codes(capsys, monkeypatch, raised, code, message):
@@ -203,7 +203,8 @@ def test_exit_codes(capsys, monkeypatch, raised, code, message):
         raise raised
 
     monkeypatch.setattr("layerwise.reader.compare.compare", stop)
-    assert run(capsys, "scaling", "a", "b") == (code, "", message)
+    for name in ("compare", "scaling"):  # its name, and that of earlier versions
+        assert run(capsys, name, "a", "b") == (code, "", message)
 
 
 def test_ctrl_c_while_the_verbs_are_imported_is_a_sentence(capsys, monkeypatch):

@@ -12,11 +12,12 @@ import pytest
 from rich.console import Console
 
 import claim_records
+import layerwise
 from judged import DRAWS
 from layerwise.engine.derivation import evidence_of, words_of
 from layerwise.engine.judging import read_statistics
 from layerwise.engine.records import judged, sealed
-from layerwise.engine.verdicts import statistic_value
+from layerwise.engine.verdicts import FALLS, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.papers.across.analyses import TABLES
@@ -244,6 +245,35 @@ def test_claims_by_verdict_paper_and_analysis(results):
     }
     assert kinds == {(2, "agrees", "validation")}
     assert list_claims("published", results, None, 1, "validation") == []
+
+
+def test_claims_that_differ_come_first_and_central_ones_before_others(results):
+    """As on the page; what is alike keeps the order of the ledger."""
+    document = read_json(results / "published" / "claims.json")
+    central = {part["claim"] for claim in document["central"] for part in claim["printed"]}
+    ledger = [claim["id"] for claim in document["claims"]]
+    listed = list_claims("published", results)
+    groups = [(claim["verdict"] in FALLS, claim["id"] in central) for claim in listed]
+    assert groups == sorted(groups, reverse=True)
+    assert len(set(groups)) == 4
+    for group in set(groups):
+        ids = [claim["id"] for claim, of in zip(listed, groups, strict=True) if of == group]
+        assert ids == sorted(ids, key=ledger.index)
+
+
+def test_headlines_are_those_of_the_command(results):
+    document = read_json(results / "published" / "claims.json")
+    table = layerwise.headlines(results=results)
+    assert [row["id"] for row in table.records] == [claim["id"] for claim in document["central"]]
+    assert {row["paper"] for row in layerwise.headlines(results=results, paper=2).records} == {2}
+    for row, claim in zip(table.records, document["central"], strict=True):
+        assert row["mark"].startswith(claim["mark"])
+        assert row["claim"] == claim["claim"]
+    assert (
+        answer(central_claims(document, {})).split()[:5] == repr(table).split("\n")[1].split()[:5]
+    )
+    with pytest.raises(LayerwiseError, match="source"):
+        layerwise.headlines("printed", results)
 
 
 def drawn(shown, width):

@@ -89,11 +89,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def verb(group: str) -> Callable[[Run], Run]:
-    """Make a function a verb of its name; what it returns, a text or for rich, is printed."""
+def verb(group: str, alias: str = "") -> Callable[[Run], Run]:
+    """Make a function a verb of its name; what it returns, a text or for rich, is printed.
+
+    Arguments:
+        alias: a second name, which the help does not list.
+    """
 
     def made(run: Run) -> Run:
-        app.command(cls=Verb, rich_help_panel=group)(answering(run.__name__, run))
+        answered = answering(run.__name__, run)
+        app.command(cls=Verb, rich_help_panel=group)(answered)
+        if alias:
+            app.command(alias, cls=Verb, hidden=True)(answered)
         return run
 
     return made
@@ -278,8 +285,8 @@ def analyze(
     return layerwise.analyze(model, pairs, prompts, **asked).said
 
 
-@verb(OWN)
-def scaling(
+@verb(OWN, alias="scaling")
+def compare(
     folders: Annotated[
         list[str], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
     ],

@@ -15,7 +15,7 @@ from layerwise.run.doctor.here import installed
 READING = (HEADLINES, "layerwise claims", "layerwise trace", "layerwise settle")
 FETCH, ANALYZE = "layerwise fetch", "layerwise analyze"
 # What the package does by itself; `make` and its targets are a clone's.
-VERBS = (*READING, "layerwise models", "layerwise scaling", FETCH, ANALYZE)
+VERBS = (*READING, "layerwise models", "layerwise compare", FETCH, ANALYZE)
 
 
 def package(root: Path) -> Diagnosis:
