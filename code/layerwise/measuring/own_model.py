@@ -72,9 +72,9 @@ class Measurement:
     def measure_random(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
         """Yield the same of n draws of random weights."""
         for number in range(n):
-            random = with_random_weights(checkpoint, number)
             place = folder.parent / AGAIN / f"random_{number}"
-            yield self._measure(random, place, self.without)
+            # no name for a draw: it would be there still when the next one is drawn
+            yield self._measure(with_random_weights(checkpoint, number), place, self.without)
 
     def _measure(self, checkpoint: Checkpoint, folder: Path, without: Sequence[str]) -> Measured:
         sampled = sampled_layers(checkpoint.n_layers, layers=self.layers)
