@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from layerwise.engine.derivation import (
+    NOWHERE,
     Document,
     Function,
     Rule,
@@ -492,7 +493,7 @@ DOCUMENTS = {
     slug: Document(
         curve.of,
         {"": {**CURVE_RULES, **(DENSITY_RULES if curve is PYTHIA_CURVE else {})}},
-        places={},
+        NOWHERE,
     )
     for slug, curve in CURVES.items()
 } | {"paper": Document(None, {"": STATEMENTS})}

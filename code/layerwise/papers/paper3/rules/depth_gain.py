@@ -5,7 +5,15 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, any_of, count, for_each_group
+from layerwise.engine.derivation import (
+    NOWHERE,
+    Document,
+    Rule,
+    Rules,
+    any_of,
+    count,
+    for_each_group,
+)
 from layerwise.engine.evidence import Entry, floats
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.rules.gain_files import (
@@ -223,7 +231,6 @@ DOCUMENTS = {
     "hunt": Document(
         HUNT,
         {"": {"bound/above": models_above_bound, "final_norm/range": range_of_final_gains}},
-        places={},
-        shows=False,
+        NOWHERE,
     ),
 }
