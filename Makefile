@@ -39,7 +39,7 @@ test test-models: export OMP_NUM_THREADS := 1
 setup-test:
 	@requirements/setup.sh dev
 
-test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, two minutes
+test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, a minute
 	@python -m pytest -m "not models and not long and not docs"
 
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU

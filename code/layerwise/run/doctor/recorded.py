@@ -61,7 +61,7 @@ def _compare_verdicts(root: Path) -> str:
     text = _git(root, "show", f"HEAD:./{VERDICTS.as_posix()}")
     if text is None:
         return f"{VERDICTS} is not committed, so what moved is not known"
-    record, made = _read_verdicts(text), _read_verdicts(read_text(root / VERDICTS))
+    record, made = read_verdicts(text), read_verdicts(read_text(root / VERDICTS))
     moved = _different(record, made)
     counts = []
     for kind, name in KINDS.items():
@@ -91,7 +91,8 @@ def _different(record: Mapping[Any, Any], made: Mapping[Any, Any]) -> list[Any]:
     return sorted(key for key in record.keys() | made.keys() if record.get(key) != made.get(key))
 
 
-def _read_verdicts(text: str) -> dict[tuple[str, str], str]:
+def read_verdicts(text: str) -> dict[tuple[str, str], str]:
+    """Return the verdicts of a `verdicts.csv` by kind and id."""
     return {(row["kind"], row["id"]): row["verdict"] for row in csv.DictReader(text.splitlines())}
 
 
