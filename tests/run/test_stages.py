@@ -14,15 +14,13 @@ from rich.console import Console
 import claim_records
 import layerwise
 from judged import DRAWS
-from layerwise.engine.derivation import evidence_of, words_of
+from layerwise.engine.derivation import documents_of, evidence_of, words_of
 from layerwise.engine.judging import read_statistics
 from layerwise.engine.records import judged, sealed
 from layerwise.engine.verdicts import FALLS, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.paper2.rules import phases
-from layerwise.papers.paper3.rules import crowding, lab_heritage
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
 from layerwise.present.records import answer, central_claims, surprises_told
@@ -173,17 +171,28 @@ def test_a_central_claim_that_moved_is_seen(results: Path, tmp_path: Path) -> No
     assert f"not {claim['points'][0]['value']} as recorded" in text
 
 
+def words_of_statistic(statistic, published):
+    """The words of the rule that gives a whole statistic."""
+    analysis, name, key = statistic.split(":")
+    evidence = evidence_of(published, DRAWS, TABLES)
+    rules = dict(documents_of(TABLES[analysis], evidence)[name].thunks(evidence))
+    return words_of(rules[key])
+
+
 @pytest.mark.parametrize(
-    ("claim", "name", "rule"),
+    ("claim", "statistic"),
     [
-        ("p3.heritage.fisher_p", "hunt", lab_heritage.HUNT_RULES["fisher/hunt"]),
-        ("p3.hunt.h25_verdict", "h25_verdict", crowding.notebook_verdict),
-        ("p2.abstract.late_ci", "late_interval_of_weak_end", phases.interval_of_late_mean),
+        ("p3.heritage.fisher_p", "lab_heritage:hunt:/fisher/hunt"),
+        ("p3.hunt.h25_verdict", "crowding:hunt:/h25_verdict"),
+        ("p2.abstract.late_ci", "phases:paper:/late_interval_of_weak_end"),
     ],
 )
-def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(results, claim, name, rule):
+def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(
+    results, published, claim, statistic
+):
     (method,) = trace(claim, "published", results)["now"]["method"]
-    assert (method["name"], method["says"]) == (name, words_of(rule))
+    says = words_of_statistic(statistic, published)
+    assert (method["name"], method["says"]) == (statistic.rpartition("/")[2], says)
     assert Path(method["at"]).is_file()
 
 
@@ -218,10 +227,10 @@ def test_every_derived_number_of_a_claim_has_a_method(results, published):
     assert len(derived) > 300
 
 
-def test_trace_of_a_number_that_needs_a_measurement(results):
+def test_trace_of_a_number_that_needs_a_measurement(results, published):
     """It has a rule, beside a table of rules for the numbers of its kind, and no value."""
     now = trace("p3.fig3.gpt2.class", "published", results)["now"]
-    says = words_of(lab_heritage.HUNT_RULES["figure3/gpt2"])
+    says = words_of_statistic("lab_heritage:hunt:/figure3/gpt2", published)
     assert (now["method"][0]["says"], now["value"], now["read"]) == (says, None, {})
 
 

@@ -79,10 +79,13 @@ class Measurement:
     def measure_random(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
         """Yield the same of n draws of random weights."""
         for number in range(n):
-            random = with_random_weights(checkpoint, number)
             place = folder.parent / AGAIN / f"random_{number}"
             part = f"draw {number + 1} of {n}"
-            yield self._measure(random, place, self.without, self.times - n + number, part)
+            which = self.times - n + number
+            # no name for a draw: it would be there still when the next one is drawn
+            yield self._measure(
+                with_random_weights(checkpoint, number), place, self.without, which, part
+            )
 
     def _measure(
         self,

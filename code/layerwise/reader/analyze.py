@@ -76,7 +76,8 @@ def analyze(
             rounding, which says how far every answer may move; none in float32.
         control: how many draws of random weights, in the same architecture and with the same
             tokenizer and texts, are measured in the same way; each takes as long as the model, and
-            its memory beside it.
+            its memory beside it. The model's own results are written before the first; a draw for
+            which memory runs out is left out, with a warning.
         private_texts: leave every statement out of the page and the tables, which show them pair by
             pair otherwise: for texts that must not be passed on.
 

@@ -16,12 +16,11 @@ import time
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from layerwise.errors import system_in_words
 from layerwise.files import is_first_process
 from layerwise.models import needs
 from layerwise.models.passes import ROWS, TOKENS, tokens_of_probe
+from layerwise.models.registry import BYTES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.request import request_of
 from layerwise.reader.results_folder import alone
@@ -133,10 +132,14 @@ def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
 
 def describe(prepared: "Prepared") -> dict[str, str]:
     """Return what will be computed, and what it takes."""
+    from layerwise.models.devices import free_bytes
+
     request, outline, tokens = prepared.request, prepared.outline, prepared.tokens
     choices, pairs = request.choices, request.pairs
     size, n_layers = outline.hidden_size, outline.n_layers
     memory = int(needs.bytes_of(outline.n_parameters, size, n_layers, outline.dtype))
+    if choices["control"]:  # the model stays beside each draw
+        memory += outline.n_parameters * BYTES[outline.dtype]
     text, ids = first_statement(prepared)
     least, usual = map(needs.spell_seconds, estimate_range(prepared))
     share = prepared.times * seconds_of_passes(prepared) / estimate_seconds(prepared)
@@ -153,8 +156,8 @@ def describe(prepared: "Prepared") -> dict[str, str]:
         "prompts": f"{len(request.prompts)}, {tokens['prompts']:,} tokens",
         "first": f'"{text}", as token ids {ids}',
         "layers": ", ".join(map(str, prepared.sampled)),
-        "memory": f"{needs.spell_bytes(memory)}, free here "
-        f"{needs.spell_bytes(psutil.virtual_memory().available)}",
+        "memory": f"{needs.spell_bytes(memory)}, {needs.spell_bytes(free_bytes(outline.device))} "
+        f"free on {outline.device}",
         "disk": f"{needs.spell_bytes(prepared.written)} at most in {choices['out']}, "
         f"{needs.spell_bytes(prepared.times * prepared.states)} of them hidden states",
         "time": f"{least} to {usual} here, {share:.0%} of it passes of the model",

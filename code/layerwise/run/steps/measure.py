@@ -2,6 +2,7 @@
 
 import gc
 import shutil
+from functools import partial
 from pathlib import Path
 
 from layerwise.engine.measured import (
@@ -65,6 +66,7 @@ def run(
         scratch / slug,
         choices=choices,
         draws=read_choices(params, "analyse"),
+        keep=partial(write_fragments, out / NAME),
     )
     write_fragments(out / NAME, document)
     failed = failures(document)
