@@ -1,6 +1,7 @@
 """Readers' own models: no word without a test, every number a file's, names only text."""
 
 import base64
+import contextlib
 import copy
 import csv
 import hashlib
@@ -414,3 +415,21 @@ def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
         for line in grey:  # Pythia-6.9B's last layer stands at this model's last
             expected = {(10 * x, y) for x, y in curves["margin_asymmetry"]["Pythia-6.9B"]}
             assert {tuple(at) for at in line.get_xydata().tolist()} == expected
+
+
+@pytest.mark.usefixtures("quick")
+def test_steps_are_counted_over_the_model_its_replicates_and_its_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[tuple[int, int, str]] = []
+
+    @contextlib.contextmanager
+    def note(number: int, total: int, part: str = "") -> Iterator[None]:
+        begun.append((number, total, part))
+        yield
+
+    monkeypatch.setattr("layerwise.measuring.own_model.step", note)
+    analyze(CHECKPOINT, **EXAMPLE, dtype="float16", replicates=1, control=2)
+    assert [(number, total) for number, total, _ in begun] == [(n, 16) for n in range(1, 17)]
+    parts = ["", "replicate 1 of 1", "draw 1 of 2", "draw 2 of 2"]
+    assert [part for _, _, part in begun] == [part for part in parts for _ in range(4)]

@@ -292,7 +292,9 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, monke
     n = sum(index["prompt_lengths"])  # of the forward passes
     assert lines["prompts"] == f"{index['n_prompts']}, {n:,} tokens"
     seconds = r"(\d+) (?:s|min)"
-    assert re.fullmatch(rf"about {seconds}, {seconds} of them passes", lines["time"])
+    assert re.fullmatch(
+        rf"{seconds} to {seconds} here, \d+% of it passes of the model", lines["time"]
+    )
     with monkeypatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         code, _, err = analyze(capsys, out, "--dry-run", model="org/model")

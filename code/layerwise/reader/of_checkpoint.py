@@ -60,6 +60,7 @@ def analyze_checkpoint(
         choices["without"],
         request.template,
         seconds_of_passes(prepared),
+        prepared.times,
     )
 
     def ask(measured: Measured) -> list[Answer]:
