@@ -294,3 +294,69 @@ def test_no_pickle_runs_code_or_leaves_half_a_conversion(seen: SimpleNamespace) 
         home = seen.home / f"models--org--x.pickles.{slug}"
         assert list(home.glob("converted/*")) == []
         assert list(home.rglob("*.safetensors")) == []
+
+
+FETCH_AND_DROP = """\
+import sys
+from pathlib import Path
+from layerwise.models import hub
+from layerwise.models.registry import read_models
+from layerwise.run.steps.fetch import fetch_weights
+models = read_models(Path("models.yaml"))
+said, code = fetch_weights(sys.argv[1:], Path("models.yaml"))
+assert code == 0, said
+print(*(hub.drop_fetched(model) > 0 for model in models.values()))
+"""
+
+
+def test_weights_that_a_run_fetched_are_removed_and_no_others(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    """Pickles with what was converted of them; the next run fetches and compares them anew.
+
+    What was there before stays, though another process asked for its removal; so does what another
+    commit has too, and everything where nobody asks.
+    """
+    served = {f"org/{slug}": models["whole"] for slug in ("plain", "there", "shared")}
+    served["org/pickles"] = models["pickles"]
+    entries = {
+        name.partition("/")[2]: json.loads(
+            TWIN.model_copy(update={"hub": name, "revision": COMMIT}).model_dump_json(
+                exclude={"slug"}
+            )
+        )
+        for name in served
+    }
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": entries}))
+    caches = {slug: tmp_path / "home" / "hub" / f"models--org--{slug}" for slug in entries}
+    keep(Path(shutil.copytree(models["whole"], caches["there"] / "built")), caches["there"], COMMIT)
+    snapshots = {slug: home / "snapshots" / COMMIT for slug, home in caches.items()}
+
+    def run(drops: str) -> str:
+        with stand_in_hub(served) as server:
+            env = environment(server.address, tmp_path / "home")
+            done = subprocess.run(
+                [sys.executable, "-c", FETCH_AND_DROP, *entries],
+                env=env | {"LAYERWISE_DROP_WEIGHTS": drops},
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+            )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[-1]
+
+    assert run("1") == "True True True False"  # `there` is the last one
+    for slug, snapshot in snapshots.items():
+        stays = slug == "there"
+        assert bool([*snapshot.glob("*.safetensors"), *snapshot.glob("*.bin")]) is stays
+        assert (snapshot / "tokenizer.json").is_file()
+        assert not (caches[slug] / "converted" / COMMIT).exists()
+    large = [blob for blob in caches["plain"].glob("blobs/*") if len(blob.name) == 64]
+    assert not large
+    assert run("") == "False False False False"
+    other = caches["shared"] / "snapshots" / COMMIT[::-1]
+    shutil.copytree(snapshots["shared"], other, symlinks=True)
+    (snapshots["shared"] / "model.safetensors").unlink()
+    assert run("1") == "False False False False"
+    assert (other / "model.safetensors").is_file()
+    assert (caches["pickles"] / "converted" / COMMIT / "model.safetensors").is_file()

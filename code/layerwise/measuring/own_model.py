@@ -80,11 +80,10 @@ class Measurement:
         """Yield the same of n draws of random weights."""
         for number in range(n):
             place = folder.parent / AGAIN / f"random_{number}"
-            part = f"draw {number + 1} of {n}"
-            which = self.times - n + number
+            part, times = f"draw {number + 1} of {n}", self.times - n + number
             # no name for a draw: it would be there still when the next one is drawn
             yield self._measure(
-                with_random_weights(checkpoint, number), place, self.without, which, part
+                with_random_weights(checkpoint, number), place, self.without, times, part
             )
 
     def _measure(

@@ -414,6 +414,17 @@ def doctor(as_json: Json = False) -> tuple[Any, int]:
 
 @verb(HERE)
 def fetch(
+    slugs: Annotated[
+        list[str] | None,
+        Argument(metavar="SLUG", help="With --weights: only these of `layerwise models`."),
+    ] = None,
+    weights: Annotated[
+        bool,
+        Option(
+            "--weights",
+            help="Fill the hub's cache with the papers' models instead; no GPU is needed.",
+        ),
+    ] = False,
     mirror: Annotated[
         str | None,
         Option(
@@ -428,9 +439,16 @@ def fetch(
             help="The folder of the pairs and prompts; default: where analyze looks.",
         ),
     ] = None,
-) -> str:
-    """Download the statement pairs and prompts, checked by sha256."""
-    return module("run.steps.fetch").run(None if out is None else _place("out", out), mirror)
+) -> Any:
+    """Download the statement pairs and prompts, or the papers' models; compare their bytes."""
+    step = module("run.steps.fetch")
+    if weights:
+        if out is not None or mirror is not None:
+            raise typer.BadParameter("weights go into the cache of the hub (HF_HOME), alone")
+        return step.fetch_weights(slugs or [])
+    if slugs:
+        raise typer.BadParameter(f"models are fetched with --weights, found {slugs[0]!r:.80}")
+    return step.run(None if out is None else _place("out", out), mirror)
 
 
 def _results(given: str | None) -> Path:

@@ -52,6 +52,7 @@ def models(root: Path) -> Diagnosis:
 
     from layerwise.engine.measured import group_by_reason
     from layerwise.models import hub, needs
+    from layerwise.models.passing import DROP, drops_weights
     from layerwise.models.registry import read_models
 
     registry = read_models(root / "models.yaml")
@@ -65,7 +66,10 @@ def models(root: Path) -> Diagnosis:
     minutes = sum(seconds_of_model(model, chosen) for model in run) / 60
     states = max((_bytes_of_states(model, chosen) for model in run), default=0) / 1e9
     missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
-    download = sum(hub.disk_bytes(weights[model.slug]) for model in missing) / 1e9
+    sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
+    download = sum(sizes)
+    # of weights that go when they are measured: a model's, and the next one's
+    peak = sum(sorted(sizes)[-2:]) if drops_weights() else download
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
     in_part = {
@@ -81,18 +85,21 @@ def models(root: Path) -> Diagnosis:
     ]
     found = (
         f"{len(run)} of {len(registry)} can be measured on {chosen['device']}: about "
-        f"{minutes:.0f} min (singular values and the download apart); {download:.1f} GB to fetch, "
+        f"{minutes:.0f} min (singular values and the download apart); {download:.1f} GB to fetch"
+        f"{f', at most {peak:.1f} GB at a time' if drops_weights() else ''}, "
         f"{room:.1f} GB free for {cache}; up to {states:.1f} GB of hidden states at a time in "
         f"results/{''.join(notes)}"
     )
     is_mendable = any(not registry[slug].skipped for slug in left_out)
     fix = "mend what is said of them, or give them a `skip` in models.yaml" if is_mendable else ""
-    if download > room:
+    if peak > room:
         fix = "make room, or set HF_HOME to a folder on another disk"
+        if not drops_weights():
+            fix += f", or {DROP}=1, and what is fetched is removed once it is measured"
     silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
         found, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    return Diagnosis(found, fix, (FULL,) if download > room or not run else ())
+    return Diagnosis(found, fix, (FULL,) if peak > room or not run else ())
 
 
 def _free_memory(device: str) -> float:

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,12 +31,14 @@ from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
+from layerwise.run.side_by_side import begin_stages
 from layerwise.run.steps import Source, program
 
 DVC_TMP = Path(".dvc/tmp")
 LOCK = DVC_TMP / "layerwise"  # held while a run is under way
 SITE = ".dvc-site"  # where DVC keeps pickles that it reads again, as .dvc/config says
 MODEL = "measure@"  # begins the name of a model's stage
+BEFORE_MODELS = ("fetch", "places", "preflight")  # what these read
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
 PATIENCE = 20  # seconds in which a stage that is told to end does so
 MEND = (
@@ -49,6 +51,7 @@ def run(
     what: Literal["published", "all"],
     force: Annotated[bool, typer.Option(help="run also what did not change")] = False,
     strict: Annotated[bool, typer.Option(help="fail where the record is not met")] = False,
+    gpus: Annotated[int, typer.Option(min=1, help="models measured at a time, one on each")] = 1,
 ) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
@@ -61,12 +64,17 @@ def run(
         LayerwiseError: naming the stages that failed; while another run is under way.
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
-    with alone(), Repo() as repo:
-        stages = ordered_stages(repo, sources)
-        clock = TimeLeft(estimated(stages)) if what == "all" else None
-        for source in sources:
-            Reproduction(repo, stages, clock, force).bring_up_to_date(source)
-            typeset(source)
+    with alone():
+        tried: Collection[str] = ()
+        if what == "all" and gpus > 1:
+            with Repo() as repo:
+                tried = measure_side_by_side(repo, gpus, force)
+        with Repo() as repo:  # anew: what ran meanwhile is recorded
+            stages = ordered_stages(repo, sources)
+            clock = TimeLeft(estimated(stages)) if what == "all" else None
+            for source in sources:
+                Reproduction(repo, stages, clock, force, tried).bring_up_to_date(source)
+                typeset(source)
     documents = [judged(source, Path("results")) for source in sources]
     comparison = compare_with_record()
     answer = "\n".join([*map(summary, documents), comparison.said])
@@ -129,16 +137,51 @@ def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
     return {stage.addressing: stage for source in sources for stage in by_source[source]}
 
 
+def measure_side_by_side(repo: Repo, n_gpus: int, force: bool) -> Collection[str]:
+    """Measure the models that changed, the longest first, n at a time; return their stages.
+
+    Raises:
+        LayerwiseError: where nothing can be measured here.
+    """
+    stages = ordered_stages(repo, ["measured"])
+    models = {name for name in stages if name.startswith(MODEL)}
+    before = {name: stage for name, stage in stages.items() if "@" not in name}
+    needed = {name: before[name] for name in before if name in BEFORE_MODELS}
+    reproduction = Reproduction(repo, needed, None, force)
+    reproduction.bring_up_to_date("measured")
+    seconds = estimated(models)
+    changed = [name for name in models if force or reproduction.has_changed(stages[name])]
+    longest_first = sorted(changed, key=lambda name: (-seconds.get(name, 0.0), name))
+    if longest_first:
+        print(f"layerwise: {len(longest_first)} models, {n_gpus} at a time", flush=True)
+        with begin_stages(longest_first, n_gpus) as process:
+            try:
+                process.wait()
+            except KeyboardInterrupt:
+                stop(psutil.Process().children(recursive=True))
+                raise
+    return longest_first
+
+
 class Reproduction:
-    """The stages of a run, counted as they begin."""
+    """The stages of a run, counted as they begin.
+
+    Those that were `tried` are not run again: what of a model could not be measured is written.
+    """
 
     def __init__(
-        self, repo: Repo, stages: dict[str, Stage], clock: TimeLeft | None, force: bool
+        self,
+        repo: Repo,
+        stages: dict[str, Stage],
+        clock: TimeLeft | None,
+        force: bool,
+        tried: Collection[str] = (),
     ) -> None:
         self.repo = repo
         self.stages = stages
         self.clock = clock
         self.force = force
+        self.tried = tried
         self.graph = repo.index.graph
         self.counted = [name for name in stages if clock is None or name in clock.estimated]
 
@@ -153,7 +196,8 @@ class Reproduction:
         for name, stage in self.stages.items():
             if name.endswith("@published") != (source == "published") or stage in blocked:
                 continue
-            if not (self.force or self.has_changed(stage)):
+            was_tried = name in self.tried and has_measured(name)
+            if was_tried or not (self.force or self.has_changed(stage)):
                 if self.clock:
                     self.clock.skip(name)
                 continue
