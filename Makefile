@@ -31,15 +31,15 @@ setup-models:  ## add torch and transformers: what analyze and rehearse need (TO
 doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
 
-reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute
-	@python -m layerwise.run.steps.run published
+reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute (STRICT=1)
+	@python -m layerwise.run.steps.run published $(if $(STRICT),--strict)
 
 test test-models: export OMP_NUM_THREADS := 1
 
 setup-test:
 	@requirements/setup.sh dev
 
-test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, two minutes
+test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, a minute
 	@python -m pytest -m "not models and not long and not docs"
 
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU

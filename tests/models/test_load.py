@@ -116,13 +116,16 @@ SPOILT: list[tuple[Spoil, str]] = [
     (holds(WEIGHTS, b"version https://example/spec\n"), "not a safetensors file .*pointer to a f"),
     (
         changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
-        "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
+        "embed_out.weight must be one of F64, F32, F16, BF16, found I8; a folder has weights",
     ),
     (says(model_type="nobodys"), "has no architecture 'nobodys', .* is ever run"),
     (says(model_type="t5"), "t5 is an encoder-decoder; take a decoder"),
     (says(model_type="bert"), "bert is an encoder; take a decoder"),
     (says(is_encoder_decoder=True), "gpt_neox is an encoder-decoder; take a decoder"),
-    (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
+    (
+        says(quantization_config={"bits": 4}),
+        "has 'quantization_config' .* load the model and",
+    ),
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
     (
         changed(lambda state: state.pop(NORM)),

@@ -4,6 +4,7 @@ import copy
 import itertools
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
+import layerwise
 from layerwise.engine.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
@@ -19,6 +21,7 @@ from layerwise.models.registry import RANDOM
 from layerwise.papers.across.answers import answers, numbers_in_print
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
+from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
 from layerwise.present.figures import style
 from layerwise.reader.page import figures
@@ -26,8 +29,9 @@ from layerwise.reader.page.answers import summarize, summarize_random_weights
 from layerwise.reader.page.cautions import document_cautions
 from layerwise.reader.run_record import read_run
 from random_states import DRAWS
-from real import checkpoint
+from real import checkpoint, plain_loop
 from real.comparison import Leaf, band_of, differences, leaves
+from tiny_checkpoints import EXAMPLE, twin_folder
 
 MEASURED = Path(__file__).parents[2] / "examples" / "measured"
 WHOLE = {
@@ -203,3 +207,18 @@ def test_other_bytes_are_refused(tmp_path: Path) -> None:
         checkpoint.check(tmp_path)
     with pytest.raises(LayerwiseError, match="found no such file; remove the folder"):
         checkpoint.check(tmp_path / "nothing")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_plain_loop_has_the_numbers_of_a_run_and_sees_any_that_is_another() -> None:
+    folder, pairs = twin_folder("gpt_neox"), read_pairs(EXAMPLE["pairs"])
+    prompts = read_prompts(EXAMPLE["prompts"])
+    result = layerwise.analyze(folder, **EXAMPLE)
+    assert list(plain_loop.differences(result, folder, pairs, prompts)) == []
+    moved = copy.deepcopy(result.documents)
+    moved["gains"]["residual_gain_mean"] *= 1.001
+    moved["anisotropy"]["intrinsic_dim_ratio"][2] += 1e-3
+    moved["layers"]["strategies"]["layer_3"]["correlation"] *= -1
+    moved["validation"]["travel"]["asymmetry"] += 1e-3
+    other = SimpleNamespace(documents=moved, by_pair=result.by_pair)
+    assert len(list(plain_loop.differences(other, folder, pairs, prompts))) == 4

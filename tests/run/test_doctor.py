@@ -24,7 +24,7 @@ from layerwise.run.doctor import (
     REPRODUCE,
     TARGETS,
     TEST,
-    Finding,
+    Diagnosis,
     examine,
     here,
     installed,
@@ -252,11 +252,11 @@ def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(checks, tmp_p
     """One after the other: each stops all that can fail of it, and nothing else."""
     targets = TARGETS if "repository" in checks else installed.VERBS
 
-    def fail(root: Path) -> Finding:
+    def fail(root: Path) -> Diagnosis:
         raise RuntimeError("two\nlines")
 
     for name, check in checks.items():
-        fine = {"look": lambda root: Finding("fine")}
+        fine = {"look": lambda root: Diagnosis("fine")}
         there = {name: replace(check, **fine) for name, check in checks.items()}
         there[name] = replace(check, look=fail)
         findings = examine(there, tmp_path)
@@ -270,7 +270,7 @@ def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(checks, tmp_p
 def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
     """2 if a check that they need could not be made, in a clone and without one."""
 
-    def fail(folder: Path) -> Finding:
+    def fail(folder: Path) -> Diagnosis:
         raise OSError(5, "Input/output error", "a file")
 
     for checks, place in ((here.CHECKS, root), (installed.CHECKS, None)):
@@ -278,7 +278,7 @@ def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
         monkeypatch.setattr(measuring, "CHECKS", {})
         for name, check in dict(checks).items():
             for other in checks:
-                look = fail if other == name else lambda folder: Finding("fine")
+                look = fail if other == name else lambda folder: Diagnosis("fine")
                 monkeypatch.setitem(checks, other, replace(checks[other], look=look))
             monkeypatch.chdir(Path(os.sep))
             decides = {REPRODUCE, "layerwise headlines"} & {*check.needed_by}

@@ -247,6 +247,7 @@ def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
     assert [name for _, name in order[2:5]] == ["measure", "measure", "judge"]
     assert run.run("all") == answer
     assert run.run("published") == f"the answer of published\n{NO_RECORD}"
+    assert run.run("published", strict=True) == (f"the answer of published\n{NO_RECORD}", 1)
     assert capfd.readouterr() == ("", "")
 
 

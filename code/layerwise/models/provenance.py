@@ -40,6 +40,8 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
     }
     if own_code := checkpoint.declaration.own_code:  # none of it was run
         description["own_code"] = list(own_code)
+    if checkpoint.quantised:
+        description["quantised"] = checkpoint.quantised
     return description | ({RANDOM: True} if checkpoint.has_random_weights else {})
 
 

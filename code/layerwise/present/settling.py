@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from layerwise.engine.central import Central
-from layerwise.engine.settling import Settling, targets
+from layerwise.engine.settling import Settling, targets, units_text
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.present.records import central_claims
@@ -138,7 +138,7 @@ def _cells(claim: Central) -> list[str]:
         "no answer" if settling["left_out"] else ", ".join(map(_units, questions)),
         ", ".join(NOTHING if half is None else f"±{half:.2g}" for half in wide),
         NOTHING if settling["chance"] is None else f"{settling['chance']:.0%}",
-        ", ".join(NOTHING if n is None else f"{n:,}" for n in needed),
+        ", ".join(NOTHING if n is None else units_text(n) for n in needed),
         settling["answer"] or NOTHING,
     ]
 

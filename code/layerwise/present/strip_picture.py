@@ -12,9 +12,9 @@ from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.present.elements import (
     Circle,
     Element,
-    Line,
     Polygon,
     Rect,
+    Segment,
     Text,
     draw_elements,
     escape,
@@ -114,11 +114,11 @@ def draw_strip(claims: Sequence[Central], layout: Layout) -> tuple[list[Element]
         elements.append(Text(0, top + LINE - 2, heading, "heading"))
         top += HEADING
         for claim in group:
-            elements.append(Line(0, top, layout.width, top, "rule"))
+            elements.append(Segment(0, top, layout.width, top, "rule"))
             row, height = _draw_row(claim, layout, top)
             elements += row
             top += height
-    elements.append(Line(0, top, layout.width, top, "rule"))
+    elements.append(Segment(0, top, layout.width, top, "rule"))
     legend, height = draw_legend(top + GAP, layout.width)
     elements += legend
     top += height + GAP
@@ -188,13 +188,13 @@ def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
     centre = x + 10
     if kind == "range":
         yield Rect(x, middle - 6, 20, 12, "range")
-        yield Line(x + 20, middle - 6, x + 20, middle + 6, "limit")
+        yield Segment(x + 20, middle - 6, x + 20, middle + 6, "limit")
     elif kind == "printed":
         corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
         yield Polygon([(centre + across, middle + down) for across, down in corners], "printed")
     else:
         if kind == "dot":
-            yield Line(x, middle, x + 20, middle, "undecided ends")
+            yield Segment(x, middle, x + 20, middle, "undecided ends")
         hollow = " hollow" if kind == "hollow" else ""
         yield Circle(centre, middle, DOT, f"undecided{hollow}")
 

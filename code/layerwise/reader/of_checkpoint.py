@@ -22,6 +22,7 @@ from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
     left_out_cautions,
     prediction_cautions,
+    quantised_cautions,
 )
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
@@ -59,6 +60,7 @@ def analyze_checkpoint(
         choices["without"],
         request.template,
         seconds_of_passes(prepared),
+        prepared.times,
     )
 
     def ask(measured: Measured) -> list[Answer]:
@@ -93,6 +95,7 @@ def analyze_checkpoint(
         warned += prediction_cautions(float(measured.values.known_output.nll.mean()), n_embeddings)
     if checkpoint.in_memory:
         warned += left_out_cautions(count_left_out(checkpoint.model))
+        warned += quantised_cautions(checkpoint.quantised)
         warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []
     limit = choices["limit"] if len(request.pairs) < request.n_given else None
     record = run_record(
@@ -114,6 +117,7 @@ def analyze_checkpoint(
             random_weights=checkpoint.has_random_weights,
             foreseen=[*warned, *lost],
             unused_template=has_template and request.template == "none",
+            private=choices["private_texts"],
         )
         made = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
         return made if out is None else made.save(out)

@@ -76,7 +76,7 @@ class Result:
             question, *cells = row
             rows.add_row(said(question), *map(word, cells))
         notes = [prose(said(note, FAINT)) for note in table.notes]
-        return Group(said(table.caption, "bold"), rows, *notes)
+        return Group(prose(said(table.caption, "bold")), rows, *notes)
 
     @property
     def _is_one(self) -> bool:
@@ -219,8 +219,12 @@ class Result:
     @property
     def _numbers(self) -> Numbers:
         """The numbers that the figures read."""
+        by_pair = {self._page.display: self._page.pair_numbers} if self._page.pair_numbers else {}
         return figures.numbers_of(
-            self.models, random_weights=self._page.random_weights, beside=self._beside
+            self.models,
+            random_weights=self._page.random_weights,
+            beside=self._beside,
+            by_pair=by_pair,
         )
 
     @property

@@ -89,11 +89,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def verb(group: str) -> Callable[[Run], Run]:
-    """Make a function a verb of its name; what it returns, a text or for rich, is printed."""
+def verb(group: str, alias: str = "") -> Callable[[Run], Run]:
+    """Make a function a verb of its name; what it returns, a text or for rich, is printed.
+
+    Arguments:
+        alias: a second name, which the help does not list.
+    """
 
     def made(run: Run) -> Run:
-        app.command(cls=Verb, rich_help_panel=group)(answering(run.__name__, run))
+        answered = answering(run.__name__, run)
+        app.command(cls=Verb, rich_help_panel=group)(answered)
+        if alias:
+            app.command(alias, cls=Verb, hidden=True)(answered)
         return run
 
     return made
@@ -124,8 +131,9 @@ def _options_of_template(text: str) -> dict[str, Any]:
 def _completed(incomplete: str) -> list[str]:
     """Return ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
-        records = module("present.claim_list").list_claims("published", _results(None))
-        return [record["id"] for record in records if record["id"].startswith(incomplete)]
+        document = module("engine.records").judged("published", _results(None))
+        ids = [record["id"] for record in (*document["central"], *document["claims"])]
+        return [claim_id for claim_id in ids if claim_id.startswith(incomplete)]
     return []
 
 
@@ -238,6 +246,14 @@ def analyze(
         bool,
         Option("--keep-states", help="Leave the pooled hidden states in --out after the run."),
     ] = False,
+    private_texts: Annotated[
+        bool,
+        Option(
+            "--private-texts",
+            help="Leave the statements out of the page and the tables, which else show them pair "
+            "by pair.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         Option(
@@ -261,6 +277,7 @@ def analyze(
         "replicates": replicates,
         "control": control,
         "keep_states": keep_states,
+        "private_texts": private_texts,
     }
     if dry_run:
         model = module("given").read_model(model)
@@ -268,8 +285,8 @@ def analyze(
     return layerwise.analyze(model, pairs, prompts, **asked).said
 
 
-@verb(OWN)
-def scaling(
+@verb(OWN, alias="scaling")
+def compare(
     folders: Annotated[
         list[str], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
     ],
@@ -336,7 +353,9 @@ def trace(
     claim: Annotated[
         str,
         Argument(
-            metavar="ID", help="Its id; `layerwise claims` lists them.", autocompletion=_completed
+            metavar="ID",
+            help="Its id; `layerwise claims` lists them, `layerwise headlines` the central ones.",
+            autocompletion=_completed,
         ),
     ],
     source: Of = "published",

@@ -8,14 +8,14 @@ from typing import Any
 from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import read_json
 from layerwise.models.registry import Model
-from layerwise.run.doctor import FULL, Check, Finding, first_few, free
+from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
 from layerwise.run.doctor.time_left import seconds_of_model
 from layerwise.shapes import read_choices
 
 DRIVERS = "580 or newer, or 525 with a torch for CUDA 12 (`make setup TORCH=cuda12`)"
 
 
-def gpu(root: Path) -> Finding:
+def gpu(root: Path) -> Diagnosis:
     """Return whether torch sees the device of params.yaml; if not, what stands in the way."""
     import torch
 
@@ -28,7 +28,7 @@ def gpu(root: Path) -> Finding:
     cuda = torch.version.cuda
     try:
         require_accelerator(device)
-        return Finding(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
+        return Diagnosis(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
     except LayerwiseError as error:
         found = f"{error} ({seen}, torch built for CUDA {cuda})"
     if not names:
@@ -43,10 +43,10 @@ def gpu(root: Path) -> Finding:
             f"have a driver of {DRIVERS}; look at CUDA_VISIBLE_DEVICES, and in a container at "
             "`--gpus all`"
         )
-    return Finding(found, fix, (FULL,))
+    return Diagnosis(found, fix, (FULL,))
 
 
-def models(root: Path) -> Finding:
+def models(root: Path) -> Diagnosis:
     """Say how many models will be measured, what that takes, and why the others will not be."""
     from huggingface_hub import constants
 
@@ -99,7 +99,7 @@ def models(root: Path) -> Finding:
     silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
         found, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    return Finding(found, fix, (FULL,) if peak > room or not run else ())
+    return Diagnosis(found, fix, (FULL,) if peak > room or not run else ())
 
 
 def _free_memory(device: str) -> float:

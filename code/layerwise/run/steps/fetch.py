@@ -56,11 +56,12 @@ def stage(out: Place, stamp: Place, params: Place = Path("params.yaml")) -> str:
     """The same, as the first stage of what is measured; STAMP says which bytes there are.
 
     Raises:
-        LayerwiseError: without the device of params.yaml, before the network is asked.
+        LayerwiseError: without torch or the device of params.yaml, before the network is asked.
     """
-    from layerwise.models.devices import require_accelerator
-
     with elsewhere():
+        require_extra("models")
+        from layerwise.models.devices import require_accelerator
+
         require_accelerator(read_choices(params, "measure")["device"])
         said = run(out)
     write_json(stamp, {name: sha256_of(out / name) for name in upstream.DATA_FILES})

@@ -53,13 +53,15 @@ MEND = (
 def run(
     what: Literal["published", "all"],
     force: Annotated[bool, typer.Option(help="run also what did not change")] = False,
+    strict: Annotated[bool, typer.Option(help="fail where the record is not met")] = False,
     gpus: Annotated[int, typer.Option(min=1, help="models measured at a time, one on each")] = 1,
 ) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
     A stage whose inputs are as they were is left alone. One that fails stops only what needs it; a
     model that could not be measured, or not all of it, does not stop the report, and is taken up
-    by the next run. Exit code 1 where there is such a model.
+    by the next run. Exit code 1 where there is such a model, and with STRICT where the published
+    half is not byte by byte what is committed.
 
     Raises:
         LayerwiseError: naming the stages that failed; while another run is under way.
@@ -77,8 +79,10 @@ def run(
                 Reproduction(repo, stages, clock, force, tried).bring_up_to_date(source)
                 typeset(source)
     documents = [judged(source, Path("results")) for source in sources]
-    answer = "\n".join([*map(summary, documents), compare_with_record()])
-    return (answer, 1) if any(document.get("failed") for document in documents) else answer
+    comparison = compare_with_record()
+    answer = "\n".join([*map(summary, documents), comparison.said])
+    has_failed = any(document.get("failed") for document in documents)
+    return (answer, 1) if has_failed or (strict and not comparison.is_identical) else answer
 
 
 @contextmanager
