@@ -49,6 +49,7 @@ VERBS = [
     "headlines",
     "trace",
     "settle",
+    "measure-model",
     "models",
     "doctor",
     "fetch",
@@ -71,7 +72,7 @@ def test_help_lists_the_verbs_in_order(capsys):
     assert code == 0
     assert re.findall(r"^╭─ ([A-Z].*?) ─+╮$", out, re.M) == ["Options", *cli.GROUPS]
     verbs = out[out.index(cli.OWN) :]
-    assert re.findall(r"^│ ([a-z]+)  ", verbs, re.M) == VERBS
+    assert re.findall(r"^│ ([a-z-]+)  ", verbs, re.M) == VERBS
     assert "\x1b" not in out
 
 

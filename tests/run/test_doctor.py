@@ -370,7 +370,8 @@ def test_of_an_installed_package_it_says_which_verbs_run(tmp_path, monkeypatch):
     assert found["checks"][1]["found"] == "for your own model no torch"
     assert found["can_run"]["layerwise headlines"]
     verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
-    assert verbs - {"doctor"} == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
+    of_a_clone = {"doctor", "measure_model"}
+    assert verbs - of_a_clone == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
     put(at("nothing"), monkeypatch)
     shown, code = doctor.run(False)
     assert code == 2

@@ -387,6 +387,23 @@ def settle(
     return module("present.terminal").Paged(shown)
 
 
+@verb(NUMBERS)
+def measure_model(
+    slug: Annotated[str, Argument(metavar="SLUG", help="Of `layerwise models`.")],
+    out: Annotated[
+        str | None,
+        Option(metavar=FOLDER, help="Default: results/measured/models/SLUG of this checkout."),
+    ] = None,
+) -> tuple[str, int]:
+    """Measure all of one of the papers' models: a stage of the pipeline, alone, for a cluster.
+
+    Exit code 1: part of it could not be measured, and the file says why; it goes on from there.
+    """
+    folder = Path("results/measured/models") / slug if out is None else _place("out", out)
+    said: tuple[str, int] = module("run.steps.measure").run(slug, folder)
+    return said
+
+
 @verb(HERE)
 def models(
     architectures: Annotated[

@@ -8,6 +8,8 @@ import json
 import logging
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -27,6 +29,7 @@ from dvc.stage.exceptions import StageCmdFailedError
 from layerwise.engine.records import judged
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, locked
+from layerwise.models.registry import find_model, read_models
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
@@ -182,6 +185,7 @@ class Reproduction:
         self.clock = clock
         self.force = force
         self.tried = tried
+        self.known: dict[str, bool] = {}
         self.graph = repo.index.graph
         self.counted = [name for name in stages if clock is None or name in clock.estimated]
 
@@ -196,14 +200,14 @@ class Reproduction:
         for name, stage in self.stages.items():
             if name.endswith("@published") != (source == "published") or stage in blocked:
                 continue
-            was_tried = name in self.tried and has_measured(name)
-            if was_tried or not (self.force or self.has_changed(stage)):
+            if not self.will_run(name):
                 if self.clock:
                     self.clock.skip(name)
                 continue
             self.announce(name, stage)
             try:
-                run_stage(self.repo, name, self.force)
+                with self.fetching_next(name):
+                    run_stage(self.repo, name, self.force)
             except DvcException as error:
                 if has_measured(name):
                     continue
@@ -215,6 +219,31 @@ class Reproduction:
             why = f"DVC says: {reasons}; mend that" if reasons else "mend that"
             names = " and ".join(failures)
             raise LayerwiseError(f"stage {names} failed; {why}, then run it again to go on")
+
+    @contextmanager
+    def fetching_next(self, name: str) -> Iterator[None]:
+        """While a model's stage runs, fetch and compare the weights of the next one that will.
+
+        One ahead: there need be no room for more. That it cannot be had is its own stage's to say.
+        """
+        models = [stage for stage in self.counted if stage.startswith(MODEL)]
+        later = models[models.index(name) + 1 :] if name in models else []
+        following = next((one for one in later if self.will_run(one)), None)
+        if following is None or not lacks_weights(slug := following.removeprefix(MODEL)):
+            yield
+            return
+        with fetch_weights_meanwhile(slug):
+            yield
+
+    def will_run(self, name: str) -> bool:
+        """Return whether a stage will run; all that it needs has run by then."""
+        if name in self.known:
+            return self.known[name]
+        is_done = name in self.tried and has_measured(name)
+        will_run = not is_done and (self.force or self.has_changed(self.stages[name]))
+        if name.startswith(MODEL):  # no other model's stage changes that
+            self.known[name] = will_run
+        return will_run
 
     def dependents(self, stage: Stage) -> set[Stage]:
         """Return the stages that read what a stage writes, directly or by way of others."""
@@ -243,6 +272,33 @@ class Reproduction:
         time = f" ({self.clock.describe(name)})" if self.clock else ""
         text = f"layerwise: stage {number} of {len(self.counted)}: {name}: {stage.desc}{time}"
         print(text, flush=True)
+
+
+def lacks_weights(slug: str) -> bool:
+    """Return whether the weights of a model are still to be fetched."""
+    from layerwise.models.hub import cache_state
+
+    with suppress(LayerwiseError):
+        model = find_model(read_models(Path("models.yaml")), slug)
+        return cache_state(model.hub, model.revision) != "yes"
+    return False
+
+
+@contextmanager
+def fetch_weights_meanwhile(slug: str) -> Iterator[None]:
+    """Fetch a model's weights in another process; the block ends when they are there, or refused.
+
+    Ctrl-C ends that process too.
+    """
+    command = [sys.executable, "-m", "layerwise.run.cli", "fetch", "--weights", slug]
+    silent = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent) as process:
+        try:
+            yield
+            process.wait()
+        except KeyboardInterrupt:
+            stop([psutil.Process(process.pid)])
+            raise
 
 
 def run_stage(repo: Repo, name: str, force: bool) -> None:
