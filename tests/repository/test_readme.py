@@ -32,6 +32,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = (
     "README.md",
     "docs/own-model.md",
+    "docs/reviewing.md",
     "docs/weights.md",
     "docs/docker.md",
     "docs/extending.md",
