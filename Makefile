@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup setup-models setup-test doctor reproduce test rehearse reproduce-small reproduce-full
+.PHONY: help setup setup-models setup-test doctor reproduce check-upstream test rehearse reproduce-small reproduce-full
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
@@ -33,6 +33,9 @@ doctor: setup  ## what can run here, and what to do about what cannot
 
 reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute (STRICT=1)
 	@python -m layerwise.run.steps.run published $(if $(STRICT),--strict)
+
+check-upstream: setup  ## compare published/ with the authors' files, number by number, by sha256: network, a few MB
+	@python -m layerwise.run.steps.transcribe --check
 
 test test-models: export OMP_NUM_THREADS := 1
 

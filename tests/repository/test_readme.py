@@ -36,6 +36,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = (
     "README.md",
     "docs/own-model.md",
+    "docs/reviewing.md",
     "docs/weights.md",
     "docs/docker.md",
     "docs/extending.md",
@@ -55,7 +56,8 @@ def commands(text: str, *languages: str) -> list[list[str]]:
     shell = "\n".join(body for language, body, _ in blocks(text) if language in languages)
     lines = shell.replace("\\\n", " ").splitlines()
     ours = [line for line in lines if line.startswith(("make ", "layerwise "))]
-    return [shlex.split(line, comments=True) for line in ours]
+    split = (shlex.split(line, comments=True) for line in ours)
+    return [list(itertools.takewhile("|".__ne__, words)) for words in split]
 
 
 # --- what it shows is so ------------------------------------------------------------------------

@@ -411,7 +411,7 @@ def models(
     ] = False,
     as_json: Json = False,
 ) -> Any:
-    """List the papers' models: memory, gate, commit, cached or not."""
+    """List the papers' models: memory, licence, commit, cached or not."""
     step = module("run.steps.list_models")
     if architectures:
         shown = step.run_architectures(as_json)
