@@ -55,7 +55,7 @@ def commands(text: str, *languages: str) -> list[list[str]]:
     """What shell blocks ask of `make` and `layerwise`: `sh` runs anywhere, `bash` where it can."""
     shell = "\n".join(body for language, body, _ in blocks(text) if language in languages)
     lines = shell.replace("\\\n", " ").splitlines()
-    ours = [line for line in lines if line.startswith(("make ", "layerwise "))]
+    ours = [line.partition(" | ")[0] for line in lines if line.startswith(("make ", "layerwise "))]
     split = (shlex.split(line, comments=True) for line in ours)
     return [list(itertools.takewhile("|".__ne__, words)) for words in split]
 
@@ -147,7 +147,7 @@ def test_commands_parse_and_targets_exist() -> None:
             if words[0] == "make":
                 assert words[1] in targets, f"{page}: {words}"
                 named.add(words[1])
-    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
+    assert {"analyze", "compare", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
     with pytest.raises(Exception, match="No such option"):
         parsed(["layerwise", "claims", "--verdicts", "differs"])
 

@@ -293,6 +293,7 @@ def name_points(
             hidden = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
             hidden += sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
             hidden += sum(leader.intersects_bbox(other) for other in others)
+            hidden += 3 * sum(moved.overlaps(other) for other in names)
             hidden += 50 * (not _holds(axes.bbox, moved))
             distance = _length(leader) / pixels
             places.append((30 * hidden + distance, (left, dy), moved, leader))
