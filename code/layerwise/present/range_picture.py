@@ -9,7 +9,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from layerwise.present.elements import Circle, Element, Polygon, Rect, Segment, Text
+from layerwise.present.elements import (
+    Circle,
+    Element,
+    Polygon,
+    Rect,
+    Segment,
+    Text,
+    escape,
+    svg,
+)
 from layerwise.present.values import with_signs
 
 ROW, AXIS, STANDING = 18, 18, 9  # pixels of a row, of the axis, of the lines that stand on it
@@ -113,6 +122,17 @@ class Scale:
             ):
                 ticks.append((value, text))
         return sorted(ticks)
+
+
+def range_svg(picture: RangePicture, about: str = "", plot: int = 200) -> str:
+    """Return a picture without names as SVG, for a page that has its colours.
+
+    Arguments:
+        about: what it shows, read aloud; empty where the text beside it says so.
+    """
+    size = f'viewBox="0 0 {plot} {picture.height}" width="{plot}" height="{picture.height}"'
+    said = f'role="img" aria-label="{escape(about)}"' if about else 'aria-hidden="true"'
+    return f'<svg class="bars" {size} {said}>{svg(draw_range(picture, plot=plot))}</svg>'
 
 
 def draw_range(

@@ -16,10 +16,9 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
-from layerwise.present.elements import svg
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose
-from layerwise.present.range_picture import RangePicture, RangeRow, draw_range
+from layerwise.present.range_picture import RangePicture, RangeRow, draw_range, range_svg
 from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.strip_picture import svg_file
 from layerwise.present.tables import Table, Value, interval_decimals, significant
@@ -244,10 +243,7 @@ def interval_ends(estimate: Estimate) -> list[str]:
 def picture(answer: Answer, drawn: Sequence[float] = ()) -> Markup:
     """Return the row of an answer as a part of a page, which has its style."""
     shown = row_of(answer, drawn)
-    size = f'viewBox="0 0 {PLOT} {shown.height}" width="{PLOT}" height="{shown.height}"'
-    return Markup(
-        f'<svg class="bars" {size} aria-hidden="true">{svg(draw_range(shown, plot=PLOT))}</svg>'
-    )
+    return Markup(range_svg(shown, plot=PLOT))
 
 
 def picture_file(answer: Answer, drawn: Sequence[float] = ()) -> str:
