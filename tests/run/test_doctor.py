@@ -369,7 +369,9 @@ def test_of_an_installed_package_it_says_which_verbs_run(tmp_path, monkeypatch):
     assert found["obstacles"]["layerwise analyze"] == ["models"]
     assert found["checks"][1]["found"] == "for your own model no torch"
     assert found["can_run"]["layerwise headlines"]
-    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
+    verbs = {
+        verb.name or verb.callback.__name__ for verb in app.registered_commands if not verb.hidden
+    }
     of_a_clone = {"doctor", "measure_model"}
     assert verbs - of_a_clone == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
     put(at("nothing"), monkeypatch)
