@@ -323,12 +323,13 @@ def test_the_versions_of_all_locks_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("\udcff580.1, A", ("\ufffd580.1", ["A"])),
-        ("580.1, A, 1 MiB\n580.1, B, [N/A]", ("580.1", ["A, 1 MiB", "B, [N/A]"])),
-        (None, ("", [])),  # a driver that does not answer
+        ("\udcff580.1, A", ("\ufffd580.1", ("A",))),
+        ("580.1, A, 1 MiB\n580.1, B, [N/A]", ("580.1", ("A, 1 MiB", "B, [N/A]"))),
+        (None, ("", ())),  # a driver that does not answer
     ],
 )
-def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
+def test_nvidia_smi_is_asked_once(tmp_path, monkeypatch, said, expected):
+    smi.cache_clear()
     asked = '[ "$*" = "--query-gpu=driver_version,name,memory.total --format=csv,noheader" ]'
     text = "exit 9" if said is None else f"{asked} && echo '{said}'"
     (tmp_path / "nvidia-smi").write_bytes(os.fsencode(f"#!/bin/sh\n{text}\n"))
@@ -336,7 +337,10 @@ def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert smi() == expected
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
-    assert smi() == ("", [])
+    assert smi() == expected
+    smi.cache_clear()
+    assert smi() == ("", ())
+    smi.cache_clear()
 
 
 # --- the whole ----------------------------------------------------------------------------------
@@ -369,7 +373,9 @@ def test_of_an_installed_package_it_says_which_verbs_run(tmp_path, monkeypatch):
     assert found["obstacles"]["layerwise analyze"] == ["models"]
     assert found["checks"][1]["found"] == "for your own model no torch"
     assert found["can_run"]["layerwise headlines"]
-    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
+    verbs = {
+        verb.name or verb.callback.__name__ for verb in app.registered_commands if not verb.hidden
+    }
     of_a_clone = {"doctor", "measure_model"}
     assert verbs - of_a_clone == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
     put(at("nothing"), monkeypatch)

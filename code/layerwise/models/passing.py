@@ -46,7 +46,7 @@ def drop_weights(snapshot: Path, weights: Iterable[str]) -> int:
             (snapshot / name).unlink(missing_ok=True)
     if (converted := place_of(snapshot)).is_dir() and converted.resolve() not in stay:
         n_bytes += sum(file.stat().st_size for file in converted.iterdir())
-        pass
+        shutil.rmtree(converted)
     mark.unlink()
     return n_bytes
 

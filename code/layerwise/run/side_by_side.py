@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 SLOT, GPUS = "LAYERWISE_SLOT", "CUDA_VISIBLE_DEVICES"
-SINGLE = ("--quiet", "--wait-for-lock", "repro", "--single-item")  # stages record what they made
+SINGLE = ("--wait-for-lock", "repro", "--single-item")  # stages record what they made
 
 
 def begin_stages(names: Sequence[str], n_gpus: int) -> "subprocess.Popen[str]":
