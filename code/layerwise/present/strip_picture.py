@@ -23,7 +23,7 @@ from layerwise.present.elements import (
 from layerwise.present.range_picture import DIAMOND, DOT, GAP, ROW, TEXT, draw_range
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
-LABELS, PLOT, NUMBERS = 150, 130, 166  # pixels of a row on the page: names, axis, numbers
+LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
 MARK, CLAIM = 40, 88  # pixels: the middle of the column of marks, the left of the claims
 CLAIM_LETTER, TEXT_LETTER = 9.0, 6.7  # pixels: the mean width of a letter of a claim, of a text
@@ -79,9 +79,9 @@ class Layout:
         return self.width - CLAIM - (self.across + 2 * GAP if self.beside else 0)
 
 
-WIDE = Layout(960, labels=150, plot=140, numbers=166)
-PHONE = Layout(420, labels=146, plot=84, numbers=166, beside=False)
-PRINTED = Layout(830, labels=148, plot=96, numbers=172)
+WIDE = Layout(960, labels=168, plot=130, numbers=166)
+PHONE = Layout(440, labels=168, plot=82, numbers=166, beside=False)
+PRINTED = Layout(830, labels=166, plot=90, numbers=172)
 
 
 def row_picture(claim: Central) -> str:
