@@ -1,5 +1,5 @@
 # What maintainers run; `make help-maintain` lists it.
-.PHONY: help-maintain setup-dev setup-docs test-models test-docs test-all attack real verify-lock archive docs architectures site
+.PHONY: help-maintain setup-dev setup-docs test-models test-docs test-all attack real verify-lock archive docs architectures notebooks site
 .PHONY: docker-build docker-run docker-test bench bench-gpu lint lock clean
 
 help-maintain:  ## this list
@@ -38,9 +38,13 @@ docs: setup-dev  ## docs/*.md from the imports, dvc.yaml and the judged claims
 	@python docs/pipeline.py
 	@python docs/claims.py
 	@python docs/api.py
+	@python docs/machine.py
 
 architectures: setup-dev  ## docs/architectures.md: every causal class of transformers, tiny, against a plain loop (ten minutes)
 	@python docs/architectures.py
+
+notebooks: setup-dev  ## examples/*.ipynb with their outputs, as a forge shows them
+	@python docs/notebooks.py
 
 site: setup-docs  ## README and docs/ as a site that opens from disk: site/index.html
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from layerwise.engine.analysing import recomputed_cells
-from layerwise.engine.derivation import Document, derive, derived_cells, evidence_of
+from layerwise.engine.derivation import (
+    NOWHERE,
+    Document,
+    Rule,
+    bind_each,
+    derive,
+    derived_cells,
+    evidence_of,
+    rule_at,
+    words_of,
+)
 from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.measured import measured
 from layerwise.engine.published import NotMeasured, Published
@@ -142,7 +152,7 @@ def test_places_and_shown_parts():
     found = derived(Document("gains", rules, places), in_print())
     assert found.documents["it"] == {**PRINT["gains"], "label": "high", "largest": 7.0}
     assert found.given == {"it:": "gains#", "it:/label": "labels#/a~1b"}
-    found = derived(Document("gains", rules, places, shows=False), in_print())
+    found = derived(Document("gains", rules, places, derived_only=True), in_print())
     assert (found.documents["it"], found.given) == ({"largest": 7.0}, {})
     assert set(derived_cells(Document("gains", rules, places), in_print())) == {
         ("gains", "/largest")
@@ -154,6 +164,46 @@ def test_places_and_shown_parts():
     assert found.given == {"it:": "gains#/models"}
     assert found.documents["it"][1]["mean"] == 4.0
     assert set(derived_cells(rows, in_print())) == {("gains", f"/models/{n}/mean") for n in (0, 1)}
+
+
+def section(gains):
+    """Rules that share a local name, and a table of rules by model."""
+
+    def means():
+        return [float(np.mean(model.gains)) for model in gains.models]
+
+    return {
+        "largest": Rule(lambda: max(means()), "the largest mean"),
+        "means": Rule(lambda: {str(n): mean for n, mean in enumerate(means())}, "all of them"),
+        "doubled": Rule(
+            lambda: bind_each(
+                lambda model: 2 * model.gains[0], {model.model: model for model in gains.models}
+            ),
+            "the first gain, doubled",
+        ),
+    }
+
+
+def test_rules_of_a_section_read_when_they_run_each_for_itself():
+    evidence = in_print()
+    document = Document("gains", {"": section}, NOWHERE)
+    with evidence.recording() as read:
+        rules = dict(document.thunks(evidence))
+    assert (list(rules), read.inputs) == (["/largest", "/means", "/doubled"], [])
+    every = [f"gains#/models/{model}/gains/{prompt}" for model in (0, 1) for prompt in (0, 1)]
+    assert derived(document, evidence).derived == {
+        "it:/largest": every,
+        "it:/means": every,
+        "it:/doubled/org~1Small": ["gains#/models/0/gains/0"],
+        "it:/doubled/large": ["gains#/models/1/gains/0"],
+    }
+
+
+def test_a_rule_of_a_table_has_the_words_of_the_table_if_it_has_none():
+    evidence = in_print()
+    document = Document("gains", {"": section}, NOWHERE)
+    origin = rule_at(document, evidence, "/doubled/large")
+    assert words_of(origin.rule) == "the first gain, doubled"
 
 
 # --- over measured numbers ------------------------------------------------------------------------

@@ -213,6 +213,24 @@ def test_too_little_memory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_model(tiny, device="cpu")
 
 
+def test_random_weights_beside_a_model_take_its_memory_once_more(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked for before the model is loaded, and before each draw."""
+    checkpoint = load_model(tiny, device="cpu")
+    model = checkpoint.model
+    stored = sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
+    files = module.open_checkpoint(tiny)
+    monkeypatch.setattr(module, "free_bytes", lambda device: 2 * stored - 1)
+    module.check_loading(files, "float32", "cpu")
+    with pytest.raises(LayerwiseError, match="draw beside it needs"):
+        module.check_loading(files, "float32", "cpu", draws_beside=True)
+    module.with_random_weights(checkpoint, 0)
+    monkeypatch.setattr(module, "free_bytes", lambda device: stored - 1)
+    with pytest.raises(LayerwiseError, match="a draw of random weights beside"):
+        module.with_random_weights(checkpoint, 0)
+
+
 def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     require_accelerator("cpu")

@@ -19,8 +19,9 @@ from layerwise.models.store import HiddenStates
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.paper2.rules.pair_curves import CURVES
+from layerwise.papers.paper2.rules.pair_curves import read_curve
 from layerwise.papers.shared.experiments.fill import fragments, tables, text_fragments
+from layerwise.papers.shared.names.curves import CURVES
 from layerwise.papers.shared.names.result_files import (
     CHOICES_FILE,
     CLASSES,
@@ -207,11 +208,13 @@ def test_tables_of_published_curves_are_the_published_tables(
     slug: str, published: Published
 ) -> None:
     """Pythia's intervals and its late mean in print are not those of its file."""
-    place = CURVES[slug].of(evidence(published))
-    curve = {layer: (test.r, *place.ends([layer])[layer]) for layer, test in place.tests.items()}
+    printed = read_curve(slug, evidence(published))
+    curve = {
+        layer: (test.r, *printed.ends([layer])[layer]) for layer, test in printed.tests.items()
+    }
     different = {
         (file, key.rpartition("/")[2])
-        for file, rows in tables(curve, place).items()
+        for file, rows in tables(curve, CURVES[slug]).items()
         for key, value in leaves("", rows)
         if published[file, key] != value
     }

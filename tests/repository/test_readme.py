@@ -12,13 +12,17 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import typer
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 import layerwise
 import layerwise.engine
+from layerwise.engine.judged_shape import JudgedClaims
+from layerwise.engine.marks import MARKS
 from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
@@ -51,7 +55,7 @@ def commands(text: str, *languages: str) -> list[list[str]]:
     """What shell blocks ask of `make` and `layerwise`: `sh` runs anywhere, `bash` where it can."""
     shell = "\n".join(body for language, body, _ in blocks(text) if language in languages)
     lines = shell.replace("\\\n", " ").splitlines()
-    ours = [line for line in lines if line.startswith(("make ", "layerwise "))]
+    ours = [line.partition(" | ")[0] for line in lines if line.startswith(("make ", "layerwise "))]
     split = (shlex.split(line, comments=True) for line in ours)
     return [list(itertools.takewhile("|".__ne__, words)) for words in split]
 
@@ -84,6 +88,29 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
             for file, picture in script["strips"](claims).items():
                 drawn = (ROOT / "docs" / file).read_text(encoding="utf-8")
                 assert drawn == picture, "run `make docs`"
+
+
+def test_files_for_other_programs_are_those_of_today(results: Path) -> None:
+    """The judged claims have the shape that the schema is generated from."""
+    text = (results / "published" / "claims.json").read_text()
+    TypeAdapter(JudgedClaims).validate_json(text)
+    document = json.loads(text)
+    script = runpy.run_path(str(ROOT / "docs" / "machine.py"))
+    for name, written in script["files"](document).items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == written, "run `make docs`"
+    for field, wrong in (("verdict", "fine"), ("paper", 4), ("readings", None)):
+        spoilt = json.loads(text)
+        spoilt["claims"][0][field] = wrong
+        with pytest.raises(ValidationError, match=field):
+            TypeAdapter(JudgedClaims).validate_json(json.dumps(spoilt))
+
+
+def test_the_badge_counts_the_marks_of_the_papers_claims(results: Path) -> None:
+    document = read_judged(results / "published" / "claims.json", "published")
+    marks = [claim["mark"] for claim in document["central"] if claim["source"] == "paper"]
+    badge = ElementTree.fromstring((ROOT / "docs" / "badge.svg").read_text(encoding="utf-8"))
+    counts = [int(text.text.split()[0]) for text in badge.iter("{http://www.w3.org/2000/svg}text")]
+    assert counts == [len(marks), *filter(None, (marks.count(mark) for mark in MARKS))]
 
 
 @pytest.mark.parametrize("name", ["layerwise", "layerwise.git", "layer.wise-2"])
@@ -120,7 +147,7 @@ def test_commands_parse_and_targets_exist() -> None:
             if words[0] == "make":
                 assert words[1] in targets, f"{page}: {words}"
                 named.add(words[1])
-    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
+    assert {"analyze", "compare", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
     with pytest.raises(Exception, match="No such option"):
         parsed(["layerwise", "claims", "--verdicts", "differs"])
 
@@ -257,11 +284,17 @@ def test_the_notebook_runs(
     if not (copy / "out" / "tiny").exists():
         run("python -m layerwise.models.twins pythia-70m out/tiny", copy)
     cells = json.loads((ROOT / "examples" / f"{notebook}.ipynb").read_text())["cells"]
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert len(code) > 3
     monkeypatch.chdir(copy / "examples")
-    exec("\n".join(code), {})
+    outputs = runpy.run_path(str(ROOT / "docs" / "notebooks.py"))["run_cells"](code)
     assert (copy / "out" / page).is_file()
+    assert kinds_of([cell["outputs"] for cell in code]) == kinds_of(outputs), "make notebooks"
+
+
+def kinds_of(outputs: list[list[dict[str, Any]]]) -> list[list[set[str]]]:
+    """What kinds of output each cell of a notebook has; digits differ between processors."""
+    return [[set(output.get("data", output["output_type"])) for output in cell] for cell in outputs]
 
 
 @pytest.mark.docs

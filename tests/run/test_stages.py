@@ -12,16 +12,15 @@ import pytest
 from rich.console import Console
 
 import claim_records
+import layerwise
 from judged import DRAWS
-from layerwise.engine.derivation import evidence_of, words_of
+from layerwise.engine.derivation import documents_of, evidence_of, words_of
 from layerwise.engine.judging import read_statistics
 from layerwise.engine.records import judged, sealed
-from layerwise.engine.verdicts import statistic_value
+from layerwise.engine.verdicts import FALLS, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.paper2.rules import phases
-from layerwise.papers.paper3.rules import crowding, lab_heritage
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
 from layerwise.present.records import answer, central_claims, surprises_told
@@ -172,17 +171,28 @@ def test_a_central_claim_that_moved_is_seen(results: Path, tmp_path: Path) -> No
     assert f"not {claim['points'][0]['value']} as recorded" in text
 
 
+def words_of_statistic(statistic, published):
+    """The words of the rule that gives a whole statistic."""
+    analysis, name, key = statistic.split(":")
+    evidence = evidence_of(published, DRAWS, TABLES)
+    rules = dict(documents_of(TABLES[analysis], evidence)[name].thunks(evidence))
+    return words_of(rules[key])
+
+
 @pytest.mark.parametrize(
-    ("claim", "name", "rule"),
+    ("claim", "statistic"),
     [
-        ("p3.heritage.fisher_p", "hunt", lab_heritage.HUNT_RULES["fisher/hunt"]),
-        ("p3.hunt.h25_verdict", "h25_verdict", crowding.notebook_verdict),
-        ("p2.abstract.late_ci", "late_interval_of_weak_end", phases.interval_of_late_mean),
+        ("p3.heritage.fisher_p", "lab_heritage:hunt:/fisher/hunt"),
+        ("p3.hunt.h25_verdict", "crowding:hunt:/h25_verdict"),
+        ("p2.abstract.late_ci", "phases:paper:/late_interval_of_weak_end"),
     ],
 )
-def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(results, claim, name, rule):
+def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(
+    results, published, claim, statistic
+):
     (method,) = trace(claim, "published", results)["now"]["method"]
-    assert (method["name"], method["says"]) == (name, words_of(rule))
+    says = words_of_statistic(statistic, published)
+    assert (method["name"], method["says"]) == (statistic.rpartition("/")[2], says)
     assert Path(method["at"]).is_file()
 
 
@@ -217,10 +227,10 @@ def test_every_derived_number_of_a_claim_has_a_method(results, published):
     assert len(derived) > 300
 
 
-def test_trace_of_a_number_that_needs_a_measurement(results):
+def test_trace_of_a_number_that_needs_a_measurement(results, published):
     """It has a rule, beside a table of rules for the numbers of its kind, and no value."""
     now = trace("p3.fig3.gpt2.class", "published", results)["now"]
-    says = words_of(lab_heritage.HUNT_RULES["figure3/gpt2"])
+    says = words_of_statistic("lab_heritage:hunt:/figure3/gpt2", published)
     assert (now["method"][0]["says"], now["value"], now["read"]) == (says, None, {})
 
 
@@ -244,6 +254,35 @@ def test_claims_by_verdict_paper_and_analysis(results):
     }
     assert kinds == {(2, "agrees", "validation")}
     assert list_claims("published", results, None, 1, "validation") == []
+
+
+def test_claims_that_differ_come_first_and_central_ones_before_others(results):
+    """As on the page; what is alike keeps the order of the ledger."""
+    document = read_json(results / "published" / "claims.json")
+    central = {part["claim"] for claim in document["central"] for part in claim["printed"]}
+    ledger = [claim["id"] for claim in document["claims"]]
+    listed = list_claims("published", results)
+    groups = [(claim["verdict"] in FALLS, claim["id"] in central) for claim in listed]
+    assert groups == sorted(groups, reverse=True)
+    assert len(set(groups)) == 4
+    for group in set(groups):
+        ids = [claim["id"] for claim, of in zip(listed, groups, strict=True) if of == group]
+        assert ids == sorted(ids, key=ledger.index)
+
+
+def test_headlines_are_those_of_the_command(results):
+    document = read_json(results / "published" / "claims.json")
+    table = layerwise.headlines(results=results)
+    assert [row["id"] for row in table.records] == [claim["id"] for claim in document["central"]]
+    assert {row["paper"] for row in layerwise.headlines(results=results, paper=2).records} == {2}
+    for row, claim in zip(table.records, document["central"], strict=True):
+        assert row["mark"].startswith(claim["mark"])
+        assert row["claim"] == claim["claim"]
+    assert (
+        answer(central_claims(document, {})).split()[:5] == repr(table).split("\n")[1].split()[:5]
+    )
+    with pytest.raises(LayerwiseError, match="source"):
+        layerwise.headlines("printed", results)
 
 
 def drawn(shown, width):

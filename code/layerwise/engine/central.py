@@ -18,7 +18,7 @@ from layerwise.engine.marks import (
     MARKS,
     OPENNESS,
     Ask,
-    Drawn,
+    DrawCount,
     count_draws,
     is_as_random,
     weigh,
@@ -69,7 +69,7 @@ class Caveat(Strict):
     where: str
 
 
-class Entry(Strict, total=False):
+class CentralEntry(Strict, total=False):
     """An entry of central.yaml.
 
     paper, where: the paper, and the places in it that make the claim.
@@ -102,7 +102,7 @@ class Entry(Strict, total=False):
 class Registered(Strict):
     """The document of central.yaml."""
 
-    central: Annotated[list[Entry], Field(min_length=1)]
+    central: Annotated[list[CentralEntry], Field(min_length=1)]
 
 
 def read_central(folder: Path) -> list[dict[str, Any]]:
@@ -213,7 +213,7 @@ class Central:
     choices: dict[str, Word]
     models: dict[str, Word]
     as_random: Flag
-    drawn: Drawn | None
+    drawn: DrawCount | None
     caveats: list[str]
     says: str = ""
     reason: Sequence[str] = ()

@@ -1,9 +1,11 @@
 """Statistics as tables `{key: rule}`: how a document is made from the numbers it rests on.
 
-A rule is a function of an `Entry` (or, in a document over several files, of the `Evidence`). It
-gives a number, a label, a list or an object of them; or a table of further rules, where the keys
-are known only when it looks at the entry. The same tables serve published numbers, measured ones
-and those of a reader's own model.
+A rule gives a number, a label, a list or an object of them; or a table of further rules, where the
+keys are known only when it looks at the numbers. In a table it is a function of an `Entry` (or, in
+a document over several files, of the `Evidence`). Where rules share more than that, a section
+gives them: a function of the entry that returns `{key: rule}`, rules without arguments that close
+over it. A section reads nothing itself, its rules do when they run. Both serve published numbers,
+measured ones and those of a reader's own model.
 
 What a statistic rests on is what its rule reads. So a rule reads every number that can change its
 result, also where the first of them decides: `count`, `any_of` and `all_of` do.
@@ -24,7 +26,7 @@ from layerwise.engine.published import Cell, NotMeasured, Published, leaves, poi
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.bootstrap import Draws
 
-Function = Callable[[Any], Any]
+Function = Callable[..., Any]
 EVERY = "*"
 # Numbers; constants that the methods typed, and no number; names of entries alone; nothing read.
 RestsOn = Literal["numbers", "settings", "names", "nothing"]
@@ -32,7 +34,7 @@ RestsOn = Literal["numbers", "settings", "names", "nothing"]
 
 @dataclass(frozen=True)
 class Rule:
-    """A function of an entry with the words that say what it gives; its name is its table's key.
+    """A function with the words that say what it gives; its name is its table's key.
 
     A table may hold the function itself where its docstring has these words.
     """
@@ -45,6 +47,7 @@ class Rule:
 
 
 Rules = Mapping[str, Function]  # by key; a `Rule` is such a function too
+Section = Callable[[Any], Rules]  # of an entry; its rules take no argument
 
 
 def words_of(rule: Any) -> str:
@@ -85,6 +88,11 @@ def combined(rules: Rules) -> Rule:
     return Rule(together, "; ".join(map(words_of, rules.values())))
 
 
+def bind_each(rule: Function, groups: Mapping[str, Any]) -> dict[str, Function]:
+    """Return a table of rules by group: the rule, or a section, bound to each of them."""
+    return {name: partial(rule, group) for name, group in groups.items()}
+
+
 def count(
     entries: Iterable[Any],
     number: Callable[[Any], Any] | None = None,
@@ -121,6 +129,9 @@ def all_of(flags: Iterable[Any]) -> bool:
     return all(list(flags))
 
 
+NOWHERE: Mapping[str, Cell] = {}  # the places of a document that no file of the papers has
+
+
 @dataclass(frozen=True)
 class Document:
     """The rules of one document.
@@ -129,20 +140,21 @@ class Document:
         reads: a published file, or a function of the evidence that gives an entry (or a view of
             several, then with `places`); None where the rules read several files and are given
             the evidence itself.
-        rules: tables by the place they are about: "" is the whole, "results/*" every entry of
-            `results`, whose rules are given that entry (an underscore begins the name of what is
+        rules: sections or tables by the place they are about: "" is the whole, "results/*" every
+            entry of `results`, which they are given (an underscore begins the name of what is
             said about the other entries, and `*` leaves it out). Keys are those of the document,
             "a/b" for what is nested.
         places: where the papers' files have the document, {key: cell} or a function of the
-            evidence that gives it; by default all of it is at the place that the rules read.
-        shows: whether these parts are shown as they were published, before statistics take their
-            places.
+            evidence that gives it, `NOWHERE` if none has it; by default all of it is at the place
+            that the rules read.
+        derived_only: whether the document holds what its rules give and nothing else; otherwise it
+            starts as what is published at its places, before statistics take theirs.
     """
 
     reads: str | Callable[[Evidence], Any] | None
-    rules: Mapping[str, Rules]
+    rules: Mapping[str, Section | Rules]
     places: Mapping[str, Cell] | Callable[[Evidence], Mapping[str, Cell]] | None = None
-    shows: bool = True
+    derived_only: bool = False
 
     def source(self, evidence: Evidence) -> Any:
         """Return what the rules read."""
@@ -164,8 +176,15 @@ class Document:
         source = self.source(evidence)
         for place, rules in self.rules.items():
             for key, entry in _places(source, place.split("/") if place else []):
-                for name, rule in rules.items():
-                    yield key + pointer(*name.split("/")), partial(rule, entry)
+                for name, rule in _bound(rules, entry).items():
+                    yield key + pointer(*name.split("/")), rule
+
+
+def _bound(rules: Section | Rules, entry: Any) -> Rules:
+    """Return rules without arguments: those of a section, or of a table, for an entry."""
+    if callable(rules):
+        return rules(entry)
+    return {name: partial(rule, entry) for name, rule in rules.items()}
 
 
 # the documents of one analysis; which there are can depend on what was measured
@@ -265,8 +284,8 @@ def rule_at(document: Document, evidence: Evidence, key: str) -> Origin | None:
     for name in split_pointer(key[len(start) :]):
         value = compute()
         below = value[int(name)] if isinstance(value, list) else value[name]
-        if callable(below):
-            rule = compute = below
+        if callable(below):  # a rule of a table; without words of its own it has the table's
+            rule, compute = below if words_of(below) else rule, below
         else:
             compute = partial(_part, compute, pointer(name))
     return Origin(rule, compute)
@@ -346,8 +365,11 @@ def _places(entry: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _shown(document: Document, evidence: Evidence, name: str, given: dict[str, str]) -> Any:
+    """Return what is published at a document's places, and note in `given` where that is."""
     shown: Any = {}
-    for key, (file, cell) in document.cells(evidence).items() if document.shows else ():
+    if document.derived_only:
+        return shown
+    for key, (file, cell) in document.cells(evidence).items():
         given[f"{name}:{key}"] = f"{file}#{cell}"
         part = copy.deepcopy(evidence.part(file, cell))
         if key:

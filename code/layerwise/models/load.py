@@ -246,8 +246,13 @@ def _warm_up(model: Any) -> None:
     model(torch.zeros((1, 2), dtype=torch.long, device=model.device), use_cache=False)
 
 
-def check_loading(files: CheckpointFiles, dtype: str, device: str | None) -> str:
+def check_loading(
+    files: CheckpointFiles, dtype: str, device: str | None, *, draws_beside: bool = False
+) -> str:
     """Return the device to load a model on, once all that can be known before it is right.
+
+    Args:
+        draws_beside: random weights will be drawn while the model stays in memory.
 
     Raises:
         LayerwiseError: as for `load`.
@@ -258,26 +263,42 @@ def check_loading(files: CheckpointFiles, dtype: str, device: str | None) -> str
     require_exact(device)
     with quiet(), own_arithmetic():
         skeleton = files.skeleton
-    n_bytes = sum(weight.numel() for weight in skeleton.parameters()) * BYTES[dtype]
-    n_bytes += sum(buffer.nbytes for buffer in skeleton.buffers())
+    n_bytes = _bytes_in_memory(skeleton, BYTES[dtype])
+    if draws_beside:
+        _require_memory(f"{files.name} in {dtype} with a draw beside it", 2 * n_bytes, device)
+    else:
+        _require_memory(f"{files.name} in {dtype}", n_bytes, device)
+    return device
+
+
+def _bytes_in_memory(model: Any, bytes_of_weight: int) -> int:
+    """Return what weights of so many bytes each, and the buffers, take."""
+    n_weights = sum(weight.numel() for weight in model.parameters())
+    return n_weights * bytes_of_weight + sum(int(buffer.nbytes) for buffer in model.buffers())
+
+
+def _require_memory(what: str, n_bytes: int, device: str) -> None:
     if n_bytes > (available := free_bytes(device)):
         raise LayerwiseError(
-            f"{files.name} in {dtype} needs {spell_bytes(n_bytes)} on {device}, "
-            f"{spell_bytes(available)} are there; use a 16-bit dtype, device 'auto', "
-            "or a larger machine"
+            f"{what} needs {spell_bytes(n_bytes)} on {device}, {spell_bytes(available)} are there; "
+            "use a 16-bit dtype, device 'auto', or a larger machine"
         )
-    return device
 
 
 def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
     """The architecture, dtype, device and tokenizer of a model, with a draw of random weights.
 
     The model itself stays in memory beside it. Of a quantised model they are not quantised.
+
+    Raises:
+        LayerwiseError: where there is too little memory for a second model.
     """
     model, config = checkpoint.model, copy.deepcopy(checkpoint.model.config)
     if checkpoint.quantised:
         vars(config).pop("quantization_config", None)
     device = "auto" if getattr(model, "hf_device_map", None) else str(model.device)
+    n_bytes = _bytes_in_memory(model, BYTES[checkpoint.dtype])
+    _require_memory(f"a draw of random weights beside {checkpoint.name}", n_bytes, device)
     with quiet(), own_arithmetic(model.device):
         drawn = _draw_weights(checkpoint.name, draw, config, checkpoint.dtype, device)
     drawn.config._attn_implementation = model.config._attn_implementation

@@ -1,7 +1,7 @@
 """The questions of Paper 1: asymmetry by category."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
@@ -15,7 +15,11 @@ from layerwise.engine.questions.question import OF_MEAN, Question, Range
 from layerwise.papers.paper1.rules.calibration import BAND, PASS_BELOW
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.choices import STATES, Choice
-from layerwise.papers.shared.questions.choices import measured_choices, rules_without_each
+from layerwise.papers.shared.questions.choices import (
+    measured_choices,
+    rules_without_each,
+    transform_estimates,
+)
 from layerwise.papers.shared.rules.categories import asymmetry, categories, n_categories
 from layerwise.statistics.estimates import (
     ONE_SIDED,
@@ -81,20 +85,16 @@ def effect_size_without_each(model: Categories) -> dict[str, Function]:
     return rules_without_each(names, lambda others: effect_size(model.asymmetries(others)))
 
 
-def mean_under(choice: Choice) -> Function:
-    """Return the rule for the mean neutral UA in another reading of the states."""
-
-    def rule(model: Categories) -> Estimate:
-        test = measured_choices(model.evidence, model.name).calibration
-        if choice not in test:
-            raise NotMeasured(f"the reading {choice} is the same in every category")
-        n = n_categories(model.file) - 1
-        return mean_estimate_from_moments(test[choice].mean, test[choice].spread, n, "categories")
-
-    return rule
+def measured_mean(model: Categories, choice: Choice) -> Estimate:
+    """Return the mean neutral UA in another reading of the states."""
+    test = measured_choices(model.evidence, model.name).calibration
+    if choice not in test:
+        raise NotMeasured(f"the reading {choice} is the same in every category")
+    n = n_categories(model.file) - 1
+    return mean_estimate_from_moments(test[choice].mean, test[choice].spread, n, "categories")
 
 
-def n_models(evidence: Evidence) -> int:
+def family_size(evidence: Evidence) -> int:
     """Return the number of models that were asked together.
 
     Raises:
@@ -108,12 +108,7 @@ def n_models(evidence: Evidence) -> int:
 
 def neutral_at_once(model: Categories) -> Estimate:
     """Return the mean neutral UA with an interval that holds for all models together."""
-    return widened(mean_asymmetry(model.neutral()), n_models(model.evidence))
-
-
-def narrowed(rule: Callable[[Categories], Estimate]) -> Function:
-    """Return the rule with the narrow interval of an equivalence test."""
-    return lambda model: with_narrow_mean(rule(model))
+    return widened(mean_asymmetry(model.neutral()), family_size(model.evidence))
 
 
 # --- neutral statements ---------------------------------------------------------------------------
@@ -123,9 +118,9 @@ def narrowed(rule: Callable[[Categories], Estimate]) -> Function:
 FEWEST_FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_BELOW) ** 2) + 1
 
 
-MEAN_RULES: dict[str, Callable[[Categories], Estimate]] = {
+MEAN_RULES: dict[str, Function] = {
     PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
-    **{choice: mean_under(choice) for choice in STATES},
+    **{choice: partial(measured_mean, choice=choice) for choice in STATES},
 }
 NEUTRAL = (
     Question(
@@ -135,7 +130,7 @@ NEUTRAL = (
         number="mean UA of the neutral categories",
         unit="categories",
         models=paper_1_models,
-        choices={choice: narrowed(rule) for choice, rule in MEAN_RULES.items()},
+        choices=transform_estimates(with_narrow_mean, MEAN_RULES),
         within=Range(-BAND, BAND),
         effect=OF_MEAN,
     ),
@@ -167,13 +162,9 @@ NEUTRAL = (
 )
 
 
-def category_rule(name: str) -> Function:
-    """Return the rule for the UA of one category, which has no interval."""
-
-    def rule(model: Categories) -> Estimate:
-        return mean_asymmetry({name: asymmetry_of(model, name)})
-
-    return rule
+def asymmetry_without_interval(model: Categories, name: str) -> Estimate:
+    """Return the UA of one category, which has no interval."""
+    return mean_asymmetry({name: asymmetry_of(model, name)})
 
 
 def asymmetry_of(model: Categories, name: str) -> float:
@@ -207,31 +198,22 @@ def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
     return without_interval(facts - sizes[largest], 1, "categories", f"next: {largest}")
 
 
-def against_other_models(name: str) -> Callable[..., Estimate]:
-    """Return the rule for a model's UA of a category less the mean of the other models'.
+def against_other_models(model: Categories, name: str, n_tests: int = 1) -> Estimate:
+    """Return a model's UA of a category less the mean of the other models'.
 
     Its interval is that of one more model of the others' kind.
     """
-
-    def rule(model: Categories, n_tests: int = 1) -> Estimate:
-        by_model = paper_1_models(model.evidence)
-        if len(by_model) < 2:
-            raise NotMeasured("there is no other model")
-        others = [asymmetry_of(by_model[other], name) for other in by_model if other != model.name]
-        return prediction_estimate(
-            asymmetry_of(model, name), others, "models", family_level(n_tests)
-        )
-
-    return rule
-
-
-FACTS_AGAINST_MODELS = against_other_models(FACTS)
+    by_model = paper_1_models(model.evidence)
+    if len(by_model) < 2:
+        raise NotMeasured("there is no other model")
+    others = [asymmetry_of(by_model[other], name) for other in by_model if other != model.name]
+    return prediction_estimate(asymmetry_of(model, name), others, "models", family_level(n_tests))
 
 
 def facts_at_once(model: Categories) -> Estimate:
     """Return the same for the facts, singled out of all categories and models."""
-    n_tests = n_models(model.evidence) * n_categories(model.file)
-    return FACTS_AGAINST_MODELS(model, n_tests)
+    n_tests = family_size(model.evidence) * n_categories(model.file)
+    return against_other_models(model, FACTS, n_tests)
 
 
 def several_models(evidence: Evidence) -> dict[str, Evidence]:
@@ -256,7 +238,7 @@ SINGLE = (
         choices={
             PUBLISHED: numeric_against_others,
             Choice.MODELS_AT_ONCE: lambda model: numeric_against_others(
-                model, n_models(model.evidence)
+                model, family_size(model.evidence)
             ),
         },
         within=Range(below=0.0),
@@ -268,7 +250,10 @@ SINGLE = (
         number="UA of the facts less the mean of the other models",
         unit="models",
         models=paper_1_models,
-        choices={PUBLISHED: FACTS_AGAINST_MODELS, Choice.TESTS_AT_ONCE: facts_at_once},
+        choices={
+            PUBLISHED: partial(against_other_models, name=FACTS),
+            Choice.TESTS_AT_ONCE: facts_at_once,
+        },
         within=Range(above=0.0),
     ),
     Question(
@@ -290,7 +275,7 @@ SINGLE = (
         number="UA of the category business",
         unit="categories",
         models=paper_1_models,
-        choices={PUBLISHED: category_rule(BUSINESS)},
+        choices={PUBLISHED: partial(asymmetry_without_interval, name=BUSINESS)},
         within=Range(above=0.0),
     ),
     Question(
@@ -310,7 +295,7 @@ SINGLE = (
         number="UA of business less the mean of the other models",
         unit="models",
         models=paper_1_models,
-        choices={PUBLISHED: against_other_models(BUSINESS)},
+        choices={PUBLISHED: partial(against_other_models, name=BUSINESS)},
         within=Range(below=0.0),
     ),
 )

@@ -6,7 +6,7 @@ A curve is `[(depth, value), ...]`; curves are by quantity, then by model.
 from layerwise.engine.curves import Curve, Curves
 from layerwise.engine.evidence import Evidence, by_layer
 from layerwise.papers.across.curves import curve_over_depth, curves_by_quantity
-from layerwise.papers.paper2.rules.pair_curves import CURVES
+from layerwise.papers.paper2.rules.pair_curves import read_curve
 from layerwise.papers.paper3.rules.gain_files import models_by_name, short_name
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.curves import CATEGORIES
@@ -27,7 +27,7 @@ def curves_of_papers(evidence: Evidence) -> Curves:
         PAIRWISE: {
             name: curve_over_depth(curve.r(), curve.layers[-1])
             for slug, name in NAMES.items()
-            for curve in [CURVES[slug].of(evidence)]
+            for curve in [read_curve(slug, evidence)]
         },
     }
     tests = by_layer(evidence[files.PAIRS].results)

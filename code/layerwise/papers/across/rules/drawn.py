@@ -7,7 +7,15 @@ lacks what a rule reads, nothing is stated, and the figure says what is missing.
 from collections.abc import Mapping
 from typing import Any
 
-from layerwise.engine.derivation import Document, Rule, Rules, count, derive, for_each_group
+from layerwise.engine.derivation import (
+    NOWHERE,
+    Document,
+    Rule,
+    Rules,
+    count,
+    derive,
+    for_each_group,
+)
 from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
@@ -106,7 +114,7 @@ def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
         if "strategies" in results.get("layers", {})
     }
     if curves:
-        table = {"": Document(SCALING, {"": scaling.DRAWN}, places={}, shows=False)}
+        table = {"": Document(SCALING, {"": scaling.DRAWN}, NOWHERE)}
         drawn["scaling"] = derive(table, scaling.evidence_of_readers(curves)).documents[""]
     return drawn
 
@@ -117,7 +125,7 @@ def _stated(file: str, rules: Rules, files: Mapping[str, Any]) -> dict[str, Any]
     evidence = Evidence(tables_of_reader(files), nothing_is_drawn)
     stated: dict[str, Any] = {}
     for name, rule in rules.items():
-        table = {"": Document(file, {"": {name: rule}}, places={}, shows=False)}
+        table = {"": Document(file, {"": {name: rule}}, NOWHERE)}
         try:
             document = derive(table, evidence).documents[""]
         except Missing:

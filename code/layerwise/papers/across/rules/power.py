@@ -16,12 +16,11 @@ from layerwise.engine.published import PUBLISHED
 from layerwise.engine.questions.question import OF_R, Asked, Question
 from layerwise.engine.questions.words import NO
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.paper2.questions.curves import Curve, mean_over
-from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE
+from layerwise.papers.paper2.questions.curves import mean_over
+from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE, read_curve
 from layerwise.papers.paper3.rules.gain_files import damps, share
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, models_by_lab, other_models
 from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import HUNT
 from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
@@ -111,9 +110,9 @@ def models_above_bound(evidence: Evidence) -> str:
 
 def pairs_for_printed(evidence: Evidence) -> int | None:
     """Return the number of pairs that would distinguish Pythia's printed late mean from zero."""
-    curve = Curve(SLUG, PYTHIA_CURVE.of(evidence))
-    late = mean_over(curve, curve.pairs.phase("late"))
-    return power.points_for(curve.pairs.printed_mean("late"), late)
+    curve = read_curve(PYTHIA_CURVE, evidence)
+    late = mean_over(curve, curve.phase("late"))
+    return power.points_for(curve.printed_mean("late"), late)
 
 
 PRINTED: Mapping[str, Function] = {"needed": pairs_for_printed}

@@ -147,16 +147,12 @@ def r_over_bins(model: LastLayer) -> Estimate:
     return bins_estimate(last_test(model, "bins", "bootstrap_results"))
 
 
-def categories_rule(choice: Choice) -> Function:
-    """Return the rule for r over the categories in another reading of the last layer's states."""
-
-    def rule(model: LastLayer) -> Estimate:
-        tests = measured_choices(model.evidence, model.name).categories
-        if choice not in tests:
-            raise NotMeasured(f"the reading {choice} is the same in every category")
-        return correlation_estimate(tests[choice].r, model.n, "categories")
-
-    return rule
+def measured_r(model: LastLayer, choice: Choice) -> Estimate:
+    """Return r over the categories in another reading of the last layer's states."""
+    tests = measured_choices(model.evidence, model.name).categories
+    if choice not in tests:
+        raise NotMeasured(f"the reading {choice} is the same in every category")
+    return correlation_estimate(tests[choice].r, model.n, "categories")
 
 
 def r_over_mid_bins(model: LastLayer) -> Estimate:
@@ -253,7 +249,7 @@ QUESTIONS = (
             Choice.SPEARMAN: rank_correlation,
             Choice.LAYERS_AT_ONCE: lambda model: r_at_last_layer(model, len(model.tests)),
             Choice.RANDOM_BINS: r_over_bins,
-            **{choice: categories_rule(choice) for choice in STATES},
+            **{choice: partial(measured_r, choice=choice) for choice in STATES},
         },
         within=Range(below=0.0),
         effect=OF_R,

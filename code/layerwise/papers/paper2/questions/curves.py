@@ -1,6 +1,7 @@
 """The questions of Paper 2 on curves of r over the pairs by layer, and where they turn."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -9,11 +10,10 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import PUBLISHED, NotMeasured
 from layerwise.engine.questions.question import OF_R, Question, Range
-from layerwise.papers.paper2.rules.pair_curves import CURVES, OWN_CURVE, PairCurve
+from layerwise.papers.paper2.rules.pair_curves import PairCurve, read_curve
 from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.curves import METRIC
-from layerwise.papers.shared.names.models import READER
-from layerwise.papers.shared.questions.choices import measured_choices
+from layerwise.papers.shared.questions.choices import measured_choices, transform_estimates
 from layerwise.papers.shared.rules.categories import ends, n_categories
 from layerwise.statistics import phases
 from layerwise.statistics.estimates import (
@@ -30,135 +30,114 @@ N_PHASES = 3  # early, mid and late
 # --- curves over layers ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A curve of r over layers, and the name of its model."""
-
-    name: str
-    pairs: PairCurve
-
-    @property
-    def n(self) -> int:
-        """Return the number of pairs behind every r."""
-        return self.pairs.n_pairs
-
-    def choices(self) -> Entry:
-        """Return what was measured of the model under the choices."""
-        return measured_choices(_evidence(self.pairs.source), self.name)
-
-    def under(self, choice: Choice) -> Entry:
-        """Return the curve as measured under a choice."""
-        measured = self.choices()
-        if "curves" not in measured:
-            raise NotMeasured("a curve needs three sampled layers with the last among them")
-        return measured.curves[choice]
-
-
-def _evidence(source: Entry | Evidence) -> Evidence:
-    return source if isinstance(source, Evidence) else source.evidence
-
-
-def curves_by_model(evidence: Evidence) -> dict[str, Curve]:
+def curves_by_model(evidence: Evidence) -> dict[str, PairCurve]:
     """Return the curve of every model and condition of Paper 2, or of the reader's model."""
-    places = {**CURVES, READER: OWN_CURVE}
-    return {model: Curve(model, places[model].of(evidence)) for model in evidence.role("curves")}
+    return {model: read_curve(model, evidence) for model in evidence.role("curves")}
 
 
-def mean_over(curve: Curve, layers: list[int]) -> Estimate:
+def measured_curve(curve: PairCurve, choice: Choice) -> Entry:
+    """Return the curve as measured under a choice.
+
+    Raises:
+        NotMeasured: where there is none.
+    """
+    measured = measured_choices(curve.evidence, curve.model)
+    if "curves" not in measured:
+        raise NotMeasured("a curve needs three sampled layers with the last among them")
+    return measured.curves[choice]
+
+
+def n_of_unit(curve: PairCurve, unit: str) -> int:
+    """Return the number of pairs, or of categories, behind every r."""
+    return curve.n_pairs if unit == "pairs" else n_categories(curve.source)
+
+
+def mean_over(curve: PairCurve, layers: list[int]) -> Estimate:
     """Return the mean r of layers; its ends are the means of theirs, no nearer than its own."""
     if not layers:
         raise NotMeasured("no sampled layer lies there")
-    r, intervals = curve.pairs.r(layers), curve.pairs.ends(layers)
+    r, intervals = curve.r(layers), curve.ends(layers)
     low, high = (
         float(np.mean([interval[side] for interval in intervals.values()])) for side in (0, 1)
     )
     where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
     mean = phases.phase_mean(r, layers)
-    return Estimate(mean, low, high, curve.n, "pairs", where=where, method=BOOTSTRAP)
+    return Estimate(mean, low, high, curve.n_pairs, "pairs", where=where, method=BOOTSTRAP)
 
 
-def mean_by_category(curve: Curve, phase: str) -> Estimate:
+def mean_by_category(curve: PairCurve, phase: str) -> Estimate:
     """Return the mean r of a phase with intervals in which whole categories are drawn."""
-    layers = curve.pairs.phase(phase)
-    tests = [curve.choices().pairs_by_category[layer][METRIC] for layer in layers]
+    layers = curve.phase(phase)
+    tests = [
+        measured_choices(curve.evidence, curve.model).pairs_by_category[layer][METRIC]
+        for layer in layers
+    ]
     r, low, high = (
         float(np.mean([test[key] for test in tests])) for key in ("r", "ci_lower", "ci_upper")
     )
-    n = n_categories(curve.pairs.source)
+    n = n_categories(curve.source)
     where = f"layers {phases.span(layers)}"
     return Estimate(r, low, high, n, "categories", where=where, method=BOOTSTRAP)
 
 
-def fall_of_r(curve: Curve) -> Estimate:
+def fall_of_r(curve: PairCurve) -> Estimate:
     """Return late minus early mean r; ends as if both means were wrong in opposite ways."""
-    early, late = (mean_over(curve, curve.pairs.phase(name)) for name in ("early", "late"))
+    early, late = (mean_over(curve, curve.phase(name)) for name in ("early", "late"))
     low, high = late.low - early.high, late.high - early.low
-    return Estimate(late.value - early.value, low, high, curve.n, "pairs", method=WORST_CASE)
+    return Estimate(late.value - early.value, low, high, curve.n_pairs, "pairs", method=WORST_CASE)
 
 
-def fall_rule(choice: Choice, unit: str = "pairs") -> Function:
-    """Return the rule for late minus early mean r under a choice, all layers resampled at once."""
-
-    def rule(curve: Curve) -> Estimate:
-        measured = curve.under(choice)
-        r, parts = by_layer(measured.r), phases.thirds_of_list(list(by_layer(measured.r)))
-        early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
-        n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
-        return Estimate(late - early, *ends(measured.fall), n, unit, method=BOOTSTRAP)
-
-    return rule
+def measured_fall(curve: PairCurve, choice: Choice, unit: str = "pairs") -> Estimate:
+    """Return late minus early mean r under a choice, all layers resampled at once."""
+    measured = measured_curve(curve, choice)
+    r, parts = by_layer(measured.r), phases.thirds_of_list(list(by_layer(measured.r)))
+    early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
+    n = n_of_unit(curve, unit)
+    return Estimate(late - early, *ends(measured.fall), n, unit, method=BOOTSTRAP)
 
 
-def extreme_layer(curve: Curve, layers: list[int], lowest: bool = True) -> Estimate:
+def extreme_layer(curve: PairCurve, layers: list[int], lowest: bool = True) -> Estimate:
     """Return r of the layer where it is lowest (or highest)."""
-    r = curve.pairs.r(layers)
+    r = curve.r(layers)
     layer = (min if lowest else max)(r, key=r.__getitem__)
     return r_at_layer(curve, layer)
 
 
-def r_at_layer(curve: Curve, layer: int) -> Estimate:
+def r_at_layer(curve: PairCurve, layer: int) -> Estimate:
     """Return r at a layer with its interval."""
-    (interval,) = curve.pairs.ends([layer]).values()
-    r = curve.pairs.r([layer])[layer]
+    (interval,) = curve.ends([layer]).values()
+    r = curve.r([layer])[layer]
     where = f"layer {layer}"
-    return Estimate(r, *interval, curve.n, "pairs", where=where, method=BOOTSTRAP)
+    return Estimate(r, *interval, curve.n_pairs, "pairs", where=where, method=BOOTSTRAP)
 
 
-def extreme_at_once(curve: Curve, layers: list[int], n_tests: int, lowest: bool = True) -> Estimate:
+def extreme_at_once(
+    curve: PairCurve, layers: list[int], n_tests: int, lowest: bool = True
+) -> Estimate:
     """Return r of that layer with its interval at the level of a whole family of tests."""
     return widened_r(extreme_layer(curve, layers, lowest), n_tests)
 
 
-def n_tests_of_pairs(curve: Curve) -> int:
+def n_tests_of_curve(curve: PairCurve) -> int:
     """Return the number of tests, layers times measures, of a file with several measures."""
-    pairs = curve.pairs
-    if pairs.metric is None:
+    place = curve.place
+    if place.metric is None:
         raise NotMeasured("the file has one measure")
-    return sum(len(measures) for measures in pairs.source.of(pairs.file)[pairs.group].values())
+    return sum(len(measures) for measures in curve.source.of(place.file)[place.group].values())
 
 
-def lowest_rule(choice: Choice, unit: str = "pairs") -> Function:
-    """Return the rule for r of the lowest late layer under a choice."""
-
-    def rule(curve: Curve) -> Estimate:
-        measured = curve.under(choice)
-        r, late = by_layer(measured.r), by_layer(measured.late)
-        layer = min(late, key=r.__getitem__)
-        n = curve.n if unit == "pairs" else n_categories(curve.pairs.source)
-        where = f"layer {layer}"
-        return Estimate(r[layer], *ends(late[layer]), n, unit, where=where, method=BOOTSTRAP)
-
-    return rule
+def measured_lowest(curve: PairCurve, choice: Choice, unit: str = "pairs") -> Estimate:
+    """Return r of the lowest late layer under a choice."""
+    measured = measured_curve(curve, choice)
+    r, late = by_layer(measured.r), by_layer(measured.late)
+    layer = min(late, key=r.__getitem__)
+    where, n = f"layer {layer}", n_of_unit(curve, unit)
+    return Estimate(r[layer], *ends(late[layer]), n, unit, where=where, method=BOOTSTRAP)
 
 
-def narrowed(rule: Function) -> Function:
-    """Return the rule with the narrow interval of an equivalence test."""
-    return lambda curve: with_narrow_r(rule(curve))
-
-
-def late_layers_but_last(curve: Curve) -> list[int]:
+def late_layers_but_last(curve: PairCurve) -> list[int]:
     """Return the late layers before the final norm."""
-    layers = [layer for layer in curve.pairs.phase("late") if layer != curve.pairs.layers[-1]]
+    layers = [layer for layer in curve.phase("late") if layer != curve.layers[-1]]
     if not layers:
         raise NotMeasured("the last layer is the only late one")
     return layers
@@ -179,11 +158,11 @@ def phase_question(name: str, says: str, within: Range, edge: Choice) -> Questio
         unit="pairs",
         models=curves_by_model,
         choices={
-            PUBLISHED: lambda curve: mean_over(curve, curve.pairs.phase(name)),
-            edge: lambda curve: r_at_layer(curve, curve.pairs.layers[layer]),
-            Choice.BY_DEPTH: lambda curve: mean_over(curve, curve.pairs.phase_by_depth(name)),
+            PUBLISHED: lambda curve: mean_over(curve, curve.phase(name)),
+            edge: lambda curve: r_at_layer(curve, curve.layers[layer]),
+            Choice.BY_DEPTH: lambda curve: mean_over(curve, curve.phase_by_depth(name)),
             Choice.PHASES_AT_ONCE: lambda curve: widened_r(
-                mean_over(curve, curve.pairs.phase(name)), N_PHASES
+                mean_over(curve, curve.phase(name)), N_PHASES
             ),
             Choice.CLUSTERS: lambda curve: mean_by_category(curve, name),
         },
@@ -194,14 +173,14 @@ def phase_question(name: str, says: str, within: Range, edge: Choice) -> Questio
 
 # r of the late layers, by choice; a family of tests has no narrow interval.
 LATE_RULES: dict[str, Function] = {
-    PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.phase("late")),
-    Choice.PHASE_MEAN: lambda curve: mean_over(curve, curve.pairs.phase("late")),
+    PUBLISHED: lambda curve: extreme_layer(curve, curve.phase("late")),
+    Choice.PHASE_MEAN: lambda curve: mean_over(curve, curve.phase("late")),
     Choice.WITHOUT_LAST: lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
 }
 MEASURED_LATE_RULES: dict[str, Function] = {
-    Choice.BEFORE_NORM: lowest_rule(Choice.BEFORE_NORM),
-    Choice.ALL_TOKENS: lowest_rule(Choice.ALL_TOKENS),
-    Choice.CLUSTERS: lowest_rule(Choice.CLUSTERS, "categories"),
+    Choice.BEFORE_NORM: partial(measured_lowest, choice=Choice.BEFORE_NORM),
+    Choice.ALL_TOKENS: partial(measured_lowest, choice=Choice.ALL_TOKENS),
+    Choice.CLUSTERS: partial(measured_lowest, choice=Choice.CLUSTERS, unit="categories"),
 }
 INVERTED = Question(
     name="late_inversion",
@@ -213,10 +192,10 @@ INVERTED = Question(
     choices={
         **LATE_RULES,
         Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
-            curve, curve.pairs.phase("late"), len(curve.pairs.layers)
+            curve, curve.phase("late"), len(curve.layers)
         ),
         Choice.TESTS_AT_ONCE: lambda curve: extreme_at_once(
-            curve, curve.pairs.phase("late"), n_tests_of_pairs(curve)
+            curve, curve.phase("late"), n_tests_of_curve(curve)
         ),
         **MEASURED_LATE_RULES,
     },
@@ -245,10 +224,10 @@ CURVE_QUESTIONS = (
         models=curves_by_model,
         choices={
             PUBLISHED: fall_of_r,
-            Choice.PAIRED: fall_rule(Choice.PUBLISHED),
-            Choice.BEFORE_NORM: fall_rule(Choice.BEFORE_NORM),
-            Choice.ALL_TOKENS: fall_rule(Choice.ALL_TOKENS),
-            Choice.CLUSTERS: fall_rule(Choice.CLUSTERS, "categories"),
+            Choice.PAIRED: partial(measured_fall, choice=Choice.PUBLISHED),
+            Choice.BEFORE_NORM: partial(measured_fall, choice=Choice.BEFORE_NORM),
+            Choice.ALL_TOKENS: partial(measured_fall, choice=Choice.ALL_TOKENS),
+            Choice.CLUSTERS: partial(measured_fall, choice=Choice.CLUSTERS, unit="categories"),
         },
         within=Range(below=0.0),
     ),
@@ -261,9 +240,7 @@ CURVE_QUESTIONS = (
         number="r of the lowest late layer",
         unit="pairs",
         models=curves_by_model,
-        choices={
-            choice: narrowed(rule) for choice, rule in {**LATE_RULES, **MEASURED_LATE_RULES}.items()
-        },
+        choices=transform_estimates(with_narrow_r, {**LATE_RULES, **MEASURED_LATE_RULES}),
         within=Range(above=-WEAKEST_INVERSION),
         against=INVERTED.within,
     ),
@@ -275,9 +252,9 @@ CURVE_QUESTIONS = (
         unit="pairs",
         models=curves_by_model,
         choices={
-            PUBLISHED: lambda curve: extreme_layer(curve, curve.pairs.layers, lowest=False),
+            PUBLISHED: lambda curve: extreme_layer(curve, curve.layers, lowest=False),
             Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
-                curve, curve.pairs.layers, len(curve.pairs.layers), lowest=False
+                curve, curve.layers, len(curve.layers), lowest=False
             ),
         },
         within=Range(below=0.0),
@@ -292,71 +269,47 @@ CURVE_QUESTIONS = (
 PRINTED_TRANSITIONS = {"pythia-6p9b": (28, 32), "llama-3p1-8b": (4, 8), "apertus-8b": (8, 12)}
 
 
-@dataclass(frozen=True)
-class Transition:
-    """A curve, and the sampled layers between which it is said to turn negative."""
-
-    curve: Curve
-    before: int
-    after: int
-
-    def up_to(self) -> list[int]:
-        """Return the sampled layers up to the transition."""
-        return [layer for layer in self.curve.pairs.layers if layer <= self.before]
-
-    def on(self) -> list[int]:
-        """Return the sampled layers from the transition on."""
-        return [layer for layer in self.curve.pairs.layers if layer >= self.after]
-
-
-def printed_transitions(evidence: Evidence) -> dict[str, Transition]:
-    """Return the printed transitions of the papers' curves; a reader's model has none."""
+def turning_curves(evidence: Evidence) -> dict[str, PairCurve]:
+    """Return the papers' curves with a printed transition; a reader's model has none."""
     by_model = curves_by_model(evidence)
-    return {
-        slug: Transition(by_model[slug], *layers)
-        for slug, layers in PRINTED_TRANSITIONS.items()
-        if slug in by_model
-    }
+    return {model: by_model[model] for model in PRINTED_TRANSITIONS if model in by_model}
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two curves that are said to turn negative at different layers."""
-
-    first: Curve
-    second: Curve
-
-    def layers(self) -> list[int]:
-        """Return the layers that were sampled of both."""
-        return [
-            layer for layer in self.first.pairs.layers if layer in set(self.second.pairs.layers)
-        ]
+def layer_before(curve: PairCurve) -> int:
+    """Return the last layer before the printed transition."""
+    return PRINTED_TRANSITIONS[curve.model][0]
 
 
-def turning_pairs(evidence: Evidence) -> dict[str, Pair]:
+def layer_after(curve: PairCurve) -> int:
+    """Return the first layer behind the printed transition."""
+    return PRINTED_TRANSITIONS[curve.model][1]
+
+
+TwoCurves = tuple[PairCurve, PairCurve]  # said to turn negative at different layers
+
+
+def turning_pairs(evidence: Evidence) -> dict[str, TwoCurves]:
     """Return every two of the papers' curves that are said to turn; a reader's model has none."""
-    curves = [transition.curve for transition in printed_transitions(evidence).values()]
     return {
-        f"{first.name} and {second.name}": Pair(first, second)
-        for first, second in combinations(curves, 2)
+        f"{first.model} and {second.model}": (first, second)
+        for first, second in combinations(turning_curves(evidence).values(), 2)
     }
 
 
-def opposite_signs(pair: Pair, *, at_once: bool = False) -> Estimate:
+def opposite_signs(pair: TwoCurves, *, at_once: bool = False) -> Estimate:
     """Return the nearer to zero of two r of opposite signs, at the layer where it is largest.
 
     It is positive where at some layer one model correlates positively and the other negatively;
     its ends are those of that one of the two intervals that is nearer to zero.
     """
-    layers = pair.layers()
+    first_curve, second_curve = pair
+    layers = [layer for layer in first_curve.layers if layer in set(second_curve.layers)]
     n_tests = len(layers) if at_once else 1
     by_layer = {}
     for layer in layers:
-        first, second = (
-            widened_r(r_at_layer(curve, layer), n_tests) for curve in (pair.first, pair.second)
-        )
-        positive_first = weaker_of(first, opposite_of(second)), pair.first.name
-        positive_second = weaker_of(opposite_of(first), second), pair.second.name
+        first, second = (widened_r(r_at_layer(curve, layer), n_tests) for curve in pair)
+        positive_first = weaker_of(first, opposite_of(second)), first_curve.model
+        positive_second = weaker_of(opposite_of(first), second), second_curve.model
         by_layer[layer] = max(positive_first, positive_second, key=lambda way: way[0].value)
     layer = max(by_layer, key=lambda layer: by_layer[layer][0].value)
     estimate, positive = by_layer[layer]
@@ -384,7 +337,7 @@ TRANSITION_QUESTIONS = (
         models=turning_pairs,
         choices={
             PUBLISHED: opposite_signs,
-            Choice.LAYERS_AT_ONCE: lambda pair: opposite_signs(pair, at_once=True),
+            Choice.LAYERS_AT_ONCE: partial(opposite_signs, at_once=True),
         },
         within=Range(above=0.0),
     ),
@@ -394,14 +347,14 @@ TRANSITION_QUESTIONS = (
         says="Up to the printed transition r is positive.",
         number="r of the last layer before it",
         unit="pairs",
-        models=printed_transitions,
+        models=turning_curves,
         choices={
-            PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.before),
-            Choice.EVERY_LAYER: lambda transition: extreme_layer(
-                transition.curve, transition.up_to()
+            PUBLISHED: lambda curve: r_at_layer(curve, layer_before(curve)),
+            Choice.EVERY_LAYER: lambda curve: extreme_layer(
+                curve, [layer for layer in curve.layers if layer <= layer_before(curve)]
             ),
-            Choice.LAYERS_AT_ONCE: lambda transition: extreme_at_once(
-                transition.curve, [transition.before], len(transition.curve.pairs.layers)
+            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
+                curve, [layer_before(curve)], len(curve.layers)
             ),
         },
         within=Range(above=0.0),
@@ -413,14 +366,16 @@ TRANSITION_QUESTIONS = (
         says="From the printed transition on r is negative.",
         number="r of the first layer from there on",
         unit="pairs",
-        models=printed_transitions,
+        models=turning_curves,
         choices={
-            PUBLISHED: lambda transition: r_at_layer(transition.curve, transition.after),
-            Choice.EVERY_LAYER: lambda transition: extreme_layer(
-                transition.curve, transition.on(), lowest=False
+            PUBLISHED: lambda curve: r_at_layer(curve, layer_after(curve)),
+            Choice.EVERY_LAYER: lambda curve: extreme_layer(
+                curve,
+                [layer for layer in curve.layers if layer >= layer_after(curve)],
+                lowest=False,
             ),
-            Choice.LAYERS_AT_ONCE: lambda transition: extreme_at_once(
-                transition.curve, [transition.after], len(transition.curve.pairs.layers)
+            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
+                curve, [layer_after(curve)], len(curve.layers)
             ),
         },
         within=Range(below=0.0),
@@ -431,61 +386,44 @@ TRANSITION_QUESTIONS = (
 
 # --- the layer of the strongest r -----------------------------------------------------------------
 
-PRINTED_EXTREMUM = "apertus-8b", 28  # of the abstract: "rather than the final layer"
+LOWEST_MODEL, LOWEST_LAYER = "apertus-8b", 28  # of the abstract: "rather than the final layer"
+CurveAndLayer = tuple[PairCurve, int]  # that curve, and a layer other than its lowest in print
 
 
-@dataclass(frozen=True)
-class Extremum:
-    """A curve, the layer at which it is said to be the most negative, and another layer."""
-
-    curve: Curve
-    layer: int
-    other: int
-
-
-def layers_beside_extremum(evidence: Evidence) -> dict[str, Extremum]:
-    """Return the printed extremum beside each other layer; a reader's model has none."""
-    slug, printed = PRINTED_EXTREMUM
+def layers_beside_lowest(evidence: Evidence) -> dict[str, CurveAndLayer]:
+    """Return the curve with each layer but the printed extremum; a reader's model has none."""
     by_model = curves_by_model(evidence)
-    if slug not in by_model:
+    if LOWEST_MODEL not in by_model:
         return {}
-    curve = by_model[slug]
-    return {
-        f"layer {other}": Extremum(curve, printed, other)
-        for other in curve.pairs.layers
-        if other != printed
-    }
+    curve = by_model[LOWEST_MODEL]
+    return {f"layer {layer}": (curve, layer) for layer in curve.layers if layer != LOWEST_LAYER}
 
 
-def difference_to_other(extremum: Extremum, *, at_once: bool = False) -> Estimate:
-    """Return r of the layer less r of the other; ends as if both were wrong in opposite ways."""
-    curve = extremum.curve
-    n_tests = len(curve.pairs.layers) if at_once else 1
+def lowest_less_other(beside: CurveAndLayer, *, at_once: bool = False) -> Estimate:
+    """Return r of the printed layer less r of the other; ends as if both were wrong oppositely."""
+    curve, layer = beside
+    n_tests = len(curve.layers) if at_once else 1
     lowest, other = (
-        widened_r(r_at_layer(curve, layer), n_tests) for layer in (extremum.layer, extremum.other)
+        widened_r(r_at_layer(curve, sampled), n_tests) for sampled in (LOWEST_LAYER, layer)
     )
     where = f"{lowest.where} less {other.where}"
     ends = lowest.low - other.high, lowest.high - other.low
     value = lowest.value - other.value
-    return Estimate(value, *ends, curve.n, "pairs", where=where, method=WORST_CASE)
+    return Estimate(value, *ends, curve.n_pairs, "pairs", where=where, method=WORST_CASE)
 
 
-def below_other_rule(choice: Choice) -> Function:
-    """Return the rule for r of the printed layer less r of another late one, under a choice."""
-
-    def rule(extremum: Extremum) -> Estimate:
-        measured = extremum.curve.under(choice)
-        r, late = by_layer(measured.r), by_layer(measured.late)
-        if extremum.other not in late:
-            raise NotMeasured("only the late layers have an interval under this choice")
-        (low, high), (low_other, high_other) = (
-            ends(late[layer]) for layer in (extremum.layer, extremum.other)
-        )
-        value = r[extremum.layer] - r[extremum.other]
-        worst = low - high_other, high - low_other
-        return Estimate(value, *worst, extremum.curve.n, "pairs", method=WORST_CASE)
-
-    return rule
+def measured_lowest_less_other(beside: CurveAndLayer, choice: Choice) -> Estimate:
+    """Return r of the printed layer less r of another late one, under a choice."""
+    curve, layer = beside
+    measured = measured_curve(curve, choice)
+    r, late = by_layer(measured.r), by_layer(measured.late)
+    if layer not in late:
+        raise NotMeasured("only the late layers have an interval under this choice")
+    (low, high), (low_other, high_other) = (
+        ends(late[sampled]) for sampled in (LOWEST_LAYER, layer)
+    )
+    worst = low - high_other, high - low_other
+    return Estimate(r[LOWEST_LAYER] - r[layer], *worst, curve.n_pairs, "pairs", method=WORST_CASE)
 
 
 EXTREMUM_QUESTIONS = (
@@ -495,12 +433,12 @@ EXTREMUM_QUESTIONS = (
         says="At the printed layer r is lower than at the other layer.",
         number="r of that layer less r of the other",
         unit="pairs",
-        models=layers_beside_extremum,
+        models=layers_beside_lowest,
         choices={
-            PUBLISHED: difference_to_other,
-            Choice.LAYERS_AT_ONCE: lambda extremum: difference_to_other(extremum, at_once=True),
-            Choice.BEFORE_NORM: below_other_rule(Choice.BEFORE_NORM),
-            Choice.ALL_TOKENS: below_other_rule(Choice.ALL_TOKENS),
+            PUBLISHED: lowest_less_other,
+            Choice.LAYERS_AT_ONCE: partial(lowest_less_other, at_once=True),
+            Choice.BEFORE_NORM: partial(measured_lowest_less_other, choice=Choice.BEFORE_NORM),
+            Choice.ALL_TOKENS: partial(measured_lowest_less_other, choice=Choice.ALL_TOKENS),
         },
         within=Range(below=0.0),
     ),

@@ -14,7 +14,9 @@ from layerwise.papers.paper2.rules.pair_curves import (
     WITH,
     WITHOUT,
     PairCurve,
+    read_curve,
 )
+from layerwise.papers.shared.names.curves import CURVES
 from layerwise.papers.shared.names.result_files import (
     CONTRIBUTIONS,
     LLAMA,
@@ -35,20 +37,19 @@ from layerwise.statistics.correlation import pearson_r
 def phase_rules(
     curve: PairCurve, label: Callable[[float, float, float], str], start: str, suffix: str = ""
 ) -> Rules:
-    """Return the rules of a notebook's phase means, and of the label that it puts on them."""
-
-    def mean(results: Entry, phase: str) -> float:
-        """Return the mean r of a phase."""
-        return curve.of(results).mean(phase)
-
-    means: Rules = {f"{start}/{n}{suffix}": partial(mean, phase=n) for n in phases.PHASES}
-    return {
-        **means,
-        f"{start}/pattern": Rule(
-            lambda results: label(*curve.of(results).means()),
-            "the notebook's label of the three phase means",
-        ),
+    """A notebook's phase means, and the label that it puts on them."""
+    means: Rules = {
+        f"{start}/{phase}{suffix}": Rule(partial(curve.mean, phase), "the mean r of a phase")
+        for phase in phases.PHASES
     }
+    pattern = Rule(lambda: label(*curve.means()), "the notebook's label of the three phase means")
+    return {**means, f"{start}/pattern": pattern}
+
+
+def thirds(model: str, results: Entry) -> Rules:
+    """The phases of Apertus or Gemma, by thirds of the sampled layers."""
+    curve = read_curve(model, results)
+    return phase_rules(curve, phases.thirds_label, "phase_structure", "_mean")
 
 
 def r_of_last_layer(of_layer: Entry) -> float:
@@ -60,24 +61,53 @@ def r_of_last_layer(of_layer: Entry) -> float:
     return pearson_r(asymmetries(of_layer.of(PAPER1["llama"])), np.array(preferences))
 
 
-def template_verdict(results: Entry) -> str:
-    """Return what the chat template does to the label; equal labels hide every other difference."""
-    tuned, bare = (phases.template_label(*curve.of(results).means()) for curve in (WITH, WITHOUT))
-    if tuned == bare:
-        return "TEMPLATE_INVARIANT"
-    return "TEMPLATE_ENABLES_COUPLING" if bare == "DECOUPLED" else "TEMPLATE_CHANGES_PATTERN"
+def llama_and_pythia(results: Entry) -> Rules:
+    """Llama's phases, and the sign of its r beside that of Pythia's typed curve."""
+    llama = read_curve(LLAMA_CURVE, results)
+
+    def layers_of_same_sign() -> int:
+        pythia = by_layer(results.of(TYPED_CURVE).pythia_reference)
+        return phases.equal_signs(llama.r(), pythia)
+
+    return {
+        **phase_rules(llama, phases.llama_label, "phase_structure", "_mean"),
+        "pythia_comparison/same_sign_layers": Rule(
+            layers_of_same_sign,
+            "the number of layers at which Llama's r has the sign of the typed curve of Pythia",
+        ),
+        "pythia_comparison/total_compared": Rule(
+            lambda: count(llama.r()), "the layers of Llama's curve"
+        ),
+    }
 
 
-def n_below_zero(curve: PairCurve, results: Entry) -> int:
-    """Return the number of layers whose interval of r lies below zero."""
-    return sum(high < 0 for _, high in curve.of(results).ends().values())
+def with_and_without_template(results: Entry) -> Rules:
+    """What the chat template does to Llama's curve."""
+    templated, bare = read_curve(WITH, results), read_curve(WITHOUT, results)
 
+    def verdict() -> str:
+        label, bare_label = (phases.template_label(*curve.means()) for curve in (templated, bare))
+        if label == bare_label:
+            return "TEMPLATE_INVARIANT"
+        uncoupled = bare_label == "DECOUPLED"
+        return "TEMPLATE_ENABLES_COUPLING" if uncoupled else "TEMPLATE_CHANGES_PATTERN"
 
-def layers_like_pythia(results: Entry) -> int:
-    """Return the number of layers at which Llama's r has the sign of the typed curve of Pythia."""
-    return phases.equal_signs(
-        LLAMA_CURVE.of(results).r(), by_layer(results.of(TYPED_CURVE).pythia_reference)
-    )
+    def n_below_zero(curve: PairCurve) -> Rule:
+        return Rule(
+            lambda: sum(high < 0 for _, high in curve.ends().values()),
+            "the number of layers whose interval of r lies below zero",
+        )
+
+    return {
+        **phase_rules(templated, phases.template_label, "phase_with"),
+        **phase_rules(bare, phases.template_label, "phase_without"),
+        "verdict": Rule(
+            verdict,
+            "what the chat template does to the label; equal labels hide every other difference",
+        ),
+        "drawn/n_below_zero/with": n_below_zero(templated),
+        "drawn/n_below_zero/without": n_below_zero(bare),
+    }
 
 
 INTERVAL_RULES: Rules = {
@@ -86,34 +116,17 @@ INTERVAL_RULES: Rules = {
         "whether the interval of r excludes zero",
     )
 }
-TEMPLATE_RULES: Rules = {
-    **phase_rules(WITH, phases.template_label, "phase_with"),
-    **phase_rules(WITHOUT, phases.template_label, "phase_without"),
-    "verdict": template_verdict,
-    "drawn/n_below_zero/with": partial(n_below_zero, WITH),
-    "drawn/n_below_zero/without": partial(n_below_zero, WITHOUT),
-}
 DOCUMENTS = {
-    slug: Document(
-        curve.file,
-        {
-            "": phase_rules(curve, phases.thirds_label, "phase_structure", "_mean"),
-            f"{curve.group}/*": INTERVAL_RULES,
-        },
+    model: Document(
+        CURVES[model].file,
+        {"": partial(thirds, model), f"{CURVES[model].group}/*": INTERVAL_RULES},
     )
-    for slug, curve in {"apertus-8b": APERTUS_CURVE, "gemma-2b": GEMMA_CURVE}.items()
+    for model in (APERTUS_CURVE, GEMMA_CURVE)
 } | {
-    "llama-3p1-8b": Document(
+    LLAMA_CURVE: Document(
         LLAMA,
         {
-            "": {
-                **phase_rules(LLAMA_CURVE, phases.llama_label, "phase_structure", "_mean"),
-                "pythia_comparison/same_sign_layers": layers_like_pythia,
-                "pythia_comparison/total_compared": Rule(
-                    lambda results: count(LLAMA_CURVE.of(results).r()),
-                    "the layers of Llama's curve",
-                ),
-            },
+            "": llama_and_pythia,
             "category_level_results/*": {
                 "p_value": Rule(
                     lambda test: p_over_categories(test, test.r),
@@ -127,9 +140,9 @@ DOCUMENTS = {
     "llama-3p1-8b-instruct": Document(
         TEMPLATE,
         {
-            "": TEMPLATE_RULES,
-            f"{WITH.group}/*": INTERVAL_RULES,
-            f"{WITHOUT.group}/*": INTERVAL_RULES,
+            "": with_and_without_template,
+            f"{CURVES[WITH].group}/*": INTERVAL_RULES,
+            f"{CURVES[WITHOUT].group}/*": INTERVAL_RULES,
         },
     ),
 }

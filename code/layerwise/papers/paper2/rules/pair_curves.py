@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.curves import CURVES as PLACES
-from layerwise.papers.shared.names.curves import CurvePlace
-from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared.names.curves import CURVES, CurvePlace
+from layerwise.papers.shared.names.models import READER, SLUG
 from layerwise.papers.shared.rules.categories import total_pairs
 from layerwise.statistics import curves, phases
 
+# The names of the curves: a model's, or that of a condition of it.
+PYTHIA_CURVE = SLUG
+LLAMA_CURVE = "llama-3p1-8b"
+WITHOUT = "llama-3p1-8b-instruct"
+WITH = "llama-3p1-8b-instruct-template"
+APERTUS_CURVE = "apertus-8b"
+GEMMA_CURVE = "gemma-2b"
+# A reader's has the shape of that of Paper 2's first model.
+PLACES = {**CURVES, READER: replace(CURVES[PYTHIA_CURVE], file=files.own_file("pairs"))}
+
 
 @dataclass(frozen=True)
-class PairCurve(CurvePlace):
-    """A curve of r and its intervals by sampled layer, in one source."""
+class PairCurve:
+    """The curve of r and its intervals by sampled layer of one model, in one source."""
 
-    source: Any = None  # Evidence, or an entry of it
+    model: str
+    place: CurvePlace
+    source: Entry | Evidence
 
-    def of(self, source: Entry | Evidence) -> PairCurve:
-        """Return the curve in one source."""
-        return replace(self, source=source)
+    @property
+    def evidence(self) -> Evidence:
+        return self.source if isinstance(self.source, Evidence) else self.source.evidence
 
     @cached_property
     def tests(self) -> dict[int, Entry]:
         """Return r and interval by sampled layer, ascending."""
-        tests = by_layer(self.source.of(self.file)[self.group])
-        return {n: test[self.metric] for n, test in tests.items()} if self.metric else tests
+        tests = by_layer(self.source.of(self.place.file)[self.place.group])
+        metric = self.place.metric
+        return {n: test[metric] for n, test in tests.items()} if metric else tests
 
     @property
     def layers(self) -> list[int]:
@@ -48,7 +59,7 @@ class PairCurve(CurvePlace):
 
     def ends(self, layers: Iterable[int] | None = None) -> dict[int, curves.Ends]:
         """Return the ends of the intervals of these layers, or of all."""
-        low, high = self.names
+        low, high = self.place.names
         chosen = self.layers if layers is None else layers
         return {n: (self.tests[n][low], self.tests[n][high]) for n in chosen}
 
@@ -75,19 +86,13 @@ class PairCurve(CurvePlace):
 
     def row(self, layer: int) -> Entry:
         """Return a layer's row of the consolidated table."""
-        return self.source.of(files.CONSOLIDATED)[self.first_row + self.layers.index(layer)]
+        return self.source.of(files.CONSOLIDATED)[self.place.first_row + self.layers.index(layer)]
 
     def printed_mean(self, name: str) -> float:
         """Return the phase mean that the summary table prints with two decimals."""
-        return self.source.of(files.PHASE_SUMMARY)[self.summary_row][f"{name}_mean"]
+        return self.source.of(files.PHASE_SUMMARY)[self.place.summary_row][f"{name}_mean"]
 
 
-CURVES = {slug: PairCurve(**asdict(place)) for slug, place in PLACES.items()}
-PYTHIA_CURVE = CURVES[SLUG]
-LLAMA_CURVE = CURVES["llama-3p1-8b"]
-WITHOUT = CURVES["llama-3p1-8b-instruct"]
-WITH = CURVES["llama-3p1-8b-instruct-template"]
-APERTUS_CURVE = CURVES["apertus-8b"]
-GEMMA_CURVE = CURVES["gemma-2b"]
-# A reader's has the shape of that of Paper 2's first model.
-OWN_CURVE = replace(PYTHIA_CURVE, file=files.own_file("pairs"))
+def read_curve(model: str, source: Entry | Evidence) -> PairCurve:
+    """Return the curve of a model or condition."""
+    return PairCurve(model, PLACES[model], source)

@@ -3,33 +3,25 @@
 A statement is the text in print where its rule holds, and its negation elsewhere.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import (
-    Document,
-    Function,
-    Rule,
-    Rules,
-    all_of,
-    count,
-    words_of,
-)
+from layerwise.engine.derivation import NOWHERE, Document, Rule, Rules, all_of, bind_each, count
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.papers.paper2.rules.pair_curves import (
     APERTUS_CURVE,
-    CURVES,
     GEMMA_CURVE,
     LLAMA_CURVE,
     PYTHIA_CURVE,
     WITH,
     WITHOUT,
     PairCurve,
+    read_curve,
 )
+from layerwise.papers.shared.names.curves import CURVES
 from layerwise.papers.shared.names.result_files import (
     APERTUS,
     BINS,
@@ -55,6 +47,8 @@ RESAMPLED = (BOOTSTRAP, BINS, PAIRS, LLAMA, APERTUS, GEMMA)  # files that say ho
 SIGNIFICANT = 0.05
 NEAR_ZERO = 0.1
 DENSITY = "knn_density_asymmetry"
+LATE = ("CI excludes zero", "CI includes zero")
+MID = "approaches zero or changes sign"
 
 # --- every curve ----------------------------------------------------------------------------------
 
@@ -62,6 +56,77 @@ DENSITY = "knn_density_asymmetry"
 def has_late_inversion(curve: PairCurve) -> bool:
     """Return whether some late layer has an interval below zero."""
     return curve.inverted(curve.phase("late"))
+
+
+def curve_statistics(curve: PairCurve) -> Rules:
+    """Phases and labels of one curve (tables of phases and transitions)."""
+
+    def begins_above_and(ends_below: Callable[[], bool]) -> str:
+        return "Yes" if all_of([curve.mean("early") > 0, ends_below()]) else "No"
+
+    def spans() -> str:
+        return ", ".join(phases.span(curve.phase(phase)) for phase in phases.PHASES)
+
+    def is_structured(mean: Callable[[str], float]) -> str:
+        return phases.structured(mean("early"), mean("late"), has_late_inversion(curve))
+
+    statistics: Rules = {
+        "n_layers": Rule(lambda: curve.layers[-1], "the blocks of the model"),
+        "late_inversion": Rule(
+            lambda: phases.late_inversion(curve.mean("late")), "whether the late mean is below -0.1"
+        ),
+        "late_inversion_of_printed": Rule(
+            lambda: phases.late_inversion(curve.printed_mean("late")),
+            "whether the printed late mean is below -0.1",
+        ),
+        "late_inversion_by_layer": Rule(
+            lambda: "TRUE" if has_late_inversion(curve) else "FALSE",
+            "whether some late layer has an interval below zero",
+        ),
+        "structured": Rule(
+            lambda: is_structured(curve.mean), "whether the curve falls from positive to negative"
+        ),
+        "structured_of_printed": Rule(
+            lambda: is_structured(curve.printed_mean),
+            "whether the curve falls from positive to negative, by the printed means",
+        ),
+        "structured_by_layer": Rule(
+            lambda: begins_above_and(partial(has_late_inversion, curve)),
+            "whether a curve begins above zero on average and some late layer inverts",
+        ),
+        "structured_by_signs": Rule(
+            lambda: begins_above_and(lambda: curve.mean("late") < 0),
+            "whether a curve begins above zero on average and ends below it",
+        ),
+        "transition": Rule(
+            lambda: phases.transition(curve.r()), "the layers between which r turns negative"
+        ),
+        "transition_if_inverted": Rule(
+            lambda: phases.transition(curve.r() if has_late_inversion(curve) else {}),
+            "the layers between which r turns negative, where some late layer inverts",
+        ),
+        "first_not_positive": Rule(
+            lambda: phases.first_not_positive(curve.r()), "the first layer whose r is not positive"
+        ),
+        "most_negative_layer": Rule(
+            lambda: f"L{min(curve.r(), key=curve.r().__getitem__)}", "the layer of the smallest r"
+        ),
+        "stars_of_layer": Rule(
+            lambda: bind_each(
+                lambda layer: stars(curve, curve.tests[layer].r),
+                {str(layer): layer for layer in curve.layers},
+            ),
+            "stars of r at each layer",
+        ),
+        "partitions": Rule(spans, "the layers of the three phases"),
+    }
+    by_phase = {phase: phase_statistics(curve, phase) for phase in phases.PHASES}
+    names = by_phase[phases.PHASES[0]]
+    return {
+        **statistics,
+        **{f"{name}/{phase}": by_phase[phase][name] for name in names for phase in phases.PHASES},
+        **(density_means(curve) if curve.model == PYTHIA_CURVE else {}),
+    }
 
 
 def stars(curve: PairCurve, r: float) -> str:
@@ -73,239 +138,189 @@ def stars(curve: PairCurve, r: float) -> str:
     return curves.word_below(float(pearson_p(r, curve.n_pairs)), STARS, NO_STARS)
 
 
-def stars_at(curve: PairCurve, layer: int) -> str:
-    """Return the stars of r at a layer."""
-    return stars(curve, curve.tests[layer].r)
-
-
-def structured_by_layer(curve: PairCurve) -> str:
-    """Say whether a curve begins above zero on average and some late layer inverts."""
-    return "Yes" if all_of([curve.mean("early") > 0, has_late_inversion(curve)]) else "No"
-
-
-def structured_by_signs(curve: PairCurve) -> str:
-    """Say whether a curve begins above zero on average and ends below it."""
-    return "Yes" if all_of([curve.mean("early") > 0, curve.mean("late") < 0]) else "No"
-
-
-PHASE_RULES: Mapping[str, Callable[..., Any]] = {
-    "partition": Rule(
-        lambda curve, phase: phases.span(curve.phase(phase)),
-        "the layers of the phase, by thirds of the list",
-    ),
-    "partition_by_depth": Rule(
-        lambda curve, phase: phases.span(curve.phase_by_depth(phase)),
-        "the layers of the phase, by thirds of the depth",
-    ),
-    "means": Rule(lambda curve, phase: curve.mean(phase), "mean r of the phase"),
-    "means_by_depth": Rule(
-        lambda curve, phase: curve.mean(phase, by_depth=True),
-        "mean r of the phase, by thirds of the depth",
-    ),
-    "stars": Rule(
-        lambda curve, phase: stars(curve, curve.mean(phase)),
-        "stars of the phase mean, taken as one r over all pairs",
-    ),
-    "stars_of_last_layer": Rule(
-        lambda curve, phase: stars_at(curve, curve.phase(phase)[-1]),
-        "stars of r at the phase's last layer",
-    ),
-    "stars_of_printed": Rule(
-        lambda curve, phase: stars(curve, curve.printed_mean(phase)),
-        "stars of the printed phase mean",
-    ),
-}
-CURVE_RULES: Rules = {
-    "n_layers": Rule(lambda curve: curve.layers[-1], "the blocks of the model"),
-    "late_inversion": Rule(
-        lambda curve: phases.late_inversion(curve.mean("late")),
-        "whether the late mean is below -0.1",
-    ),
-    "late_inversion_of_printed": Rule(
-        lambda curve: phases.late_inversion(curve.printed_mean("late")),
-        "whether the printed late mean is below -0.1",
-    ),
-    "late_inversion_by_layer": Rule(
-        lambda curve: "TRUE" if has_late_inversion(curve) else "FALSE",
-        "whether some late layer has an interval below zero",
-    ),
-    "structured": Rule(
-        lambda curve: phases.structured(
-            curve.mean("early"), curve.mean("late"), has_late_inversion(curve)
+def phase_statistics(curve: PairCurve, phase: str) -> Rules:
+    """Layers, mean and stars of one phase of a curve."""
+    return {
+        "partition": Rule(
+            lambda: phases.span(curve.phase(phase)),
+            "the layers of the phase, by thirds of the list",
         ),
-        "whether the curve falls from positive to negative",
-    ),
-    "structured_of_printed": Rule(
-        lambda curve: phases.structured(
-            curve.printed_mean("early"), curve.printed_mean("late"), has_late_inversion(curve)
+        "partition_by_depth": Rule(
+            lambda: phases.span(curve.phase_by_depth(phase)),
+            "the layers of the phase, by thirds of the depth",
         ),
-        "whether the curve falls from positive to negative, by the printed means",
-    ),
-    "structured_by_layer": structured_by_layer,
-    "structured_by_signs": structured_by_signs,
-    "transition": Rule(
-        lambda curve: phases.transition(curve.r()), "the layers between which r turns negative"
-    ),
-    "transition_if_inverted": Rule(
-        lambda curve: phases.transition(curve.r() if has_late_inversion(curve) else {}),
-        "the layers between which r turns negative, where some late layer inverts",
-    ),
-    "first_not_positive": Rule(
-        lambda curve: phases.first_not_positive(curve.r()),
-        "the first layer whose r is not positive",
-    ),
-    "most_negative_layer": Rule(
-        lambda curve: f"L{min(curve.r(), key=curve.r().__getitem__)}", "the layer of the smallest r"
-    ),
-    "stars_of_layer": Rule(
-        lambda curve: {str(n): partial(stars_at, curve, n) for n in curve.layers},
-        "stars of r at each layer",
-    ),
-    "partitions": Rule(
-        lambda curve: ", ".join(phases.span(curve.phase(phase)) for phase in phases.PHASES),
-        "the layers of the three phases",
-    ),
-    **{
-        f"{name}/{phase}": partial(rule, phase=phase)
-        for name, rule in PHASE_RULES.items()
+        "means": Rule(lambda: curve.mean(phase), "mean r of the phase"),
+        "means_by_depth": Rule(
+            lambda: curve.mean(phase, by_depth=True),
+            "mean r of the phase, by thirds of the depth",
+        ),
+        "stars": Rule(
+            lambda: stars(curve, curve.mean(phase)),
+            "stars of the phase mean, taken as one r over all pairs",
+        ),
+        "stars_of_last_layer": Rule(
+            lambda: stars(curve, curve.tests[curve.phase(phase)[-1]].r),
+            "stars of r at the phase's last layer",
+        ),
+        "stars_of_printed": Rule(
+            lambda: stars(curve, curve.printed_mean(phase)), "stars of the printed phase mean"
+        ),
+    }
+
+
+def density_means(curve: PairCurve) -> Rules:
+    """The phase means of the one curve whose published file has several measures."""
+    by_density = replace(curve, place=replace(curve.place, metric=DENSITY))
+    return {
+        f"metrics/{DENSITY}/{phase}": Rule(
+            partial(by_density.mean, phase),
+            "the mean r of a phase, with the kNN density measure in place of the centroids",
+        )
         for phase in phases.PHASES
-    },
-}
+    }
 
-
-def mean_of_density(curve: PairCurve, phase: str) -> float:
-    """Return the mean r of a phase, with the kNN density measure in place of the centroids."""
-    return replace(curve, metric=DENSITY).mean(phase)
-
-
-DENSITY_RULES: Rules = {  # only one published file has several measures
-    f"metrics/{DENSITY}/{phase}": partial(mean_of_density, phase=phase) for phase in phases.PHASES
-}
 
 # --- statements on several layers or models -------------------------------------------------------
 
 
-def statement_on_curve(curve: PairCurve, statement: Function) -> Rule:
-    """Return the rule of a statement on one curve."""
-    return Rule(lambda evidence: statement(curve.of(evidence)), words_of(statement))
+def extent_statements(evidence: Evidence) -> Rules:
+    """What was drawn, sampled and counted, and where curves begin (methods, table 1)."""
+    pythia, gemma = read_curve(PYTHIA_CURVE, evidence), read_curve(GEMMA_CURVE, evidence)
+    four = [read_curve(model, evidence) for model in FOUR]
+
+    def measured_late_means() -> list[float]:
+        measured = measured_among(
+            {curve.model: curve for curve in four}, lambda curve: curve.mean("late")
+        )
+        return [curve.mean("late") for curve in measured.values()]
+
+    def reversed_layers() -> int:
+        over_categories = evidence[BOOTSTRAP].layer_results
+        return sum(r * over_categories[layer].r < 0 for layer, r in pythia.r().items())
+
+    def count_negative_layers() -> str:
+        negative = [layer for layer, r in pythia.r().items() if r < 0]
+        return "a single layer" if len(negative) == 1 else f"{len(negative)} layers"
+
+    def models_in_table() -> int:
+        rows = [row for row in evidence[CONSOLIDATED] if "Instruct" not in row.model]
+        return count(rows, lambda row: row.r, named=lambda row: row.model)
+
+    return {
+        "drawn/n_models": Rule(lambda: len(measured_late_means()), "the measured models"),
+        "drawn/n_negative_late": Rule(
+            lambda: sum(mean < 0 for mean in measured_late_means()),
+            "the measured models whose late mean is negative",
+        ),
+        "settings/n_resamples": Rule(
+            lambda: shared_value([evidence[file].n_bootstrap for file in RESAMPLED]),
+            "n_bootstrap, as all of these files hold it",
+        ),
+        "settings/level": Rule(
+            lambda: f"{evidence[BOOTSTRAP].ci_level:.0%}",
+            "the level of the intervals that the file states",
+        ),
+        "reversed": Rule(
+            lambda: "some" if reversed_layers() else "none",
+            "whether some layer has the other sign",
+        ),
+        "reversed_layers": Rule(
+            reversed_layers,
+            "the number of layers at which r over categories and over pairs differ in sign",
+        ),
+        "negative_at_the_start": Rule(
+            lambda: ", ".join(
+                curve.place.file.split("/")[1] for curve in four if curve.tests[0].r < 0
+            ),
+            "the folders of the four models whose r is negative at layer 0",
+        ),
+        "pythia_inversion": Rule(
+            count_negative_layers,
+            "whether r is negative at a single sampled layer or at several",
+        ),
+        "gemma_step": Rule(
+            lambda: shared_value([int(step) for step in np.diff(gemma.layers)]),
+            "the step between Gemma's sampled layers",
+        ),
+        "n_pairs": Rule(lambda: total_pairs(evidence), "the number of statement pairs"),
+        "n_categories": Rule(
+            lambda: n_categories(evidence), "the number of categories of the statement pairs"
+        ),
+        "n_models": Rule(
+            models_in_table,
+            "the number of models of the consolidated table, base and instruction-tuned as one",
+        ),
+    }
 
 
-def count_of_four(rule: Callable[[PairCurve], bool]) -> Rule:
-    """Return a rule that counts in how many of the four models another one holds."""
-    return Rule(
-        lambda evidence: f"{sum(rule(curve.of(evidence)) for curve in FOUR)}/{len(FOUR)}",
-        words_of(rule),
-    )
+def late_statements(evidence: Evidence) -> Rules:
+    """Late layers correlate negatively (abstract, table 2)."""
+    three, four = ([read_curve(model, evidence) for model in models] for models in (THREE, FOUR))
+    pythia = three[0]
 
+    def of_four(holds: Callable[[PairCurve], bool], says: str) -> Rule:
+        return Rule(lambda: f"{sum(map(holds, four))}/{len(four)}", f"the models {says}")
 
-def inverting_curves(evidence: Evidence) -> list[PairCurve]:
-    """Return the curves of the three models that are said to invert."""
-    return [curve.of(evidence) for curve in THREE]
+    def of_three(holds: Callable[[PairCurve], bool], says: str) -> Rule:
+        return Rule(lambda: LATE[0] if all_of(map(holds, three)) else LATE[1], says)
 
+    def lowest_late(curve: PairCurve) -> float:
+        return min(curve.r(curve.phase("late")).values())
 
-def drawn_late_means(evidence: Evidence) -> list[float]:
-    """Return the mean r of the late layers, for those of the four models that were measured."""
+    def p_bound(*r: float) -> str:
+        """Return the smallest customary bound above the p of each of these r over all pairs."""
+        largest = max(float(pearson_p(value, pythia.n_pairs)) for value in r)
+        return curves.word_below(largest, {p: f"p < {p}" for p in STARS}, f"p >= {SIGNIFICANT}")
 
-    def late_mean(curve: PairCurve) -> float:
-        return curve.mean("late")
+    def interval_of_mean() -> str:
+        interval = phases.fisher_interval(pythia.mean("late"), pythia.n_pairs)
+        return LATE[curves.includes_zero(interval)]
 
-    return [
-        late_mean(curve)
-        for curve in measured_among(
-            {curve.file: curve.of(evidence) for curve in FOUR}, late_mean
-        ).values()
-    ]
-
-
-def statement_on_three(rule: Callable[[PairCurve], bool], yes: str, no: str) -> Rule:
-    """Return a rule that says whether another one holds in the three models."""
-    return Rule(
-        lambda evidence: yes if all_of(map(rule, inverting_curves(evidence))) else no,
-        words_of(rule),
-    )
-
-
-def p_bound(source: Entry | Evidence, *r: float) -> str:
-    """Return the smallest customary bound above the p of each of these r over all pairs."""
-    largest = max(float(pearson_p(value, total_pairs(source))) for value in r)
-    return curves.word_below(largest, {p: f"p < {p}" for p in STARS}, f"p >= {SIGNIFICANT}")
-
-
-def significant_layers(tests: Entry, significant: Callable[[Entry], bool]) -> str:
-    """Return the layers with a significant test, or the paper's `no significant pattern`."""
-    layers = [int(layer) for layer, test in tests.items() if significant(test)]
-    names = ", ".join(map(str, layers))
-    return f"significant at layers {names}" if layers else "no significant pattern"
-
-
-def category_pattern(evidence: Evidence) -> str:
-    """Return the layers of Pythia whose interval over the categories excludes zero."""
-    return significant_layers(
-        evidence[BOOTSTRAP].layer_results, lambda test: not includes_zero(test)
-    )
-
-
-def category_pattern_of_llama(evidence: Evidence) -> str:
-    """Return the layers of Llama whose r over the categories has p < 0.05."""
-    return significant_layers(
-        evidence[LLAMA].category_level_results, lambda test: test.p_value < SIGNIFICANT
-    )
-
-
-def category_transition_of_llama(evidence: Evidence) -> str | None:
-    """Return the layers between which r over Llama's categories turns negative."""
-    tests = evidence[LLAMA].category_level_results
-    return phases.transition({int(layer): test.r for layer, test in tests.items()})
-
-
-def n_models(evidence: Evidence) -> int:
-    """Return the number of models of the consolidated table, base and instruction-tuned as one."""
-    rows = [row for row in evidence[CONSOLIDATED] if "Instruct" not in row.model]
-    return count(rows, lambda row: row.r, named=lambda row: row.model)
-
-
-def lowest_late(curve: PairCurve) -> float:
-    """Return the smallest r of a late layer."""
-    return min(curve.r(curve.phase("late")).values())
-
-
-def p_of_mean(curve: PairCurve, phase: str) -> float:
-    """Return p of a phase mean, taken as one r over all pairs."""
-    return float(pearson_p(curve.mean(phase), curve.n_pairs))
-
-
-def interval_of_late_mean(curve: PairCurve) -> str:
-    """Say whether Fisher's interval of the late mean, as one r over all pairs, includes zero."""
-    interval = phases.fisher_interval(curve.mean("late"), curve.n_pairs)
-    return LATE[curves.includes_zero(interval)]
-
-
-def mid_signs(curve: PairCurve) -> str:
-    """Say whether r is positive at every layer of the middle third of the depth."""
-    lowest = min(curve.r(curve.phase_by_depth("mid")).values())
-    return "positive mid-layers" if lowest > 0 else "mid-layers of both signs"
-
-
-def zero_from_last_mid_layer(curve: PairCurve) -> str:
-    """Say whether every interval from the last layer of the middle third on includes zero."""
-    covered = all_cover_zero(curve, curve.phase_by_depth("mid")[-1])
-    return "all overlap zero" if covered else "not all overlap zero"
-
-
-def zero_at_last_layer(curve: PairCurve) -> str:
-    """Say whether the interval of the last layer includes zero."""
-    return f"CI {'overlaps' if all_cover_zero(curve, curve.layers[-1]) else 'excludes'} zero"
-
-
-def late_inversion_text(curve: PairCurve) -> str:
-    """Say whether some late layer's r is negative with an interval that excludes zero."""
-    return f"{'a' if has_late_inversion(curve) else 'no'} significant late-layer inversion"
-
-
-def table_intervals(curve: PairCurve) -> list[list[float]]:
-    """Return the intervals of the consolidated table, layer by layer."""
-    rows = map(curve.row, curve.layers)
-    return [[row.ci_lo, row.ci_hi] for row in rows]
+    return {
+        "inverted_models": of_four(
+            has_late_inversion, "in which some late layer has an interval below zero"
+        ),
+        "inverted_models_by_any": of_four(
+            lambda curve: lowest_late(curve) < 0, "in which some late r is negative"
+        ),
+        "inverted_models_by_printed": of_four(
+            lambda curve: curve.printed_mean("late") < -phases.BOUND,
+            "whose printed late mean is below -0.1",
+        ),
+        "inverted_models_by_bound": of_four(
+            lambda curve: curve.mean("late") < -phases.BOUND, "whose late mean is below -0.1"
+        ),
+        "inverted_models_by_sign": of_four(
+            lambda curve: curve.mean("late") < 0, "whose late mean is negative"
+        ),
+        "late_interval_of_weak_end": Rule(
+            interval_of_mean,
+            "whether Fisher's interval of the late mean, as one r over all pairs, includes zero",
+        ),
+        "late_p": Rule(
+            lambda: p_bound(pythia.mean("late")),
+            "the bound that the p of Pythia's late mean stays under",
+        ),
+        "late_p_value": Rule(
+            lambda: float(pearson_p(pythia.mean("late"), pythia.n_pairs)),
+            "p of Pythia's late mean, taken as one r over all pairs",
+        ),
+        "late_p_of_printed": Rule(
+            lambda: p_bound(pythia.printed_mean("late")),
+            "the bound that the p of Pythia's printed late mean stays under",
+        ),
+        "late_p_of_strongest_layers": Rule(
+            lambda: p_bound(*map(lowest_late, three)),
+            "the bound that the p of the smallest late r of each model stays under",
+        ),
+        "late_interval": of_three(
+            has_late_inversion, "whether some late layer has an interval below zero"
+        ),
+        "late_interval_of_every_layer": of_three(
+            lambda curve: all_inverted(curve, curve.phase("late")),
+            "whether every late layer has an interval below zero",
+        ),
+    }
 
 
 def all_inverted(curve: PairCurve, layers: Collection[int]) -> bool:
@@ -313,186 +328,145 @@ def all_inverted(curve: PairCurve, layers: Collection[int]) -> bool:
     return all_of(curve.inverted([layer]) for layer in layers)
 
 
-def all_cover_zero(curve: PairCurve, first: int) -> bool:
-    """Return whether every interval from a layer on includes zero."""
-    layers = [layer for layer in curve.layers if layer >= first]
-    return all_of(map(curves.includes_zero, curve.ends(layers).values()))
+def category_statements(evidence: Evidence) -> Rules:
+    """Over the categories nothing is significant (section on the categories)."""
 
+    def significant_layers(tests: Entry, significant: Callable[[Entry], bool]) -> str:
+        """Return the layers with a significant test, or the paper's `no significant pattern`."""
+        layers = [int(layer) for layer, test in tests.items() if significant(test)]
+        names = ", ".join(map(str, layers))
+        return f"significant at layers {names}" if layers else "no significant pattern"
 
-def mid_nears_zero(curve: PairCurve, bound: float | None = None) -> bool:
-    """Return whether |mid mean| is below a bound, by default |early mean|, or its sign another."""
-    early, mid, _ = curve.means()
-    return early * mid < 0 or abs(mid) < (abs(early) if bound is None else bound)
+    def llama_tests() -> Entry:
+        return evidence[LLAMA].category_level_results
 
-
-def is_like_base(evidence: Evidence) -> bool:
-    """Return whether r without the template has the base model's sign at every layer."""
-    base, bare = LLAMA_CURVE.of(evidence).r(), WITHOUT.of(evidence).r()
-    return phases.equal_signs(base, bare) == len(bare)
-
-
-def reversed_layers(evidence: Evidence) -> int:
-    """Return the number of layers at which r over categories and over pairs differ in sign."""
-    over_pairs = PYTHIA_CURVE.of(evidence).r()
-    over_categories = evidence[BOOTSTRAP].layer_results
-    return sum(r * over_categories[layer].r < 0 for layer, r in over_pairs.items())
-
-
-def count_negative_layers(curve: PairCurve) -> str:
-    """Say whether r is negative at a single sampled layer or at several."""
-    negative = [layer for layer, r in curve.r().items() if r < 0]
-    return "a single layer" if len(negative) == 1 else f"{len(negative)} layers"
-
-
-def models_negative_at_start(evidence: Evidence) -> str:
-    """Name the folders of the four models whose r is negative at layer 0."""
-    return ", ".join(
-        curve.file.split("/")[1] for curve in FOUR if curve.of(evidence).tests[0].r < 0
-    )
-
-
-def mid_transitions(evidence: Evidence, bound: float | None = None) -> str:
-    """Say whether the mid phases of the three models near zero or change sign, or how many do."""
-    n = sum(mid_nears_zero(curve, bound) for curve in inverting_curves(evidence))
-    return MID if n == len(THREE) else f"{MID} in {n} of {len(THREE)} models"
-
-
-def layers_without_zero(curve: PairCurve) -> list[int]:
-    """Return the layers whose interval excludes zero."""
-    return [layer for layer, ends in curve.ends().items() if not curves.includes_zero(ends)]
-
-
-def starred_in_table(curve: PairCurve) -> list[int]:
-    """Return the layers that the consolidated table calls significant."""
-    return [layer for layer in curve.layers if curve.row(layer).significant == "TRUE"]
-
-
-LATE = ("CI excludes zero", "CI includes zero")
-MID = "approaches zero or changes sign"
-
-
-def setting_rule(name: str, *files: str) -> Rule:
-    """Return a rule for the value of a setting that all of these files hold."""
-    return Rule(
-        lambda evidence: shared_value([evidence[file][name] for file in files]),
-        f"{name}, as all of these files hold it",
-    )
-
-
-STATEMENTS: Rules = {
-    "drawn/n_models": Rule(lambda evidence: len(drawn_late_means(evidence)), "the measured models"),
-    "drawn/n_negative_late": Rule(
-        lambda evidence: sum(mean < 0 for mean in drawn_late_means(evidence)),
-        "the measured models whose late mean is negative",
-    ),
-    "settings/n_resamples": setting_rule("n_bootstrap", *RESAMPLED),
-    "settings/level": Rule(
-        lambda evidence: f"{evidence[BOOTSTRAP].ci_level:.0%}",
-        "the level of the intervals that the file states",
-    ),
-    "reversed": Rule(
-        lambda evidence: "some" if reversed_layers(evidence) else "none",
-        "whether some layer has the other sign",
-    ),
-    "reversed_layers": reversed_layers,
-    "negative_at_the_start": models_negative_at_start,
-    "pythia_inversion": statement_on_curve(PYTHIA_CURVE, count_negative_layers),
-    "gemma_step": Rule(
-        statement_on_curve(
-            GEMMA_CURVE, lambda curve: shared_value([int(n) for n in np.diff(curve.layers)])
-        ),
-        "the step between Gemma's sampled layers",
-    ),
-    "n_pairs": total_pairs,
-    "n_categories": n_categories,
-    "n_models": n_models,
-    "inverted_models": Rule(
-        count_of_four(has_late_inversion),
-        "the models in which some late layer has an interval below zero",
-    ),
-    "inverted_models_by_any": Rule(
-        count_of_four(lambda curve: lowest_late(curve) < 0),
-        "the models in which some late r is negative",
-    ),
-    "inverted_models_by_printed": Rule(
-        count_of_four(lambda curve: curve.printed_mean("late") < -phases.BOUND),
-        "the models whose printed late mean is below -0.1",
-    ),
-    "inverted_models_by_bound": Rule(
-        count_of_four(lambda curve: curve.mean("late") < -phases.BOUND),
-        "the models whose late mean is below -0.1",
-    ),
-    "inverted_models_by_sign": Rule(
-        count_of_four(lambda curve: curve.mean("late") < 0),
-        "the models whose late mean is negative",
-    ),
-    "late_interval_of_weak_end": statement_on_curve(PYTHIA_CURVE, interval_of_late_mean),
-    "late_p": Rule(
-        statement_on_curve(PYTHIA_CURVE, lambda curve: p_bound(curve.source, curve.mean("late"))),
-        "the bound that the p of Pythia's late mean stays under",
-    ),
-    "late_p_value": Rule(
-        statement_on_curve(PYTHIA_CURVE, lambda curve: p_of_mean(curve, "late")),
-        "p of Pythia's late mean, taken as one r over all pairs",
-    ),
-    "late_p_of_printed": Rule(
-        statement_on_curve(
-            PYTHIA_CURVE, lambda curve: p_bound(curve.source, curve.printed_mean("late"))
-        ),
-        "the bound that the p of Pythia's printed late mean stays under",
-    ),
-    "late_p_of_strongest_layers": Rule(
-        lambda evidence: p_bound(evidence, *map(lowest_late, inverting_curves(evidence))),
-        "the bound that the p of the smallest late r of each model stays under",
-    ),
-    "late_interval": statement_on_three(has_late_inversion, *LATE),
-    "late_interval_of_every_layer": Rule(
-        statement_on_three(lambda curve: all_inverted(curve, curve.phase("late")), *LATE),
-        "whether every late layer has an interval below zero",
-    ),
-    "category_pattern": category_pattern,
-    "category_pattern_of_llama": category_pattern_of_llama,
-    "category_transition_of_llama": category_transition_of_llama,
-    "gemma_mid": statement_on_curve(GEMMA_CURVE, mid_signs),
-    "gemma_from_12": statement_on_curve(GEMMA_CURVE, zero_from_last_mid_layer),
-    "gemma_last": statement_on_curve(GEMMA_CURVE, zero_at_last_layer),
-    "gemma_late": statement_on_curve(GEMMA_CURVE, late_inversion_text),
-    "template_uniform": Rule(
-        statement_on_curve(
-            WITH,
-            lambda curve: (
-                "uniformly negative" if all_inverted(curve, curve.layers) else "not all negative"
+    return {
+        "category_pattern": Rule(
+            lambda: significant_layers(
+                evidence[BOOTSTRAP].layer_results, lambda test: not includes_zero(test)
             ),
+            "the layers of Pythia whose interval over the categories excludes zero",
         ),
-        "whether every layer inverts under the chat template",
-    ),
-    "template_layers": Rule(
-        statement_on_curve(
-            WITH, lambda curve: "all layers" if all_inverted(curve, curve.layers) else "some layers"
+        "category_pattern_of_llama": Rule(
+            lambda: significant_layers(llama_tests(), lambda test: test.p_value < SIGNIFICANT),
+            "the layers of Llama whose r over the categories has p < 0.05",
         ),
-        "at which layers r inverts under the chat template",
-    ),
-    "like_base": Rule(
-        lambda evidence: "similar to base" if is_like_base(evidence) else "unlike base",
-        "whether Llama's curve without the template is like the base model's",
-    ),
-    "mid_transition": mid_transitions,
-    "mid_transition_strict": partial(mid_transitions, bound=NEAR_ZERO),
-    "intervals": Rule(
-        statement_on_curve(
-            PYTHIA_CURVE, lambda curve: [list(ends) for ends in curve.ends().values()]
+        "category_transition_of_llama": Rule(
+            lambda: phases.transition({int(n): test.r for n, test in llama_tests().items()}),
+            "the layers between which r over Llama's categories turns negative",
         ),
-        "the intervals of Pythia's curve, layer by layer",
-    ),
-    "intervals_of_table": statement_on_curve(PYTHIA_CURVE, table_intervals),
-    "significant_layers": statement_on_curve(PYTHIA_CURVE, layers_without_zero),
-    "significant_layers_of_table": statement_on_curve(PYTHIA_CURVE, starred_in_table),
-}
+    }
+
+
+def exception_statements(evidence: Evidence) -> Rules:
+    """Gemma, the exception, and what the chat template does to Llama (key observations)."""
+    gemma, templated = read_curve(GEMMA_CURVE, evidence), read_curve(WITH, evidence)
+    three = [read_curve(model, evidence) for model in THREE]
+
+    def gemma_covers_zero(first: int) -> bool:
+        """Return whether every interval from a layer on includes zero."""
+        layers = [layer for layer in gemma.layers if layer >= first]
+        return all_of(map(curves.includes_zero, gemma.ends(layers).values()))
+
+    def mid_signs() -> str:
+        lowest = min(gemma.r(gemma.phase_by_depth("mid")).values())
+        return "positive mid-layers" if lowest > 0 else "mid-layers of both signs"
+
+    def zero_from_last_mid_layer() -> str:
+        covered = gemma_covers_zero(gemma.phase_by_depth("mid")[-1])
+        return "all overlap zero" if covered else "not all overlap zero"
+
+    def is_like_base() -> bool:
+        base, bare = (read_curve(model, evidence).r() for model in (LLAMA_CURVE, WITHOUT))
+        return phases.equal_signs(base, bare) == len(bare)
+
+    def mid_transitions(bound: float | None = None) -> str:
+        """Say how many |mid means| are below a bound, by default |early mean|, or change sign."""
+        n = 0
+        for curve in three:
+            early, mid, _ = curve.means()
+            n += early * mid < 0 or abs(mid) < (abs(early) if bound is None else bound)
+        return MID if n == len(three) else f"{MID} in {n} of {len(three)} models"
+
+    return {
+        "gemma_mid": Rule(
+            mid_signs, "whether r is positive at every layer of the middle third of the depth"
+        ),
+        "gemma_from_12": Rule(
+            zero_from_last_mid_layer,
+            "whether every interval from the last layer of the middle third on includes zero",
+        ),
+        "gemma_last": Rule(
+            lambda: f"CI {'overlaps' if gemma_covers_zero(gemma.layers[-1]) else 'excludes'} zero",
+            "whether the interval of the last layer includes zero",
+        ),
+        "gemma_late": Rule(
+            lambda: (
+                f"{'a' if has_late_inversion(gemma) else 'no'} significant late-layer inversion"
+            ),
+            "whether some late layer's r is negative with an interval that excludes zero",
+        ),
+        "template_uniform": Rule(
+            lambda: (
+                "uniformly negative"
+                if all_inverted(templated, templated.layers)
+                else "not all negative"
+            ),
+            "whether every layer inverts under the chat template",
+        ),
+        "template_layers": Rule(
+            lambda: "all layers" if all_inverted(templated, templated.layers) else "some layers",
+            "at which layers r inverts under the chat template",
+        ),
+        "like_base": Rule(
+            lambda: "similar to base" if is_like_base() else "unlike base",
+            "whether Llama's curve without the template is like the base model's",
+        ),
+        "mid_transition": Rule(
+            mid_transitions,
+            "whether the mid phases of the three models near zero or change sign, or how many do",
+        ),
+        "mid_transition_strict": Rule(
+            lambda: mid_transitions(NEAR_ZERO),
+            "whether the mid means of the three models are below 0.1 or change sign, or how many",
+        ),
+    }
+
+
+def interval_statements(evidence: Evidence) -> Rules:
+    """The intervals of Pythia's curve, in its file and in the consolidated table."""
+    pythia = read_curve(PYTHIA_CURVE, evidence)
+    return {
+        "intervals": Rule(
+            lambda: [list(ends) for ends in pythia.ends().values()],
+            "the intervals of Pythia's curve, layer by layer",
+        ),
+        "intervals_of_table": Rule(
+            lambda: [[row.ci_lo, row.ci_hi] for row in map(pythia.row, pythia.layers)],
+            "the intervals of the consolidated table, layer by layer",
+        ),
+        "significant_layers": Rule(
+            lambda: [n for n, ends in pythia.ends().items() if not curves.includes_zero(ends)],
+            "the layers whose interval excludes zero",
+        ),
+        "significant_layers_of_table": Rule(
+            lambda: [n for n in pythia.layers if pythia.row(n).significant == "TRUE"],
+            "the layers that the consolidated table calls significant",
+        ),
+    }
+
+
+def paper_statements(evidence: Evidence) -> Rules:
+    """What the text says of several layers or models."""
+    return {
+        **extent_statements(evidence),
+        **late_statements(evidence),
+        **category_statements(evidence),
+        **exception_statements(evidence),
+        **interval_statements(evidence),
+    }
+
+
 DOCUMENTS = {
-    slug: Document(
-        curve.of,
-        {"": {**CURVE_RULES, **(DENSITY_RULES if curve is PYTHIA_CURVE else {})}},
-        places={},
-    )
-    for slug, curve in CURVES.items()
-} | {"paper": Document(None, {"": STATEMENTS})}
+    model: Document(partial(read_curve, model), {"": curve_statistics}, NOWHERE) for model in CURVES
+} | {"paper": Document(None, {"": paper_statements})}

@@ -1,11 +1,19 @@
 """Depth and residual gain of the eight Pythia sizes (Paper 3, section 4.1)."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, any_of, count, for_each_group
+from layerwise.engine.derivation import (
+    NOWHERE,
+    Document,
+    Rule,
+    Rules,
+    any_of,
+    bind_each,
+    count,
+    words_of,
+)
 from layerwise.engine.evidence import Entry, floats
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.rules.gain_files import (
@@ -32,198 +40,216 @@ def depth_correlation(
     return pearson(*pairs.T)._asdict()
 
 
-def bound_word(points: Iterable[tuple[float, int]]) -> str:
-    """Say whether no gain, each with its depth, exceeds equation 3's bound."""
-    return "violated" if any_of(value > depth_bound(depth) for value, depth in points) else "holds"
-
-
-def n_prompts(results: Entry) -> int:
-    """Return the number of prompts, the same for every size."""
-    (n,) = {count(model.residual_gain_all) for model in results.models}
-    return n
-
-
-def size_gain_correlation(results: Entry) -> dict[str, float]:
-    """Return r and p of the logarithm of the parameters and the gains."""
-    n_params = [model.n_params for model in results.of(MLP_SCALING).models]
-    gains = np.array([gain(model) for model in results.models])
-    return pearson(np.log10(n_params), gains)._asdict()
-
-
-def consistency_word(results: Entry) -> str:
-    """Say whether all sizes lie on one side of 1."""
-    sides = {damps(model) for model in results.models}
-    return "consistent" if len(sides) == 1 else "both damp and expand"
-
-
-def count_outside_axis(results: Entry) -> int:
-    """Return the number of gains of single prompts that lie outside the axis of figure A4."""
-    low, high = AXIS
-    gains = [value for model in results.models for value in model.residual_gain_all]
-    return sum(not low <= value <= high for value in gains)
-
-
-def interior_product(model: Entry) -> float:
-    """Return the product of the gains of all blocks between the first and the last."""
-    return float(np.prod(model.all_layer_gains[1:-1]))
-
-
-def n_interior_expanding(results: Entry) -> int:
-    """Return the number of sizes whose inner blocks together expand."""
-    return sum(interior_product(model) > 1 for model in results.models)
-
-
-def largest_interior_product(results: Entry) -> float:
-    """Return the largest product of the inner blocks' gains over the sizes."""
-    return max(interior_product(model) for model in results.models)
-
-
-def total_bound(results: Entry) -> float:
-    """Return the bound on the gain of all blocks together: ten, whatever the depth."""
-    return max(depth_bound(model.n_layers) ** model.n_layers for model in results.models)
-
-
-def bound_word_of_means(results: Entry, without: str = "") -> str:
-    """Say whether the mean gains keep the bound, without one size."""
-    return bound_word(
-        (gain(model), model.n_layers) for model in results.models if model.model != without
-    )
-
-
-def bound_word_of_inner_blocks(results: Entry) -> str:
-    """Say whether every inner block's gain keeps the bound."""
-    return bound_word(
-        (value, model.n_layers) for model in results.models for value in model.all_layer_gains[1:-1]
-    )
-
-
-def is_above_bound(model: Entry) -> bool:
-    """Return whether a model's mean gain exceeds the bound of its depth."""
-    return gain(model) > depth_bound(len(model.all_layer_gains))
-
-
-def models_above_bound(results: Entry) -> list[str]:
-    """Return the models of a file whose mean gain exceeds the bound of their depth."""
-    return [name for name, model in models_by_name(results).items() if is_above_bound(model)]
-
-
 def gain_interval(model: Entry) -> list[float]:
     """Return Student's 95% interval of a model's mean gain over its prompts, or nothing."""
     estimate = mean_estimate(model.residual_gain_all[:], "prompts")
     return [estimate.low, estimate.high] if estimate.has_interval else []
 
 
-def damping_blocks_text(results: Entry) -> str:
-    """Say how many blocks of the damping models damp themselves, the last ones left out."""
-    gains = [model.all_layer_gains[:-1] for model in results.models if damps(model)]
-    n_damping = int(sum((model_gains < 1).sum() for model_gains in gains))
-    n_blocks = sum(map(len, gains))
-    return "each layer" if n_damping == n_blocks else f"{n_damping} of {n_blocks} blocks"
+def models_above_bound(results: Entry) -> list[str]:
+    """Return the models of a file whose mean gain exceeds the bound of their depth."""
+    models = models_by_name(results)
+    return [
+        name
+        for name, model in models.items()
+        if gain(model) > depth_bound(len(model.all_layer_gains))
+    ]
 
 
-def sides_word(results: Entry, *names: str) -> str:
-    """Say whether the mean gains of two sizes lie on one side of 1."""
-    damping = {damps(model) for model in results.models if model.model in names}
-    return "alike" if len(damping) == 1 else "on two sides of 1"
+def size_statistics(model: Entry) -> Rules:
+    """The table of the Pythia sizes."""
+    return {
+        **moments(model),
+        "bound": Rule(lambda: depth_bound(model.n_layers), "equation 3's bound at this depth"),
+        "is_dampening": Rule(lambda: damps(model), "whether the mean gain damps"),
+        "class": Rule(
+            lambda: "dampener" if damps(model) else "expander",
+            "whether the mean gain damps or expands",
+        ),
+    }
 
 
-SIZE_RULES: Rules = {
-    "n_layers": Rule(lambda model: count(model.all_layer_gains), "the blocks of the model"),
-    "residual_gain_mean": gain,
-    "residual_gain_std": Rule(
-        lambda model: np.std(model.residual_gain_all), "population SD of the gain over the prompts"
-    ),
-    "gain_with_ln_mean": final_gain,
-    "bound": Rule(lambda model: depth_bound(model.n_layers), "equation 3's bound at this depth"),
-    "is_dampening": damps,
-    "class": Rule(
-        lambda model: "dampener" if damps(model) else "expander",
-        "whether the mean gain damps or expands",
-    ),
-}
-FAMILY_RULES: Rules = {
-    "n_models": Rule(lambda results: count(results.models, gain), "the models with a gain"),
-    "n_prompts": n_prompts,
-    "depth_gain/depth": Rule(
-        lambda results: depth_correlation(results.models, float), "r and p of depth and gain"
-    ),
-    "depth_gain/inverse_depth": Rule(
-        lambda results: depth_correlation(results.models, lambda n: 1 / n),
-        "r and p of one over depth and gain",
-    ),
-    "depth_gain/bound": Rule(
-        lambda results: depth_correlation(results.models, depth_bound),
-        "r and p of equation 3's bound and gain",
-    ),
-    "depth_gain/final_norm": Rule(
-        lambda results: depth_correlation(results.models, float, final_gain),
-        "r and p of depth and gain behind the final norm",
-    ),
-    # blocks whose own gain is under 1, of the sizes that damp: the last, behind the norm, left out
-    "damping_blocks": damping_blocks_text,
-    "size_gain": size_gain_correlation,
-    "smallest_and_largest": Rule(
-        lambda results: sides_word(results, "pythia-160m", "pythia-12b"),
-        "whether the smallest and the largest size lie on one side of 1",
-    ),
-    "consistency": consistency_word,
-    "final_norm/all_damp": Rule(
-        lambda results: models_in_words(final_gain(model) < 1 for model in results.models),
-        "how many sizes have a gain under 1 behind the final norm",
-    ),
-    "figure_a4/outside": count_outside_axis,
-    "figure_a4/n_dampening": Rule(
-        lambda results: sum(map(damps, results.models)), "the sizes that damp"
-    ),
-    "bound/word": Rule(bound_word_of_means, "whether every size's mean gain keeps the bound"),
-    "bound/word_without_1b": Rule(
-        partial(bound_word_of_means, without=EXCEPTION),
-        "whether every size's mean gain keeps the bound, Pythia-1B left out",
-    ),
-    "bound/word_inner_blocks": bound_word_of_inner_blocks,
-    "bound/above": models_above_bound,
-    "drawn/interval": for_each_group(models_by_name, gain_interval),
-    "bound/n_interior_expanding": n_interior_expanding,
-    "bound/largest_interior_product": largest_interior_product,
-    "bound/total": total_bound,
-}
+def moments(model: Entry) -> Rules:
+    """What both the papers' sizes and a reader's model have."""
+    return {
+        "n_layers": Rule(lambda: count(model.all_layer_gains), "the blocks of the model"),
+        "residual_gain_mean": Rule(lambda: gain(model), words_of(gain)),
+        "residual_gain_std": Rule(
+            lambda: np.std(model.residual_gain_all), "population SD of the gain over the prompts"
+        ),
+        "gain_with_ln_mean": Rule(lambda: final_gain(model), words_of(final_gain)),
+    }
 
 
-def range_of_final_gains(results: Entry) -> list[float]:
-    """Return the smallest and the largest gain behind the final norm over a file's models."""
-    gains = [final_gain(model) for model in results.tested_results]
-    return [min(gains), max(gains)]
+def depth_statistics(results: Entry) -> Rules:
+    """Depth and gain over the sizes (section 4.1), and what each size says of it."""
+
+    def r_of(says: str, x: Callable[[int], float], y: Callable[[Entry], float] = gain) -> Rule:
+        return Rule(lambda: depth_correlation(results.models, x, y), f"r and p of {says}")
+
+    def n_prompts() -> int:
+        (n,) = {count(model.residual_gain_all) for model in results.models}
+        return n
+
+    def damping_blocks() -> str:
+        """Say how many blocks of the damping models damp; the last is behind the norm."""
+        gains = [model.all_layer_gains[:-1] for model in results.models if damps(model)]
+        n_damping = int(sum((model_gains < 1).sum() for model_gains in gains))
+        n_blocks = sum(map(len, gains))
+        return "each layer" if n_damping == n_blocks else f"{n_damping} of {n_blocks} blocks"
+
+    def r_of_size() -> dict[str, float]:
+        n_params = [model.n_params for model in results.of(MLP_SCALING).models]
+        gains = np.array([gain(model) for model in results.models])
+        return pearson(np.log10(n_params), gains)._asdict()
+
+    def sides(*names: str) -> set[bool]:
+        """Return the sides of 1 on which the mean gains of these sizes lie, or of all."""
+        chosen = [model for model in results.models if not names or model.model in names]
+        return {damps(model) for model in chosen}
+
+    def count_outside_axis() -> int:
+        low, high = AXIS
+        gains = [value for model in results.models for value in model.residual_gain_all]
+        return sum(not low <= value <= high for value in gains)
+
+    return {
+        "n_models": Rule(lambda: count(results.models, gain), "the models with a gain"),
+        "n_prompts": Rule(n_prompts, "the number of prompts, the same for every size"),
+        "depth_gain/depth": r_of("depth and gain", float),
+        "depth_gain/inverse_depth": r_of("one over depth and gain", lambda n: 1 / n),
+        "depth_gain/bound": r_of("equation 3's bound and gain", depth_bound),
+        "depth_gain/final_norm": r_of("depth and gain behind the final norm", float, final_gain),
+        "damping_blocks": Rule(
+            damping_blocks,
+            "how many blocks of the damping models damp themselves, the last ones left out",
+        ),
+        "size_gain": Rule(r_of_size, "r and p of the logarithm of the parameters and the gains"),
+        "smallest_and_largest": Rule(
+            lambda: (
+                "alike" if len(sides("pythia-160m", "pythia-12b")) == 1 else "on two sides of 1"
+            ),
+            "whether the smallest and the largest size lie on one side of 1",
+        ),
+        "consistency": Rule(
+            lambda: "consistent" if len(sides()) == 1 else "both damp and expand",
+            "whether all sizes lie on one side of 1",
+        ),
+        "final_norm/all_damp": Rule(
+            lambda: models_in_words(final_gain(model) < 1 for model in results.models),
+            "how many sizes have a gain under 1 behind the final norm",
+        ),
+        "figure_a4/outside": Rule(
+            count_outside_axis,
+            "the number of gains of single prompts that lie outside the axis of figure A4",
+        ),
+        "figure_a4/n_dampening": Rule(
+            lambda: sum(map(damps, results.models)), "the sizes that damp"
+        ),
+    }
 
 
-def _of_heads(number: Callable[[Entry], float]) -> Callable[[Entry], float | None]:
-    """Return a rule that is null of a model without heads, as state-space models are."""
-    return lambda model: None if model.n_heads is None else number(model)
+def bound_statistics(results: Entry) -> Rules:
+    """Equation 3's bound: on mean gains, on inner blocks, and on all blocks together."""
+
+    def word(points: Iterable[tuple[float, int]]) -> str:
+        """Say whether no gain, each with its depth, exceeds the bound."""
+        exceeds = any_of(value > depth_bound(depth) for value, depth in points)
+        return "violated" if exceeds else "holds"
+
+    def mean_points(without: str = "") -> list[tuple[float, int]]:
+        return [(gain(size), size.n_layers) for size in results.models if size.model != without]
+
+    def inner_points() -> Iterable[tuple[float, int]]:
+        for model in results.models:
+            for value in model.all_layer_gains[1:-1]:
+                yield value, model.n_layers
+
+    def interior_products() -> list[float]:
+        return [float(np.prod(model.all_layer_gains[1:-1])) for model in results.models]
+
+    return {
+        "bound/word": Rule(
+            lambda: word(mean_points()), "whether every size's mean gain keeps the bound"
+        ),
+        "bound/word_without_1b": Rule(
+            lambda: word(mean_points(without=EXCEPTION)),
+            "whether every size's mean gain keeps the bound, Pythia-1B left out",
+        ),
+        "bound/word_inner_blocks": Rule(
+            lambda: word(inner_points()), "whether every inner block's gain keeps the bound"
+        ),
+        "bound/above": Rule(lambda: models_above_bound(results), words_of(models_above_bound)),
+        "drawn/interval": Rule(
+            lambda: bind_each(gain_interval, models_by_name(results)), words_of(gain_interval)
+        ),
+        "bound/n_interior_expanding": Rule(
+            lambda: sum(product > 1 for product in interior_products()),
+            "the number of sizes whose inner blocks together expand",
+        ),
+        "bound/largest_interior_product": Rule(
+            lambda: max(interior_products()),
+            "the largest product of the inner blocks' gains over the sizes",
+        ),
+        "bound/total": Rule(
+            lambda: max(depth_bound(size.n_layers) ** size.n_layers for size in results.models),
+            "the bound on the gain of all blocks together: ten, whatever the depth",
+        ),
+    }
 
 
-OWN_RULES: Rules = {
-    **{key: rule for key, rule in SIZE_RULES.items() if key not in ("bound", "class")},
-    "n_prompts": Rule(lambda model: count(model.residual_gain_all), "the prompts of the model"),
-    # of the notebooks; Gemma's heads are wider
-    "d_head": Rule(_of_heads(head_size), "width of a head"),
-    "rho": Rule(_of_heads(density), "heads over the width of a head"),
-    "gain_with_ln_std": Rule(
-        lambda model: np.std(model.readings[GainReading.FINAL_NORM].all),
-        "population SD of the gain behind the final norm",
-    ),
-}
-READING_RULES = {
-    "mean": Rule(lambda reading: np.mean(reading.all), "mean of the reading over the prompts"),
-    "std": Rule(
-        lambda reading: np.std(reading.all), "population SD of the reading over the prompts"
-    ),
-}
-READER = Document(own_file("gains"), {"": OWN_RULES, "readings/*": READING_RULES})
+def survey_statistics(hunt: Entry) -> Rules:
+    """Bound and final norm over the models of the survey."""
+
+    def range_of_final_gains() -> list[float]:
+        gains = [final_gain(model) for model in hunt.tested_results]
+        return [min(gains), max(gains)]
+
+    return {
+        "bound/above": Rule(lambda: models_above_bound(hunt), words_of(models_above_bound)),
+        "final_norm/range": Rule(
+            range_of_final_gains,
+            "the smallest and the largest gain behind the final norm over a file's models",
+        ),
+    }
+
+
+def own_statistics(model: Entry) -> Rules:
+    """The gains of a reader's model; a state-space model has no heads."""
+
+    def of_heads(number: Callable[[Entry], float], says: str) -> Rule:
+        return Rule(lambda: None if model.n_heads is None else number(model), says)
+
+    return {
+        **moments(model),
+        "is_dampening": Rule(lambda: damps(model), words_of(damps)),
+        "n_prompts": Rule(lambda: count(model.residual_gain_all), "the prompts of the model"),
+        # of the notebooks; Gemma's heads are wider
+        "d_head": of_heads(head_size, "width of a head"),
+        "rho": of_heads(density, "heads over the width of a head"),
+        "gain_with_ln_std": Rule(
+            lambda: np.std(model.readings[GainReading.FINAL_NORM].all),
+            "population SD of the gain behind the final norm",
+        ),
+    }
+
+
+def own_reading(reading: Entry) -> Rules:
+    """One definition of the gain of a reader's model."""
+    return {
+        "mean": Rule(lambda: np.mean(reading.all), "mean of the reading over the prompts"),
+        "std": Rule(lambda: np.std(reading.all), "population SD of the reading over the prompts"),
+    }
+
+
+READER = Document(own_file("gains"), {"": own_statistics, "readings/*": own_reading})
 DOCUMENTS = {
-    "family": Document(SWEEP, {"": FAMILY_RULES, "models/*": SIZE_RULES}),
-    "hunt": Document(
-        HUNT,
-        {"": {"bound/above": models_above_bound, "final_norm/range": range_of_final_gains}},
-        places={},
-        shows=False,
+    "family": Document(
+        SWEEP,
+        {
+            "": lambda results: {**depth_statistics(results), **bound_statistics(results)},
+            "models/*": size_statistics,
+        },
     ),
+    "hunt": Document(HUNT, {"": survey_statistics}, NOWHERE),
 }

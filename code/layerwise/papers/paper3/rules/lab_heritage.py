@@ -3,12 +3,14 @@
 The gains of GPT-2, which the paper counts with them, are means over 25 prompts of a notebook.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
 
-from layerwise.engine.derivation import Document, Rule, Rules, combined, count, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, bind_each, count
 from layerwise.engine.evidence import Entry, measured_among
 from layerwise.engine.published import BEYOND, PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
@@ -52,6 +54,8 @@ OURS = f"{BEYOND}hunt"
 
 Models = list[Entry]
 
+# --- the labs of the survey ---
+
 
 def models_by_lab(hunt: Entry) -> dict[str, Models]:
     """Return the models of the survey by lab."""
@@ -64,19 +68,16 @@ def other_models(hunt: Entry) -> Models:
     return [model for models in others for model in models]
 
 
-def count_models(models: Models) -> int:
-    """Return the number of models that have a gain."""
-    return count(models, gain)
-
-
-def mean_gain(models: Models) -> float:
+def mean_of_gains(models: Models) -> float:
     """Return the mean gain of some models."""
     return float(np.mean(mean_gains(models)))
 
 
-def gain_sd(models: Models) -> float:
-    """Return the population SD of the gains; 0 for a single model, whatever its gain is."""
-    return float(np.std(mean_gains(models))) if len(models) > 1 else 0.0
+def signature(models: Models) -> str:
+    """Return the survey's word: DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL."""
+    if mean_of_gains(models) < 0.95:
+        return "DAMPENER"
+    return "EXPANDER" if mean_of_gains(models) > 1.05 else "NEUTRAL"
 
 
 def expand_percent(gains: Sequence[float], decimals: int | None = None) -> int | float:
@@ -84,52 +85,140 @@ def expand_percent(gains: Sequence[float], decimals: int | None = None) -> int |
     return percent([not dampens(value, decimals) for value in gains])
 
 
-def meta_and_gpt2_gains(hunt: Entry) -> list[float]:
-    """Return the gains of Meta's models and of the three GPT-2 sizes."""
-    return mean_gains(models_by_lab(hunt)["Meta"]) + last_gains(Rows(hunt.of(GPT2)))
+def gain_over_prompts(model: Entry) -> Estimate:
+    """Return a model's mean gain with Student's interval over its prompts.
+
+    The survey's file has the deviation of the gains alone; the sweep's, and a measurement, has
+    every prompt's gain.
+    """
+    if "residual_gain_all" in model:
+        return mean_estimate(model.residual_gain_all[:], "prompts")
+    slug = slug_of(short_name(model))
+    if OURS in model.evidence and slug in model.of(OURS):
+        return mean_estimate(model.of(OURS)[slug].gains[GainReading.PENULTIMATE][:], "prompts")
+    return mean_estimate_from_moments(
+        gain(model), model.gain_no_ln_std, prompts_of_survey(model), "prompts"
+    )
+
+
+def prompts_of_survey(hunt: Entry) -> int:
+    """Return the number of prompts that every model of this run read."""
+    if OURS in hunt.evidence:
+        (n,) = {count(model.gains[GainReading.PENULTIMATE]) for _, model in hunt.of(OURS).items()}
+        return n
+    return int(hunt.of(PROMPTS).rho_hunt.n_prompts)
 
 
 def is_undecided(model: Entry) -> bool:
     """Return whether the interval of a mean gain over its prompts includes 1."""
-    low, high = gain_interval(model)
-    return low <= 1 <= high
+    estimate = gain_over_prompts(model)
+    return estimate.low <= 1 <= estimate.high
 
 
-def signature(models: Models) -> str:
-    """Return the survey's word: DAMPENER under 0.95, EXPANDER above 1.05, else NEUTRAL."""
-    if mean_gain(models) < 0.95:
-        return "DAMPENER"
-    return "EXPANDER" if mean_gain(models) > 1.05 else "NEUTRAL"
+def lab_signature(models: Models) -> Rules:
+    """What the survey's file says of a lab."""
+    return {
+        "mean_gain": Rule(lambda: mean_of_gains(models), "the mean gain of the lab's models"),
+        "std_gain": Rule(
+            # 0 for a single model, whatever its gain is
+            lambda: float(np.std(mean_gains(models))) if len(models) > 1 else 0.0,
+            "the population SD of the gains",
+        ),
+        "dampen_pct": Rule(
+            lambda: 100.0 * share([damps(model) for model in models]),
+            "percent of the lab's models that damp",
+        ),
+        "signature": Rule(lambda: signature(models), "the survey's word for the mean gain"),
+        "n_models": Rule(lambda: float(count(models, gain)), "the lab's models with a gain"),
+    }
 
 
-def signature_verdict(hunt: Entry) -> str:
-    """Return VALIDATED where the labs have more than one signature (the survey)."""
-    signatures = {signature(models) for models in models_by_lab(hunt).values()}
-    return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
+def lab_shares(hunt: Entry) -> Rules:
+    """How many models damp or expand, by lab and for EleutherAI against all others."""
+
+    labs = partial(models_by_lab, hunt)
+
+    def others() -> list[float]:
+        return mean_gains(other_models(hunt))
+
+    def meta_and_gpt2() -> list[float]:
+        return mean_gains(labs()["Meta"]) + last_gains_by_model(Rows(hunt.of(GPT2)))
+
+    def damp_percent(models: Models) -> int | float:
+        return percent([damps(model) for model in models])
+
+    def more_than_one_signature() -> str:
+        signatures = {signature(models) for models in labs().values()}
+        return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
+
+    def labs_that_damp() -> list[str]:
+        gains = {lab: mean_of_gains(models) for lab, models in labs().items()}
+        return [lab for lab, gain in gains.items() if dampens(gain)]
+
+    return {
+        "h26_lab_signatures": Rule(lambda: bind_each(lab_signature, labs()), "signature by lab"),
+        "h26_verdict": Rule(
+            more_than_one_signature, "VALIDATED where the labs have more than one signature"
+        ),
+        "n_models": Rule(
+            lambda: bind_each(lambda models: count(models, gain), labs()),
+            "the number of models that have a gain",
+        ),
+        "expand_pct": Rule(
+            lambda: bind_each(lambda models: expand_percent(mean_gains(models)), labs()),
+            "percent that expand",
+        ),
+        "expand_pct_rounded": Rule(
+            lambda: bind_each(lambda models: expand_percent(mean_gains(models), 2), labs()),
+            "percent that expand, after rounding to two decimals",
+        ),
+        "expand_pct_final_norm": Rule(
+            lambda: bind_each(lambda models: expand_percent(list(map(final_gain, models))), labs()),
+            "percent that expand behind the final norm",
+        ),
+        "dampen_pct": Rule(
+            lambda: damp_percent(labs()[ELEUTHER]), "percent of EleutherAI's models that damp"
+        ),
+        "dampen_pct_pooled": Rule(
+            lambda: damp_percent([*labs()[ELEUTHER], *models_only_swept(hunt)]),
+            "percent of EleutherAI's models that damp, with those of the sweep",
+        ),
+        "dampen_pct_swept": Rule(
+            lambda: damp_percent(hunt.of(SWEEP).models), "percent of the sweep's models that damp"
+        ),
+        "expand_pct_others": Rule(
+            lambda: expand_percent(others()), "percent of the other labs' models that expand"
+        ),
+        "n_others_undecided": Rule(
+            lambda: sum(is_undecided(model) for model in other_models(hunt) if damps(model)),
+            "the number of other labs' damping models whose mean gain may be 1",
+        ),
+        "expand_pct_others_rounded": Rule(
+            lambda: expand_percent(others(), 2),
+            "percent of the other labs' models that expand, gains rounded to two decimals",
+        ),
+        "expand_pct_meta_openai": Rule(
+            lambda: expand_percent(meta_and_gpt2()),
+            "percent of Meta's models and GPT-2 that expand",
+        ),
+        "expand_pct_meta_openai_rounded": Rule(
+            lambda: expand_percent(meta_and_gpt2(), 2),
+            "percent of Meta's models and GPT-2 that expand, gains rounded to two decimals",
+        ),
+        "only_eleuther_below_1": Rule(
+            lambda: labs_that_damp() == [ELEUTHER],
+            "whether EleutherAI's mean gain damps, and no other lab's",
+        ),
+    }
 
 
 # --- EleutherAI against the other labs ---
 
 
-def damp_percent(models: Models, decimals: int | None = None) -> int | float:
-    """Return the percent of the models that damp."""
-    return percent([dampens(gain(model), decimals) for model in models])
-
-
-def damp_percent_pooled(hunt: Entry) -> int | float:
-    """Return the percent of EleutherAI's models that damp, with those of the sweep."""
-    return damp_percent([*models_by_lab(hunt)[ELEUTHER], *models_only_swept(hunt)])
-
-
-def n_others_undecided(hunt: Entry) -> int:
-    """Return the number of other labs' damping models whose mean gain may be 1."""
-    return sum(is_undecided(model) for model in other_models(hunt) if damps(model))
-
-
-def only_eleuther_below_1(hunt: Entry) -> bool:
-    """Return whether EleutherAI's mean gain damps, and no other lab's."""
-    gains = {lab: mean_gain(models) for lab, models in models_by_lab(hunt).items()}
-    return [lab for lab, gain in gains.items() if dampens(gain)] == [ELEUTHER]
+def models_only_swept(hunt: Entry) -> Models:
+    """Return the sweep's models that the survey did not test."""
+    hunted = models_by_name(hunt)
+    return [model for name, model in models_by_name(hunt.of(SWEEP)).items() if name not in hunted]
 
 
 def signs(
@@ -142,21 +231,6 @@ def signs(
     groups = [*models_by_lab(hunt)[ELEUTHER], *further], other_models(hunt)
     damping = [sum(dampens(gain_of(model), decimals) for model in group) for group in groups]
     return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
-
-
-def signs_in_print(hunt: Entry) -> np.ndarray:
-    """Return the counts that the shares in print stand for, of as many models."""
-    printed = hunt.of(PAPER_3_TEXT).heritage
-    damping = np.array([printed.eleuther_dampen_pct, 100 - printed.others_expand_pct]) / 100
-    n_models = signs(hunt).sum(axis=1)
-    n_damping = np.rint(damping * n_models).astype(int)
-    return np.column_stack([n_damping, n_models - n_damping])
-
-
-def models_only_swept(hunt: Entry) -> Models:
-    """Return the sweep's models that the survey did not test."""
-    hunted = models_by_name(hunt)
-    return [model for name, model in models_by_name(hunt.of(SWEEP)).items() if name not in hunted]
 
 
 def fisher_p(table: np.ndarray) -> float:
@@ -178,85 +252,43 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def lab_tests(hunt: Entry) -> Rules:
+    """The tests of damping models at EleutherAI against damping models elsewhere."""
+
+    def signs_in_print() -> np.ndarray:
+        """Return the counts that the shares in print stand for, of as many models."""
+        printed = hunt.of(PAPER_3_TEXT).heritage
+        damping = np.array([printed.eleuther_dampen_pct, 100 - printed.others_expand_pct]) / 100
+        n_models = signs(hunt).sum(axis=1)
+        n_damping = np.rint(damping * n_models).astype(int)
+        return np.column_stack([n_damping, n_models - n_damping])
+
+    def fisher(says: str, **options: Any) -> Rule:
+        return Rule(
+            lambda: p_text(fisher_p(signs(hunt, **options))), f"p of Fisher's exact test{says}"
+        )
+
+    return {
+        "fisher/hunt": fisher(", EleutherAI against the other labs"),
+        "fisher/p": Rule(lambda: fisher_p(signs(hunt)), "p of Fisher's exact test, in full"),
+        "fisher/printed": Rule(
+            lambda: p_text(fisher_p(signs_in_print())),
+            "p of Fisher's exact test of the shares that are printed",
+        ),
+        "fisher/rounded": fisher(" after rounding to two decimals", decimals=2),
+        "fisher/final_norm": fisher(" behind the final norm", gain_of=final_gain),
+        "fisher/pooled": Rule(
+            lambda: p_text(fisher_p(signs(hunt, further=models_only_swept(hunt)))),
+            "p of Fisher's exact test with the sweep's models",
+        ),
+        "chi_square_rounded": Rule(
+            lambda: p_text(chi_square_p(signs(hunt, 2))),
+            "p of the chi-square test after rounding to two decimals",
+        ),
+    }
+
+
 # --- the figures ---
-
-
-def figure_word(mean_gain: float) -> str:
-    """Return the figures' word for a mean gain."""
-    return "DAMPEN" if dampens(mean_gain) else "EXPAND"
-
-
-def figure_word_of_model(model: Entry) -> str:
-    """Return the figures' word for a model, UNDECIDED where its prompts allow either."""
-    return "UNDECIDED" if is_undecided(model) else figure_word(gain(model))
-
-
-def figure_models(hunt: Entry, names: Iterable[str]) -> dict[str, Entry]:
-    """Return the models whose gains a figure draws, from the sweep where it has them."""
-    known = pooled_by_name(hunt.evidence)
-    return {name: known[name] for name in names}
-
-
-def figure2_gains(hunt: Entry) -> list[float]:
-    """Return the gains that figure 2 draws for EleutherAI, at its decimals."""
-    return [round(gain(model), 3) for model in figure_models(hunt, FIGURE2).values()]
-
-
-def measured_models(models: Models) -> Models:
-    """Return the models whose gain was measured."""
-    return list(measured_among({model.model: model for model in models}, gain).values())
-
-
-def measured_by_name(hunt: Entry) -> dict[str, Entry]:
-    """Return the models whose gain was measured, by name."""
-    return measured_among(models_by_name(hunt), gain)
-
-
-def n_prompts(hunt: Entry) -> int:
-    """Return the number of prompts that every model of this run read."""
-    if OURS in hunt.evidence:
-        (n,) = {count(model.gains[GainReading.PENULTIMATE]) for _, model in hunt.of(OURS).items()}
-        return n
-    return int(hunt.of(PROMPTS).rho_hunt.n_prompts)
-
-
-def gain_estimate(model: Entry) -> Estimate:
-    """Return a model's mean gain with Student's interval over its prompts.
-
-    The survey's file has the deviation of the gains alone; the sweep's, and a measurement, has
-    every prompt's gain.
-    """
-    if "residual_gain_all" in model:
-        return mean_estimate(model.residual_gain_all[:], "prompts")
-    slug = slug_of(short_name(model))
-    if OURS in model.evidence and slug in model.of(OURS):
-        return mean_estimate(model.of(OURS)[slug].gains[GainReading.PENULTIMATE][:], "prompts")
-    return mean_estimate_from_moments(
-        gain(model), model.gain_no_ln_std, n_prompts(model), "prompts"
-    )
-
-
-def gain_interval(model: Entry) -> list[float]:
-    """Return the 95% interval of a model's mean gain over its prompts."""
-    estimate = gain_estimate(model)
-    return [estimate.low, estimate.high]
-
-
-def measured_groups(hunt: Entry) -> dict[str, Models]:
-    """Return the measured models of EleutherAI and of the other labs; no group without models."""
-    groups = {ELEUTHER: models_by_lab(hunt).get(ELEUTHER, []), OTHERS: other_models(hunt)}
-    measured = {name: measured_models(models) for name, models in groups.items()}
-    return {name: models for name, models in measured.items() if models}
-
-
-def damping_counts(models: Models) -> dict[str, int]:
-    """Return the number of models, and of those that damp."""
-    return {"n": len(models), "below": sum(map(damps, models))}
-
-
-def standard_error(models: Models) -> float | None:
-    """Return the standard error of the mean gain; None for a single model."""
-    return float(scipy.stats.sem(mean_gains(models))) if len(models) > 1 else None
 
 
 def gpt2_gain(hunt: Entry) -> float:
@@ -270,17 +302,114 @@ def gpt2_gain(hunt: Entry) -> float:
     return float(np.mean(hunt.of(OURS).gpt2.gains[GainReading.PENULTIMATE][:]))
 
 
+def drawn_model(model: Entry) -> Rules:
+    """What a figure draws of a model."""
+
+    def interval() -> list[float]:
+        estimate = gain_over_prompts(model)
+        return [estimate.low, estimate.high]
+
+    return {
+        "gain": Rule(lambda: gain(model), "the mean gain of the second-last block"),
+        "interval": Rule(interval, "the 95% interval of the mean gain over the model's prompts"),
+    }
+
+
+def lab_figures(hunt: Entry) -> Rules:
+    """What figures 2 and 3 draw, and our figure of the labs; of a measurement, what it reached."""
+
+    by_lab = partial(models_by_lab, hunt)
+
+    def pooled(names: Sequence[str]) -> dict[str, Entry]:
+        """Return the models of a figure, from the sweep where it has them."""
+        known = pooled_by_name(hunt.evidence)
+        return {name: known[name] for name in names}
+
+    def gains_in_figure2() -> list[float]:
+        """Return the gains that figure 2 draws for EleutherAI, at its decimals."""
+        return [round(gain(model), 3) for model in pooled(FIGURE2).values()]
+
+    def measured_groups() -> dict[str, Models]:
+        """Return the measured models of EleutherAI and of the others; no group without models."""
+        groups = {ELEUTHER: by_lab().get(ELEUTHER, []), OTHERS: other_models(hunt)}
+        measured = {
+            name: list(measured_among({model.model: model for model in models}, gain).values())
+            for name, models in groups.items()
+        }
+        return {name: models for name, models in measured.items() if models}
+
+    def word(mean_gain: float) -> str:
+        return "DAMPEN" if dampens(mean_gain) else "EXPAND"
+
+    return {
+        "figure2/mean": Rule(
+            lambda: np.mean(gains_in_figure2()), "mean of the gains that figure 2 draws"
+        ),
+        "figure2/se": Rule(
+            lambda: scipy.stats.sem(gains_in_figure2()),
+            "standard error of the gains that figure 2 draws",
+        ),
+        "se": Rule(
+            lambda: bind_each(
+                lambda models: float(scipy.stats.sem(mean_gains(models))),
+                {lab: models for lab, models in by_lab().items() if len(models) > 1},
+            ),
+            "the standard error of the mean gain of a lab with several models",
+        ),
+        "drawn/models": Rule(
+            lambda: bind_each(drawn_model, measured_among(models_by_name(hunt), gain)),
+            "the measured models",
+        ),
+        "drawn/n_prompts": Rule(
+            lambda: prompts_of_survey(hunt), "the number of prompts that every model read"
+        ),
+        "drawn/counts": Rule(
+            lambda: bind_each(
+                lambda models: {"n": len(models), "below": sum(map(damps, models))},
+                measured_groups(),
+            ),
+            "the number of models, and of those that damp",
+        ),
+        "figure3": Rule(
+            lambda: bind_each(
+                lambda model: "UNDECIDED" if is_undecided(model) else word(gain(model)),
+                pooled(tuple(FIGURE3)),
+            ),
+            "whether the mean gain damps or expands, as figure 3 says, if its interval over the "
+            "prompts does",
+        ),
+        "figure3/gpt2": Rule(lambda: word(gpt2_gain(hunt)), "whether GPT-2 damps or expands"),
+        "figure3_lab": Rule(
+            lambda: bind_each(
+                lambda models: word(mean_of_gains(models)),
+                {model: by_lab()[lab] for model, lab in FIGURE3.items()},
+            ),
+            "whether the lab's mean gain damps or expands",
+        ),
+    }
+
+
 # --- GPT-2 over its prompts ---
 
 
-def last_gain(rows: Rows) -> float:
-    """Return the mean last gain over the prompts."""
-    return float(np.mean(rows["Last_Gain"]))
+def last_gains_by_model(rows: Rows) -> list[float]:
+    """Return the mean last gain over the prompts of each model in the rows."""
+    return [float(np.mean(of_model["Last_Gain"])) for of_model in rows.by("Model").values()]
 
 
-def last_gains(rows: Rows) -> list[float]:
-    """Return the mean last gain of each model in the rows."""
-    return [last_gain(model_rows) for model_rows in rows.by("Model").values()]
+def gpt2_sizes(rows: Rows) -> Rules:
+    """The last gains of the three GPT-2 sizes."""
+
+    def mean_of_size(size: Rows) -> Rules:
+        return {"mean": Rule(lambda: np.mean(size["Last_Gain"]), "the mean last gain")}
+
+    return {
+        "tests": Rule(lambda: bind_each(mean_of_size, rows.by("Model")), "the last gain of a size"),
+        "expand_pct": Rule(
+            lambda: percent([gain >= 1 for gain in last_gains_by_model(rows)]),
+            "percent that expand",
+        ),
+    }
 
 
 MODEL_RULES: Rules = {
@@ -288,132 +417,13 @@ MODEL_RULES: Rules = {
     "gain_with_ln_mean": final_gain,
     "is_dampening": damps,
 }
-LAB_RULES: Rules = {
-    "mean_gain": mean_gain,
-    "std_gain": gain_sd,
-    "dampen_pct": Rule(
-        lambda models: 100.0 * share([damps(model) for model in models]),
-        "percent of the lab's models that damp",
-    ),
-    "signature": signature,
-    "n_models": Rule(lambda models: float(count_models(models)), "the lab's models with a gain"),
-}
-DRAWN_RULES: Rules = {"gain": gain, "interval": gain_interval}
-HUNT_RULES: Rules = {
-    "h26_lab_signatures": for_each_group(models_by_lab, combined(LAB_RULES)),
-    "h26_verdict": signature_verdict,
-    "n_models": for_each_group(models_by_lab, count_models),
-    "expand_pct": for_each_group(
-        models_by_lab,
-        Rule(lambda models: expand_percent(mean_gains(models)), "percent that expand"),
-    ),
-    "expand_pct_rounded": for_each_group(
-        models_by_lab,
-        Rule(
-            lambda models: expand_percent(mean_gains(models), 2),
-            "percent that expand, after rounding to two decimals",
-        ),
-    ),
-    "expand_pct_final_norm": for_each_group(
-        models_by_lab,
-        Rule(
-            lambda models: expand_percent([final_gain(model) for model in models]),
-            "percent that expand behind the final norm",
-        ),
-    ),
-    "dampen_pct": Rule(
-        lambda hunt: damp_percent(models_by_lab(hunt)[ELEUTHER]),
-        "percent of EleutherAI's models that damp",
-    ),
-    "dampen_pct_pooled": damp_percent_pooled,
-    "dampen_pct_swept": Rule(
-        lambda hunt: damp_percent(hunt.of(SWEEP).models), "percent of the sweep's models that damp"
-    ),
-    "expand_pct_others": Rule(
-        lambda hunt: expand_percent(mean_gains(other_models(hunt))),
-        "percent of the other labs' models that expand",
-    ),
-    "n_others_undecided": n_others_undecided,
-    "expand_pct_others_rounded": Rule(
-        lambda hunt: expand_percent(mean_gains(other_models(hunt)), 2),
-        "percent of the other labs' models that expand, gains rounded to two decimals",
-    ),
-    "expand_pct_meta_openai": Rule(
-        lambda hunt: expand_percent(meta_and_gpt2_gains(hunt)),
-        "percent of Meta's models and GPT-2 that expand",
-    ),
-    "expand_pct_meta_openai_rounded": Rule(
-        lambda hunt: expand_percent(meta_and_gpt2_gains(hunt), 2),
-        "percent of Meta's models and GPT-2 that expand, gains rounded to two decimals",
-    ),
-    "only_eleuther_below_1": only_eleuther_below_1,
-    "fisher/hunt": Rule(
-        lambda hunt: p_text(fisher_p(signs(hunt))),
-        "p of Fisher's exact test, EleutherAI against the other labs",
-    ),
-    "fisher/p": Rule(lambda hunt: fisher_p(signs(hunt)), "p of Fisher's exact test, in full"),
-    "fisher/printed": Rule(
-        lambda hunt: p_text(fisher_p(signs_in_print(hunt))),
-        "p of Fisher's exact test of the shares that are printed",
-    ),
-    "fisher/rounded": Rule(
-        lambda hunt: p_text(fisher_p(signs(hunt, 2))),
-        "p of Fisher's exact test after rounding to two decimals",
-    ),
-    "fisher/final_norm": Rule(
-        lambda hunt: p_text(fisher_p(signs(hunt, gain_of=final_gain))),
-        "p of Fisher's exact test behind the final norm",
-    ),
-    "fisher/pooled": Rule(
-        lambda hunt: p_text(fisher_p(signs(hunt, further=models_only_swept(hunt)))),
-        "p of Fisher's exact test with the sweep's models",
-    ),
-    "chi_square_rounded": Rule(
-        lambda hunt: p_text(chi_square_p(signs(hunt, 2))),
-        "p of the chi-square test after rounding to two decimals",
-    ),
-    "figure2/mean": Rule(
-        lambda hunt: np.mean(figure2_gains(hunt)), "mean of the gains that figure 2 draws"
-    ),
-    "figure2/se": Rule(
-        lambda hunt: scipy.stats.sem(figure2_gains(hunt)),
-        "standard error of the gains that figure 2 draws",
-    ),
-    "se": for_each_group(
-        lambda hunt: {
-            lab: models for lab, models in models_by_lab(hunt).items() if len(models) > 1
-        },
-        standard_error,
-    ),
-    "drawn/models": for_each_group(measured_by_name, combined(DRAWN_RULES)),
-    "drawn/n_prompts": n_prompts,
-    "drawn/counts": for_each_group(measured_groups, damping_counts),
-    "figure3": for_each_group(
-        lambda hunt: figure_models(hunt, FIGURE3),
-        Rule(
-            figure_word_of_model,
-            "whether the mean gain damps or expands, as figure 3 says, if its interval over the "
-            "prompts does",
-        ),
-    ),
-    "figure3/gpt2": Rule(
-        lambda hunt: figure_word(gpt2_gain(hunt)), "whether GPT-2 damps or expands"
-    ),
-    "figure3_lab": for_each_group(
-        lambda hunt: {model: models_by_lab(hunt)[lab] for model, lab in FIGURE3.items()},
-        Rule(
-            lambda models: figure_word(mean_gain(models)),
-            "whether the lab's mean gain damps or expands",
-        ),
-    ),
-}
-GPT2_RULES: Rules = {
-    "tests": for_each_group(lambda rows: rows.by("Model"), combined({"mean": last_gain})),
-    "expand_pct": Rule(
-        lambda rows: percent([gain >= 1 for gain in last_gains(rows)]), "percent that expand"
-    ),
-}
 DOCUMENTS = {
-    "hunt": Document(HUNT, {"": HUNT_RULES, "tested_results/*": MODEL_RULES}),
-    "gpt2": Document(rows_reader(GPT2), {"": GPT2_RULES}, places={"/rows": (GPT2, "")}),
+    "hunt": Document(
+        HUNT,
+        {
+            "": lambda hunt: {**lab_shares(hunt), **lab_tests(hunt), **lab_figures(hunt)},
+            "tested_results/*": MODEL_RULES,
+        },
+    ),
+    "gpt2": Document(rows_reader(GPT2), {"": gpt2_sizes}, places={"/rows": (GPT2, "")}),
 }

@@ -120,15 +120,15 @@ STUDY_RULES: Rules = {
 }
 DOCUMENTS = {
     **{
-        model: Document(f"{FOUR}#/results/{model}", {"": FULL_RULES}, shows=False)
+        model: Document(f"{FOUR}#/results/{model}", {"": FULL_RULES}, derived_only=True)
         for model in MODELS
     },
-    "mistral-7b": Document(mistral_stream, {"": STREAM_RULES}, shows=False),
+    "mistral-7b": Document(mistral_stream, {"": STREAM_RULES}, derived_only=True),
     "study": Document(
         None,
         {"": STUDY_RULES},
         places={"/correlation": (INPUTS, "/correlation")},
-        shows=False,
+        derived_only=True,
     ),
     "texts": Document(INPUTS, {}),  # as it stands: a claim names one of its cells
 }

@@ -225,7 +225,7 @@ def trace_document(model: str) -> Document:
         second,
         {"": {**SECOND_RUN_RULES, **of_first}},
         places=lambda evidence: {"": second(evidence).cell, "/first": first(evidence).cell},
-        shows=False,
+        derived_only=True,
     )
 
 
@@ -238,7 +238,9 @@ def mean_or_nan(model: Entry) -> float | str:
 def extended_document(model: str, name: str) -> Document:
     """Return the document of a model of the extended run."""
     rules: Rules = {"L_star": extended_layer, name: mean_or_nan}
-    return Document(entry_reader(EXTENDED, model, "extended_results"), {"": rules}, shows=False)
+    return Document(
+        entry_reader(EXTENDED, model, "extended_results"), {"": rules}, derived_only=True
+    )
 
 
 DOCUMENTS = {

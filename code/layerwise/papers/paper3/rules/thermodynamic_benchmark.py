@@ -183,7 +183,7 @@ DOCUMENTS = {
         rows_reader(BENCHMARK_ROWS, Model=model),
         {"": MODEL_RULES},
         places=summary_places(number, model),
-        shows=False,
+        derived_only=True,
     )
     for number, model in enumerate(MODELS)
 } | {
@@ -191,6 +191,6 @@ DOCUMENTS = {
         rows_reader(BENCHMARK_ROWS),
         {"": STUDY_RULES},
         places={"/n_measurements": (BENCHMARK, "/n_measurements")},
-        shows=False,
+        derived_only=True,
     )
 }

@@ -115,11 +115,11 @@ DOCUMENTS = {
         {"": FAMILY_RULES},
         places={"": (TWINS, f"/hypothesis_results/{number}")}
         | {f"/{v}": (TWINS, f"/twin_summary/{family}/{v}") for v in VARIANTS},
-        shows=False,
+        derived_only=True,
     )
     for number, family in enumerate(FAMILIES)
 } | {
     "study": Document(
-        rows_reader(TWIN_ROWS), {"": STUDY_RULES}, places={"": (TWINS, "")}, shows=False
+        rows_reader(TWIN_ROWS), {"": STUDY_RULES}, places={"": (TWINS, "")}, derived_only=True
     )
 }

@@ -84,6 +84,17 @@ def rules_without_each(
     return {name: partial(without, name) for name in names}
 
 
+def transform_estimates(
+    transform: Callable[[Estimate], Estimate], rules: Mapping[str, Function]
+) -> dict[str, Function]:
+    """Return the rules of some choices, each with its estimate transformed."""
+
+    def transformed(rule: Function, entry: Any) -> Estimate:
+        return transform(rule(entry))
+
+    return {choice: partial(transformed, rule) for choice, rule in rules.items()}
+
+
 def measured_choices(evidence: Evidence, model: str) -> Entry:
     """Return what was measured of a model under the choices.
 
