@@ -12,7 +12,7 @@ export PYTHONHASHSEED := 0
 # and so are docstrings, of which captions are made.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONOPTIMIZE :=
-# The date in the PDF: the release of the third paper, not the day of the run.
+# No clock in any bytes; the report's PDF bears the date of the commit instead.
 export SOURCE_DATE_EPOCH := 1767744000
 export FORCE_SOURCE_DATE := 1
 

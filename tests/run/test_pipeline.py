@@ -414,7 +414,8 @@ def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkey
 def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
     """It is made where it is missing or older; without LaTeX a sentence says so."""
 
-    def build(folder, name):
+    def build(folder, name, commit):
+        assert commit is None  # no git around it
         (folder / f"{name}.pdf").write_text((folder / f"{name}.tex").read_text())
         return folder / f"{name}.pdf"
 

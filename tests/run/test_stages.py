@@ -47,7 +47,7 @@ def test_a_stage_refuses_in_a_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "no such file; run from the repository"),
+        (None, "no such file; run it in the repository"),
         ("judge: {a: 1}", "no section 'analyse'; restore it"),
         ("analyse: {seed: 1, n_resamples: 0, level: 0.9}", "n_resamples: must be greater than or"),
     ],
