@@ -24,7 +24,7 @@ from layerwise.models.hidden_states import extract
 from layerwise.present import pdfs
 from layerwise.run.doctor.recorded import NO_RECORD
 from layerwise.run.rehearsal import scratch
-from layerwise.run.side_by_side import gpu_of_slot
+from layerwise.run.side_by_side import AT_A_TIME, gpu_of_slot, models_on_disk
 from layerwise.run.steps import places, run
 from processes import program, running_in
 
@@ -512,3 +512,13 @@ def test_the_next_models_weights_are_fetched_while_one_is_measured(small, monkey
     assert len(asked) == 1
     run.run("all", force=True)
     assert len(asked) == 1
+
+
+def test_room_is_asked_for_as_many_models_as_are_measured_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(AT_A_TIME, raising=False)
+    assert models_on_disk() == 2  # one is fetched ahead
+    for gpus, there in (("1", 2), ("2", 2), ("8", 8)):
+        monkeypatch.setenv(AT_A_TIME, gpus)
+        assert models_on_disk() == there

@@ -7,6 +7,7 @@ A file that was there before stays, and so does one that another commit of the m
 variable is no parameter of the pipeline: numbers do not depend on it.
 """
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 

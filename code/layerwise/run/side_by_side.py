@@ -11,7 +11,18 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from layerwise.files import from_environment
+
 SLOT, GPUS = "LAYERWISE_SLOT", "CUDA_VISIBLE_DEVICES"
+# how many models are measured at a time, for the stage that looks for room on the disk
+AT_A_TIME, MOST = "LAYERWISE_AT_A_TIME", 1024
+
+
+def models_on_disk() -> int:
+    """Return how many models' weights a run has on disk at once: one ahead, or one for each GPU."""
+    return max(2, from_environment(AT_A_TIME, 1, MOST) or 1)
+
+
 SINGLE = ("--wait-for-lock", "repro", "--single-item")  # stages record what they made
 
 

@@ -54,6 +54,7 @@ def models(root: Path) -> Diagnosis:
     from layerwise.models import hub, needs
     from layerwise.models.passing import DROP, drops_weights
     from layerwise.models.registry import read_models
+    from layerwise.run.side_by_side import models_on_disk
 
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
@@ -68,8 +69,8 @@ def models(root: Path) -> Diagnosis:
     missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
     sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
     download = sum(sizes)
-    # of weights that go when they are measured: a model's, and the next one's
-    peak = sum(sorted(sizes)[-2:]) if drops_weights() else download
+    # of weights that go when they are measured, those that are there at once
+    peak = sum(sorted(sizes)[-models_on_disk() :]) if drops_weights() else download
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
     in_part = {

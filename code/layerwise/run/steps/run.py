@@ -34,7 +34,7 @@ from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
-from layerwise.run.side_by_side import begin_stages
+from layerwise.run.side_by_side import AT_A_TIME, begin_stages
 from layerwise.run.steps import Source, program
 
 DVC_TMP = Path(".dvc/tmp")
@@ -70,6 +70,7 @@ def run(
     with alone():
         tried: Collection[str] = ()
         if what == "all" and gpus > 1:
+            os.environ[AT_A_TIME] = str(gpus)
             with Repo() as repo:
                 tried = measure_side_by_side(repo, gpus, force)
         with Repo() as repo:  # anew: what ran meanwhile is recorded
