@@ -339,7 +339,9 @@ def test_settle_lists_what_is_open_the_cheapest_first(capsys, results):
     assert minutes == sorted(minutes)
     assert main(ask) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[2 : 2 + len(listed)]] == [one["id"] for one in listed]
+    begin = next(number for number, line in enumerate(lines) if line.startswith("─")) + 1
+    rows = [line.split()[0] for line in lines[begin : begin + len(listed)]]
+    assert rows == [claim["id"] for claim in listed]
     (lstar,) = (claim for claim in listed if claim["id"] == "p3.lstar")
     assert main([*ask, "p3.lstar", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == lstar

@@ -60,6 +60,8 @@ def _fall(shares: Sequence[float], half: int | None) -> str:
     if half == last:
         before, after = (told_from_one(shares[layer]) for layer in (last - 1, last))
         return f"; still {before} at layer {last - 1}, and {after} behind the final norm"
+    if half is None and max(shares) == shares[last]:
+        return ""
     if half is None:
         return ", and more than half of that at every later layer"
     return f", and less than half of that from layer {half} on"
