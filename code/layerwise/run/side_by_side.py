@@ -50,4 +50,6 @@ def gpu_of_slot(slot: int, visible: str | None) -> str:
 if __name__ == "__main__":
     if (visible := os.environ.get(GPUS)) != "":  # empty: none is to be seen, as in a rehearsal
         os.environ[GPUS] = gpu_of_slot(int(os.environ[SLOT]), visible)
-    os.execv(sys.executable, [sys.executable, "-m", "dvc", *SINGLE, *sys.argv[1:]])
+    command = [sys.executable, "-m", "dvc", *SINGLE, *sys.argv[1:]]
+    done = subprocess.run(command, check=False)
+    sys.exit(1 if done.returncode else 0)  # DVC's 255 would end xargs before its other slots
