@@ -135,6 +135,12 @@ def range_svg(picture: RangePicture, about: str = "", plot: int = 200) -> str:
     return f'<svg class="bars" {size} {said}>{svg(draw_range(picture, plot=plot))}</svg>'
 
 
+def draw_diamond(x: float, y: float) -> Polygon:
+    """Return the mark of a printed value around a place."""
+    corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
+    return Polygon([(round(x + across, 1), y + down) for across, down in corners], "printed")
+
+
 def draw_range(
     picture: RangePicture, *, labels: float = 0, plot: float = 200, top: float = 0, left: float = 0
 ) -> Iterator[Element]:
@@ -171,10 +177,7 @@ def draw_range(
         if row.low is not None and row.high is not None:
             yield Segment(x(row.low), middle, x(row.high), middle, f"{word} ends")
         if row.printed is not None:
-            at = x(row.printed)
-            corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
-            points = [(round(at + across, 1), middle + down) for across, down in corners]
-            yield Polygon(points, "printed")
+            yield draw_diamond(x(row.printed), middle)
         hollow = " hollow" if row.low is None else ""
         yield Circle(x(row.value), middle, DOT, f"{word}{hollow}", title=told)
         if row.number:

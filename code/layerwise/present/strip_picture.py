@@ -12,7 +12,6 @@ from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.present.elements import (
     Circle,
     Element,
-    Polygon,
     Rect,
     Segment,
     Text,
@@ -20,7 +19,7 @@ from layerwise.present.elements import (
     escape,
     svg,
 )
-from layerwise.present.range_picture import DIAMOND, DOT, GAP, ROW, TEXT, draw_range
+from layerwise.present.range_picture import DOT, GAP, ROW, TEXT, draw_diamond, draw_range
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
 LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
@@ -190,8 +189,7 @@ def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
         yield Rect(x, middle - 6, 20, 12, "range")
         yield Segment(x + 20, middle - 6, x + 20, middle + 6, "limit")
     elif kind == "printed":
-        corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
-        yield Polygon([(centre + across, middle + down) for across, down in corners], "printed")
+        yield draw_diamond(centre, middle)
     else:
         if kind == "dot":
             yield Segment(x, middle, x + 20, middle, "undecided ends")
