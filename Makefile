@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: help setup setup-models setup-test doctor reproduce test rehearse reproduce-small reproduce-full
+.PHONY: help setup setup-models setup-test doctor reproduce check-upstream test rehearse reproduce-small reproduce-full
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MPLBACKEND := Agg
@@ -12,7 +12,7 @@ export PYTHONHASHSEED := 0
 # and so are docstrings, of which captions are made.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONOPTIMIZE :=
-# The date in the PDF: the release of the third paper, not the day of the run.
+# No clock in any bytes; the report's PDF bears the date of the commit instead.
 export SOURCE_DATE_EPOCH := 1767744000
 export FORCE_SOURCE_DATE := 1
 
@@ -31,15 +31,18 @@ setup-models:  ## add torch and transformers: what analyze and rehearse need (TO
 doctor: setup  ## what can run here, and what to do about what cannot
 	@layerwise doctor
 
-reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute
-	@python -m layerwise.run.steps.run published
+reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute (STRICT=1)
+	@python -m layerwise.run.steps.run published $(if $(STRICT),--strict)
+
+check-upstream: setup  ## compare published/ with the authors' files, number by number, by sha256: network, a few MB
+	@python -m layerwise.run.steps.transcribe --check
 
 test test-models: export OMP_NUM_THREADS := 1
 
 setup-test:
 	@requirements/setup.sh dev
 
-test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, two minutes
+test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, a minute
 	@python -m pytest -m "not models and not long and not docs"
 
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU
@@ -48,7 +51,7 @@ rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins 
 reproduce-small: setup-models  ## measure the models that fit here from their weights: network, CPU, an hour (HOURS=, GB=)
 	@python -m layerwise.run.steps.small $(if $(HOURS),--hours $(HOURS)) $(if $(GB),--gigabytes $(GB))
 
-reproduce-full: setup-models  ## measure every number again from the weights: network, GPU; again: what failed
-	@python -m layerwise.run.steps.run all
+reproduce-full: setup-models  ## measure every number again from the weights: network, GPU (GPUS=4); again: what failed
+	@python -m layerwise.run.steps.run all $(if $(GPUS),--gpus $(GPUS))
 
 include maintain.mk

@@ -1,5 +1,5 @@
 # What maintainers run; `make help-maintain` lists it.
-.PHONY: help-maintain setup-dev setup-docs test-models test-docs test-all attack real verify-lock archive docs architectures site
+.PHONY: help-maintain setup-dev setup-docs test-models test-docs test-all attack real verify-lock archive docs architectures notebooks site
 .PHONY: docker-build docker-run docker-test bench bench-gpu lint lock clean
 
 help-maintain:  ## this list
@@ -23,8 +23,9 @@ test-all: setup-dev  ## every test, on all cores: pages, stages, packaging and w
 attack: setup-dev  ## spoilt checkpoints, kills and signals by the thousand, by seed; the table in docs/robustness.md (ARGS="--seed 1 --cases 99")
 	@python tests/attack.py --table docs/robustness.md $(ARGS)
 
-real: setup-models  ## two trained models (from the package index) against their recorded numbers: two minutes each
+real: setup-models  ## two trained models (package index) against their record, one trained here against a plain loop: 6 minutes
 	@python tests/real/check.py
+	@python tests/real/trained.py
 
 verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and parameters; runs no stage
 	@python tests/lock_proof.py
@@ -37,9 +38,13 @@ docs: setup-dev  ## docs/*.md from the imports, dvc.yaml and the judged claims
 	@python docs/pipeline.py
 	@python docs/claims.py
 	@python docs/api.py
+	@python docs/machine.py
 
 architectures: setup-dev  ## docs/architectures.md: every causal class of transformers, tiny, against a plain loop (ten minutes)
 	@python docs/architectures.py
+
+notebooks: setup-dev  ## examples/*.ipynb with their outputs, as a forge shows them
+	@python docs/notebooks.py
 
 site: setup-docs  ## README and docs/ as a site that opens from disk: site/index.html
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict

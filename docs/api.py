@@ -28,13 +28,14 @@ inputs and results.
 | analyse a checkpoint, a hub id or a loaded model | [`analyze`](#layerwise.analyze) |
 | measure hidden states that you have | [`measure`](#layerwise.measure), [`pool`](#layerwise.pool) |
 | compare several models | [`compare`](#layerwise.compare) |
-| read the papers' claims and their verdicts | [`claims`](#layerwise.claims) |
+| read the papers' claims, and the central ones | [`claims`](#layerwise.claims), \
+[`headlines`](#layerwise.headlines) |
 | judge a paper of your own | [`layerwise.engine`](#layerwise.engine.judge_paper) |
 """
 JUDGE = "[A verdict page for your own paper](another-paper.md) uses these, step by step."
 SECTIONS = {  # heading: (what stands below it, the names)
     "Measure a model": ("", ("analyze", "measure", "pool", "compare", "Result")),
-    "Read the claims": ("", ("claims", "Table", "LayerwiseError")),
+    "Read the claims": ("", ("claims", "headlines", "Table", "LayerwiseError")),
     "Judge a paper": (
         JUDGE,
         (

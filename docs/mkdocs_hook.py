@@ -22,6 +22,7 @@ OUTSIDE = {  # page of the repository: its place in the site
     "claims/README.md": "ledger.md",
     "examples/README.md": "examples.md",
     "examples/measured/README.md": "measured.md",
+    "published/README.md": "published.md",
     "tests/README.md": "tests.md",
 }
 # How the search weighs pages: what a reader asks for before the long lists that name it too.

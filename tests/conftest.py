@@ -2,6 +2,7 @@
 
 import fnmatch
 import gc
+import itertools
 import os
 import pickle
 import sys
@@ -56,7 +57,8 @@ install_import_hook(typechecked(), "beartype.beartype")
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("untimed")
 
-from layerwise.files import atomic_path  # noqa: E402, the hook comes first
+from layerwise.errors import EXTRAS  # noqa: E402, the hook comes first
+from layerwise.files import atomic_path  # noqa: E402
 
 
 def pytest_collection_finish(session):
@@ -98,6 +100,38 @@ def pytest_configure(config):
     """In a run without models, an import of torch fails."""
     if leaves_out(config, "models"):
         sys.meta_path.insert(0, NoTorch())
+
+
+def not_installed(error: BaseException | None) -> str | None:
+    """The package of an extra that an error misses, here or in what caused it, if any."""
+    while error is not None and not isinstance(error, ModuleNotFoundError):
+        error = error.__cause__
+    package = (getattr(error, "name", None) or "").partition(".")[0]
+    return package if package in itertools.chain(*EXTRAS.values()) else None
+
+
+def skip_what_is_not_installed(report, call):
+    """Make a failure for want of an extra's package a skip: `make test` installs no torch."""
+    package = report.failed and call.excinfo and not_installed(call.excinfo.value)
+    if package:
+        place = str(getattr(report, "fspath", "") or report.nodeid)
+        report.outcome, report.longrepr = (
+            "skipped",
+            (place, 0, f"Skipped: {package} is not installed"),
+        )
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    report = yield
+    return skip_what_is_not_installed(report, report.call)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    return skip_what_is_not_installed(report, call)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -100,6 +100,7 @@ DEFAULTS: dict[str, Any] = {  # the choices of `analyze`, as a dry run takes the
     "replicates": 5,
     "control": 0,
     "keep_states": False,
+    "private_texts": False,
 }
 
 

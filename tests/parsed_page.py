@@ -20,12 +20,18 @@ class Page(HTMLParser):
         self.values: list[tuple[str, str]] = []
         self.words: list[str] = []
         self.scripts: list[str] = []
+        self.saved: dict[str, bytes] = {}  # files that the page holds, by the name to save them
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.parts.append((tag, [name for name, _ in attrs]))
         self.values += [(name, value or "") for name, value in attrs]
+        attributes = dict(attrs)
+        if "download" in attributes:
+            name, address = attributes["download"], attributes["href"]
+            assert name not in self.saved
+            self.saved[name] = base64.b64decode(address.partition(";base64,")[2], validate=True)
         if tag == "script":
             self.scripts.append("")
 

@@ -18,8 +18,8 @@ Beside them: `files` (whole or not at all), `errors` (the rule, what came, the f
 `home` and `folders` (where files stand), `workers` (other processes), `__main__` (where the command
 begins).
 
-In Python: `layerwise.analyze`, `measure`, `pool`, `compare` and `claims` (docs/api.md), imported
-when they are used.
+In Python: `layerwise.analyze`, `measure`, `pool`, `compare`, `claims`, `headlines` (docs/api.md),
+imported when they are used.
 """
 
 from importlib import import_module
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from layerwise.errors import LayerwiseError
-    from layerwise.present.claim_table import claims
+    from layerwise.present.claim_table import claims, headlines
     from layerwise.present.tables import Table
     from layerwise.reader.analyze import analyze
     from layerwise.reader.arrays import measure
@@ -38,13 +38,25 @@ if TYPE_CHECKING:
     from layerwise.reader.result import Result
 
 __version__ = "0.1.0"
-__all__ = ["LayerwiseError", "Result", "Table", "analyze", "claims", "compare", "measure", "pool"]
+__all__ = [
+    "LayerwiseError",
+    "Result",
+    "Table",
+    "analyze",
+    "claims",
+    "compare",
+    "headlines",
+    "measure",
+    "pool",
+]
+_ALIASES = {"scaling": "compare"}  # as the command was called once
 _AT = {
     "analyze": "reader.analyze",
     "measure": "reader.arrays",
     "compare": "reader.compare",
     "pool": "reader.pooling",
     "claims": "present.claim_table",
+    "headlines": "present.claim_table",
     "Result": "reader.result",
     "Table": "present.tables",
     "LayerwiseError": "errors",
@@ -52,6 +64,7 @@ _AT = {
 
 
 def __getattr__(name: str) -> "Any":
+    name = _ALIASES.get(name, name)
     if name not in _AT:
         raise AttributeError(f"module 'layerwise' has no attribute {name!r}")
     import_module("layerwise.errors").require_docstrings()

@@ -20,7 +20,7 @@ RESULTS = (
 RECORD, RECORDS = "_run", "_runs"
 REPLICATES, CONTROL = "replicates", "control"
 DOCUMENTS = tuple(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL))
-FIGURES = ("validation", "layers", "pairs", "anisotropy", "gains", "spectral")
+FIGURES = ("validation", "layers", "pairs", "by_pair", "anisotropy", "gains", "spectral")
 TABLES = (
     "by-pair",
     "categories",

@@ -8,6 +8,7 @@ import io
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, MutableMapping
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -21,6 +22,7 @@ BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}{postfix}]
 LINE = "{desc}: {n_fmt} of {total_fmt} {unit}, {elapsed} so far, {remaining} left{postfix}"
 TIME = "{desc}: {elapsed} so far{postfix}"  # where nobody knows how much there is
 T = TypeVar("T")
+_STEP = ContextVar("step", default="")
 
 
 Advance = Callable[..., None]  # (n=1, note=""): how many more are done, and what is under way
@@ -45,6 +47,17 @@ class _Bar(tqdm):
 
 
 @contextlib.contextmanager
+def step(number: int, total: int, part: str = "") -> Iterator[None]:
+    """Inside the block every meter begins with "step 3 of 8", and the part that it belongs to."""
+    told = f"step {number} of {total}, {part}: " if part else f"step {number} of {total}: "
+    token = _STEP.set(told)
+    try:
+        yield
+    finally:
+        _STEP.reset(token)
+
+
+@contextlib.contextmanager
 def meter(
     what: str, unit: str = "", total: int | None = None, seconds: float | None = None
 ) -> Iterator[Advance]:
@@ -63,7 +76,7 @@ def meter(
     # smoothing=0: the time left is by the mean rate of all that was done
     with _Bar(
         total=total,
-        desc=what,
+        desc=f"{_STEP.get()}{what}",
         unit=unit,
         smoothing=0,
         leave=False,

@@ -184,7 +184,7 @@ def _require_columns(
 def read_choices(path: Path, section: str) -> dict[str, Any]:
     """Return a section of params.yaml: what the stage of that name was left to choose."""
     if not path.is_file():
-        raise LayerwiseError(f"{path}: no such file; run from the repository or give --params")
+        raise LayerwiseError(f"{path}: no such file; run it in the repository's root")
     document = read_yaml(path)
     if not isinstance(document, dict) or section not in document:
         raise LayerwiseError(f"{path}: there is no section {section!r}; restore it")

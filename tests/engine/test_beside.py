@@ -1,10 +1,12 @@
 """Beside a reader's answers: rounding noise in 16 bits, and what random weights answer."""
 
+import gc
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from layerwise import analyze
 from layerwise.engine.questions.answers import Answer
@@ -16,6 +18,7 @@ from layerwise.engine.questions.beside import (
     find_again,
     shared_answers,
 )
+from layerwise.measuring.own_model import Measurement
 from layerwise.models.load import load_model, with_random_weights
 from layerwise.models.replicates import Replicates
 from layerwise.papers.across.questions import QUESTIONS
@@ -118,3 +121,44 @@ def test_a_reader_gets_both_beside_the_answers(tmp_path, monkeypatch) -> None:
     replicates = result.documents["replicates"]["answers"]
     bands = {name: answer["band"] for name, answer in replicates.items()}
     assert {name for name, band in bands.items() if not band} <= {"bell"}  # its p is 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_where_memory_runs_out_for_random_weights_the_models_own_results_are_whole(
+    tmp_path, monkeypatch
+) -> None:
+    """Those that were measured before count, and a warning says why the others are not there."""
+    written: list[set[str]] = []
+
+    def draw(checkpoint: Any, number: int) -> Any:
+        written.append({path.name for path in tmp_path.iterdir()})
+        if number:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return with_random_weights(checkpoint, number)
+
+    monkeypatch.setattr("layerwise.measuring.own_model.with_random_weights", draw)
+    result = analyze(
+        twin_folder("gpt_neox", 5), **EXAMPLE, out=tmp_path, control=3, without=["spectral"]
+    )
+    assert {"validation.json", "index.html"} <= written[0]
+    assert (result.documents["control"]["n"], len(written)) == (1, 2)
+    assert any("1 of 3" in caution and "out of memory" in caution for caution in result.cautions)
+    assert result.folder == tmp_path
+
+
+def test_no_more_than_one_draw_of_random_weights_is_in_memory(tmp_path, monkeypatch) -> None:
+    there: list[StorageWeakRef] = []
+
+    def draw(checkpoint: Any, number: int) -> Any:
+        gc.collect()
+        assert [one for one in there if not one.expired()] == []
+        drawn = with_random_weights(checkpoint, number)
+        there.extend(StorageWeakRef(one.untyped_storage()) for one in drawn.model.parameters())
+        return drawn
+
+    monkeypatch.setattr("layerwise.measuring.own_model.with_random_weights", draw)
+    monkeypatch.setattr(Measurement, "_measure", lambda self, checkpoint, *_: checkpoint.name)
+    measurement = Measurement(None, (), "", None, None, None)
+    checkpoint = load_model(twin_folder("llama"), "float32", "cpu")
+    assert len([*measurement.measure_random(checkpoint, 3, tmp_path)]) == 3
+    assert there

@@ -18,6 +18,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from layerwise.engine.measured import (
     Runs,
     all_fragments,
+    failures,
     is_random,
     read_measurements,
     write_fragments,
@@ -156,7 +157,7 @@ def test_a_pass_does_not_wait_for_the_numbers_of_its_states(
     model = MODELS[SLUG].model_copy(update={"experiments": {}})
     given = (model, lambda dtype: load_model(twin, dtype, "cpu"), texts, published, tmp_path)
     passed = pass_through(*given, choices=CHOICES, draws=DRAWS, replicates=1)
-    assert passed.has_runs
+    assert [*passed.undisturbed.begun] == [SLUG]
     of_pass, of_replicate = computed
     of_pass.set_result({"file": {"/r": 0.5}})
     of_replicate.set_exception(LayerwiseError("all preferences are equal"))
@@ -473,3 +474,38 @@ def test_a_cell_is_traced_to_its_run_or_to_why_there_is_none(
     cells = [f"{SWEEP}#/models/0/rho/mean", f"{SWEEP}#/models/7/rho"]
     assert origins.runs(cells) == ["pythia-70m/sweep"]
     assert origins.settings("pythia-70m/sweep") == {"dtype": "float16", "device": "cuda"}
+
+
+def test_the_models_own_results_are_there_before_random_weights_are_drawn(
+    texts: Texts, published: Published, twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ends the process then, they are whole, and say what is missing beside them."""
+    kept: list[Any] = []
+
+    def load_twin(
+        model: Model, dtype: str, *, device: str, draw: int | None, files: Any
+    ) -> Checkpoint:
+        if draw is not None:
+            raise KeyboardInterrupt
+        return load.load(files, dtype, device)
+
+    monkeypatch.setattr(registered_models, "load_registered", load_twin)
+    monkeypatch.setattr(registered_models, "look_up_registered", lambda model: open_folder(twin))
+    monkeypatch.setattr(
+        registered_models, "measure_experiment", lambda *_, **__: {"file": {"/a": 1.5}}
+    )
+    one = {"extractions": {}, "experiments": {"sweep": "float32"}}
+    with pytest.raises(KeyboardInterrupt):
+        registered_models.measure_registered(
+            MODELS[SLUG].model_copy(update=one),
+            texts,
+            published,
+            tmp_path,
+            choices=CHOICES | {"control": 2},
+            draws=DRAWS,
+            keep=kept.append,
+        )
+    (document,) = kept
+    assert document["runs"]["sweep"]["fragments"] == {"file": {"/a": 1.5}}
+    assert [draw["runs"] for draw in document["control"]] == [{}, {}]
+    assert [*failures(document)] == ["sweep (control)"]

@@ -294,3 +294,67 @@ def test_no_pickle_runs_code_or_leaves_half_a_conversion(seen: SimpleNamespace) 
         home = seen.home / f"models--org--x.pickles.{slug}"
         assert list(home.glob("converted/*")) == []
         assert list(home.rglob("*.safetensors")) == []
+
+
+FETCH_OR_DROP = """\
+import sys
+from pathlib import Path
+from layerwise.models import hub
+from layerwise.models.registry import read_models
+from layerwise.run.steps.fetch import fetch_weights
+if sys.argv[1] == "fetch":
+    said, code = fetch_weights(sys.argv[2:], Path("models.yaml"))
+    assert code == 0, said
+else:
+    models = read_models(Path("models.yaml"))
+    print(*(slug for slug in sys.argv[2:] if hub.drop_fetched(models[slug])))
+"""
+
+
+def test_weights_that_a_run_fetched_are_removed_and_no_others(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    """Pickles with what was converted of them.
+
+    What was there before stays, a single file too; so does what another commit came to share, and
+    everything where nobody asks.
+    """
+    served = {f"org/{slug}": models["whole"] for slug in ("plain", "there", "shared")}
+    served["org/pickles"] = models["pickles"]
+    slugs = [name.partition("/")[2] for name in served]
+    entries = {}
+    for name, slug in zip(served, slugs, strict=True):
+        model = TWIN.model_copy(update={"hub": name, "revision": COMMIT})
+        entries[slug] = json.loads(model.model_dump_json(exclude={"slug"}))
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": entries}))
+    caches = {slug: tmp_path / "home" / "hub" / f"models--org--{slug}" for slug in slugs}
+    snapshots = {slug: home / "snapshots" / COMMIT for slug, home in caches.items()}
+    keep(Path(shutil.copytree(models["whole"], tmp_path / "whole")), caches["there"], COMMIT)
+    part = Path(shutil.copytree(models["pickles"], tmp_path / "part"))
+    (part / "pytorch_model-2.bin").unlink()
+    keep(part, caches["pickles"], COMMIT)
+
+    def run(what: str, drops: str) -> str:
+        command = [sys.executable, "-c", FETCH_OR_DROP, what, *slugs]
+        env = environment(server.address, tmp_path / "home") | {"LAYERWISE_DROP_WEIGHTS": drops}
+        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    with stand_in_hub(served) as server:
+        run("fetch", "1")
+        other = caches["shared"] / "snapshots" / COMMIT[::-1]
+        shutil.copytree(snapshots["shared"], other, symlinks=True)
+        assert run("drop", "") == ""
+        assert run("drop", "1") == "plain pickles"
+        assert run("drop", "1") == ""
+        assert not (snapshots["plain"] / "model.safetensors").exists()
+        assert (snapshots["plain"] / "tokenizer.json").is_file()
+        assert not [blob for blob in caches["plain"].glob("blobs/*") if len(blob.name) == 64]
+        for kept in (snapshots["there"], snapshots["shared"], other):
+            assert (kept / "model.safetensors").is_file()
+        assert [file.name for file in snapshots["pickles"].glob("*.bin")] == ["pytorch_model-1.bin"]
+        assert not (caches["pickles"] / "converted" / COMMIT).exists()
+        run("fetch", "")
+        assert run("drop", "1") == ""
+        assert (snapshots["plain"] / "model.safetensors").is_file()

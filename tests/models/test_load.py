@@ -116,13 +116,16 @@ SPOILT: list[tuple[Spoil, str]] = [
     (holds(WEIGHTS, b"version https://example/spec\n"), "not a safetensors file .*pointer to a f"),
     (
         changed(lambda state: state.update({"embed_out.weight": torch.zeros(9).char()})),
-        "embed_out.weight must be one of F64, F32, F16, BF16, found I8; weights are measure",
+        "embed_out.weight must be one of F64, F32, F16, BF16, found I8; a folder has weights",
     ),
     (says(model_type="nobodys"), "has no architecture 'nobodys', .* is ever run"),
     (says(model_type="t5"), "t5 is an encoder-decoder; take a decoder"),
     (says(model_type="bert"), "bert is an encoder; take a decoder"),
     (says(is_encoder_decoder=True), "gpt_neox is an encoder-decoder; take a decoder"),
-    (says(quantization_config={"bits": 4}), "has 'quantization_config' .*not quantised; use the"),
+    (
+        says(quantization_config={"bits": 4}),
+        "has 'quantization_config' .* load the model and",
+    ),
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
     (
         changed(lambda state: state.pop(NORM)),
@@ -208,6 +211,24 @@ def test_too_little_memory(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "free_bytes", lambda device: stored - 1)
     with pytest.raises(LayerwiseError, match=r"float32 needs 0.\d+ MiB on cpu, .* are there; us"):
         load_model(tiny, device="cpu")
+
+
+def test_random_weights_beside_a_model_take_its_memory_once_more(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked for before the model is loaded, and before each draw."""
+    checkpoint = load_model(tiny, device="cpu")
+    model = checkpoint.model
+    stored = sum(one.nbytes for one in (*model.parameters(), *model.buffers()))
+    files = module.open_checkpoint(tiny)
+    monkeypatch.setattr(module, "free_bytes", lambda device: 2 * stored - 1)
+    module.check_loading(files, "float32", "cpu")
+    with pytest.raises(LayerwiseError, match="draw beside it needs"):
+        module.check_loading(files, "float32", "cpu", draws_beside=True)
+    module.with_random_weights(checkpoint, 0)
+    monkeypatch.setattr(module, "free_bytes", lambda device: stored - 1)
+    with pytest.raises(LayerwiseError, match="a draw of random weights beside"):
+        module.with_random_weights(checkpoint, 0)
 
 
 def test_devices_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:

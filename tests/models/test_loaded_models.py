@@ -336,7 +336,7 @@ def exchange_rare_tokens(model: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (pack_weights_in_buffers, "weights as numbers, found a quantization_config"),
+        (pack_weights_in_buffers, "does not run the texts"),
         (repeat_a_block, "every block must run once and in order"),
         (exchange_rare_tokens, "must run the tokens that it is given"),
     ],

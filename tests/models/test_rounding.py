@@ -7,9 +7,11 @@ import pytest
 import torch
 from scipy.special import stdtrit
 
+from layerwise.errors import LayerwiseError
 from layerwise.models import replicates as module
 from layerwise.models.forward import forward
 from layerwise.models.load import Checkpoint, load_model
+from layerwise.models.needs import pinned_bytes
 from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import Rounding, move_by_rounding, rounds
 from tiny_checkpoints import twin_folder
@@ -225,3 +227,18 @@ def test_weights_that_the_file_holds_exactly_do_not_move(tmp_path) -> None:
         inside = replicate.model.state_dict()
         assert all(torch.equal(weights[name], inside[name]) for name in weights)
         assert np.isfinite(states(replicate)[1].float().numpy()).all()
+
+
+def test_a_copy_of_the_weights_is_made_only_where_the_host_has_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a GPU reads directly takes a power of two for each tensor."""
+    assert pinned_bytes([1, 4096, 4097, 0]) == 1 + 4096 + 8192
+    checkpoint = in_16_bits()
+    n_bytes = sum(weight.nbytes for weight in checkpoint.model.parameters())
+    monkeypatch.setattr(module, "free_bytes", lambda device: n_bytes - 1)
+    with pytest.raises(LayerwiseError, match="on the host"), Replicates(checkpoint).disturbed(0):
+        pass
+    monkeypatch.setattr(module, "free_bytes", lambda device: n_bytes)
+    with Replicates(checkpoint).disturbed(0):
+        pass

@@ -265,6 +265,45 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     assert picture.note.startswith("Bars: 95% intervals")
 
 
+def test_red_is_outside_a_claim_and_nothing_else(drawn: dict[str, Drawn]) -> None:
+    red = {name for name in FIGURES if points(drawn[name].figure, style.RED.lower())}
+    assert red == {"depth_gain"}  # gains above the claimed bound
+    assert style.RED not in {style.look(number)["color"] for number in range(42)}
+    assert len({tuple(style.look(number).values()) for number in range(42)}) == 42
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("name", ["depth_gain", "spectral_norms", "validation"])
+def test_a_name_lies_nearer_to_its_own_point_than_on_any_other(
+    numbers: Numbers, name: str, narrow: bool
+) -> None:
+    """Or a line leads from it to its point."""
+    figure = draw(name, replace(numbers, narrow=narrow)).figure
+    with style.house_style():
+        figure.draw_without_rendering()
+    axes = figure.axes[0]
+    names = [text for text in axes.texts if text.get_text() and "$" not in text.get_text()]
+    led = {tuple(text.xy) for text in axes.texts if not text.get_text()}
+    dots = {tuple(text.xy): axes.transData.transform(text.xy) for text in names}
+    assert len(names) >= 6
+    for text in names:
+        box = text.get_window_extent()
+        away = {at: distance(box, dot) for at, dot in dots.items()}
+        nearest = min(away, key=lambda at: away[at])
+        assert min(away.values()) > 0, text.get_text()
+        assert nearest == tuple(text.xy) or near(tuple(text.xy), led), text.get_text()
+
+
+def distance(box: Any, point: Any) -> float:
+    """How far a point lies from a box; 0 inside."""
+    x, y = point
+    return float(np.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1)))
+
+
+def near(point: tuple[float, float], places: Iterable[tuple[float, float]]) -> bool:
+    return any(point == pytest.approx(place) for place in places)
+
+
 # --- against the published tables ---------------------------------------------------------------
 
 
@@ -320,12 +359,12 @@ def test_the_points_are_those_of_the_tables(
     ]
     for name, panel, expected in shown:
         assert rounded(expected) <= points(drawn[name].figure.axes[panel]), (name, panel)
-    red: list[tuple[str, Any]] = [
-        ("layer_curves", [(24, late), (32, late)]),
-        ("depth_gain", [gains["pythia-1b"][:2]]),
+    pointed_out: list[tuple[str, Any, str]] = [
+        ("layer_curves", [(24, late), (32, late)], style.INK),
+        ("depth_gain", [gains["pythia-1b"][:2]], style.RED),
     ]
-    for name, expected in red:
-        assert rounded(expected) <= points(drawn[name].figure.axes[0], style.RED.lower()), name
+    for name, expected, colour in pointed_out:
+        assert rounded(expected) <= points(drawn[name].figure.axes[0], colour.lower()), name
     surveyed = by_model(published, files.HUNT, "tested_results").values()
     gains_drawn = {x for x, _ in points(drawn["lab_heritage"].figure.axes[0])}
     assert {round(row["gain_no_ln_mean"], 9) for row in surveyed} <= gains_drawn
@@ -349,7 +388,7 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
     x, y = ([document[name][key] for name in names] for key in ("asymmetry", "output_preference"))
     r = np.corrcoef(x, y)[0, 1]
     _, right, *_ = drawn["validation"].figure.axes
-    assert round(r, 9) in {x for x, _ in points(right, style.RED.lower())}
+    assert round(r, 9) in {x for x, _ in points(right, style.INK.lower())}
     whole = document["_global_stats"]["ua_output_correlation"]
     ends = document["_interval"], document["_without_one"]["ground_truth_numeric"]["interval"]
     first, left_out = (" to ".join(style.signed(end, 2) for end in both) for both in ends)

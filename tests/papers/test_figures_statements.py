@@ -135,10 +135,10 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
 @pytest.mark.parametrize(
     ("shares", "half", "said"),
     [
-        ([0.2, 0.9, 0.5, 0.4, 0.3], 3, "falls below half of its peak at layer 3"),
-        ([0.2, 0.9, 0.5, 0.4], 3, "only at the last, after the final norm (0.500 to 0.400)"),
-        ([0.2, 0.9, 0.5, 0.6], None, "stays above half of its peak"),
-        ([0.2, 0.4, 0.9], None, "stays above half of its peak"),
+        ([0.2, 0.9, 0.5, 0.4, 0.3], 3, "and less than half of that from layer 3 on"),
+        ([0.2, 0.9, 0.5, 0.4], 3, "; still 0.500 at layer 2, and 0.400 behind the final norm"),
+        ([0.2, 0.9, 0.5, 0.6], None, "and more than half of that at every later layer"),
+        ([0.2, 0.4, 0.9], None, "at layer 2 of 2: 0.900 of it"),
     ],
 )
 def test_a_share_falls_to_half_or_does_not(

@@ -245,7 +245,7 @@ def test_a_body_without_end_is_cut_short(site: Path, serve: Callable[..., str]) 
     "address", ["http://me:a/secret@h/", "me:secret@h/x", "http://h/x?token=secret"]
 )
 def test_no_form_of_an_address_shows_its_secret(site: Path, address: str) -> None:
-    said = r"the mirror .*check --mirror or LAYERWISE_MIRROR$"
+    said = r"the mirror .*check LAYERWISE_MIRROR, or `layerwise fetch --mirror`$"
     with pytest.raises(LayerwiseError, match=said) as error:
         get(site, address)
     assert "secret" not in str(error.value)

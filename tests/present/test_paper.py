@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import central_claim, folders, judged, record
+from git_repositories import git, needs_git
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.errors import LayerwiseError
@@ -22,7 +23,7 @@ from layerwise.present.pictures import Figures
 from layerwise.present.records import central_claims
 from layerwise.present.strip import count_text, deciding_text
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
-from layerwise.present.typeset import DOCUMENTS, NoLatexError, build_pdf
+from layerwise.present.typeset import DOCUMENTS, Commit, NoLatexError, build_pdf, find_commit
 from layerwise.run.steps import paper as stage
 from layerwise.shapes import SECTIONS, read_choices, read_yaml
 
@@ -183,7 +184,7 @@ def test_the_title_page_has_authors_version_and_address(tmp_path: Path) -> None:
     about = read_yaml(ROOT / "CITATION.cff")
     assert about["authors"][0]["name"] in text
     assert UPSTREAM["commit"] in text
-    assert f"Version {about['version']}, \\today" in text
+    assert f"Version {about['version']}" in text
 
 
 def test_only_random_weights_are_watermarked(tmp_path: Path) -> None:
@@ -339,6 +340,31 @@ def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
         assert sorted(path.name for path in folder.iterdir()) == ["main.pdf", "main.tex"]
     assert built[0][:5] == b"%PDF-"
     assert built[0] == built[1]
+
+
+@needs_latex
+def test_build_pdf_tells_the_commit_and_its_day(tmp_path: Path) -> None:
+    """In every pass; a document that no commit is known of can ask for that."""
+    told = r"\def\told{0123abcdef}\ifx\commit\told\else\notthecommit\fi"
+    day = r"\ifnum\year=2020 \ifnum\month=2 \else\nottheday\fi\else\nottheday\fi"
+    folder = document(tmp_path / "tex", f"{told}{day} text")
+    commit = Commit("0123abcdef", 1580601600)
+    first = build_pdf(folder, "main", commit).read_bytes()
+    assert build_pdf(folder, "main", commit).read_bytes() == first
+    build_pdf(document(tmp_path / "none", r"\ifdefined\commit\nosuch\fi text"), "main")
+    with pytest.raises(LayerwiseError, match="LaTeX stopped"):
+        build_pdf(folder, "main", commit._replace(name="1"))
+
+
+@needs_git
+def test_the_commit_is_that_of_the_folder(tmp_path: Path) -> None:
+    assert find_commit(tmp_path) is None
+    git("init", "-q", root=tmp_path)
+    assert find_commit(tmp_path) is None
+    git("commit", "-q", "--allow-empty", "-m", "first", root=tmp_path)
+    name, time = find_commit(tmp_path) or ("", 0)
+    assert git("rev-parse", "HEAD", root=tmp_path).startswith(name)
+    assert str(time) == git("log", "-1", "--format=%ct", root=tmp_path)
 
 
 @needs_latex

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from layerwise import progress
-from layerwise.progress import meter, say, track
+from layerwise.progress import meter, say, step, track
 
 PATIENCE = 60  # seconds until a test that waits for something gives up
 
@@ -109,3 +109,11 @@ def test_nothing_runs_on_after_an_error(stream):
             fail()
     assert len(during - before) == 1
     assert helpers() == before
+
+
+@log
+def test_a_step_is_said_before_the_work_and_only_while_it_lasts(stream):
+    with step(3, 8, "draw 1 of 1"), meter("pairs", "layers", 9):
+        stream.wait_for("step 3 of 8, draw 1 of 1: pairs: 0 of 9 layers")
+    with meter("pairs", "layers", 7):
+        stream.wait_for("(?m)^pairs: 0 of 7 layers")

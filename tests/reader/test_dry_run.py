@@ -23,6 +23,7 @@ ASKED: dict[str, Any] = {
     **{"revision": None, "device": None, "layers": None, "seed": 42, "limit": None},
     **{"without": ["spectral"], "chat_template": False, "template_options": None},
     "keep_states": True,
+    "private_texts": False,
     **AGAIN,
 }
 

@@ -131,7 +131,7 @@ def test_the_first_statement_is_shown_as_it_is_given(tmp_path: Path, chat_templa
 
 
 def test_the_result_and_its_page_say_what_the_dry_run_says(tmp_path: Path) -> None:
-    """And no other file holds a statement."""
+    """And only the table by pair holds statements too."""
     texts = {"weather_0_A": "<s>Rain <pad>\tfalls", "travel_2_B": "NA", "kitchen_1_A": "\u200b" * 2}
     model, pairs = chatty(tmp_path / "model"), with_texts(**texts)
     said = dry(model, pairs, chat_template=True)
@@ -148,7 +148,8 @@ def test_the_result_and_its_page_say_what_the_dry_run_says(tmp_path: Path) -> No
     assert text == "<s><|user|> <s>Rain <pad>\\tfalls<|done|>\\n"
     assert text in words
     assert ids in words
-    assert [name for name, content in written.items() if b"falls" in content] == ["index.html"]
+    holding = {name for name, content in written.items() if b"falls" in content}
+    assert holding == {"index.html", "tables/by-pair.csv"}
 
 
 def test_of_a_long_statement_both_ends_are_shown() -> None:

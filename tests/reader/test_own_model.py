@@ -1,14 +1,17 @@
 """Readers' own models: no word without a test, every number a file's, names only text."""
 
+import base64
+import contextlib
 import copy
 import csv
+import hashlib
 import io
 import itertools
 import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,22 +96,25 @@ def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: 
         )
 
 
-def test_the_page_asks_for_nothing_and_links_what_is_there(out: Path) -> None:
+def test_the_page_asks_for_nothing_and_holds_what_it_offers(out: Path) -> None:
+    """Passed on alone it loses no link: each holds the file beside the page."""
     text = (out / "index.html").read_text()
     found = Page(text)
-    files = {one for one in found.links if not one.startswith(("#", "data:"))}
-    written = [*out.glob("tables*"), *(out / "tables").iterdir()]
-    names = {path.relative_to(out).as_posix() for path in written if path.is_file()}
-    assert names | {f"{name}.json" for name in NAMES} <= files
-    assert all((out / one).is_file() and ".." not in one for one in files)
+    assert all(link.startswith(("#", "data:")) for link in found.links)
+    offered = [*out.glob("tables/*"), *out.glob("figures/*"), out / "tables.tex"]
+    offered += [out / f"{name}.json" for name in NAMES]
+    assert found.saved == {path.name: path.read_bytes() for path in offered}
     assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
-    assert found.scripts == []
+    (script,) = found.scripts
+    (policy,) = (one for name, one in found.values if one.startswith("default-src"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.endswith(f"script-src 'sha256-{digest}'")
     assert set(Counter(one for name, one in found.values if name == "id").values()) == {1}
     assert text.count('<svg role="img"') == len(FIGURES)
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
     order = re.findall(r'<(?:section|details) id="(\w+)"', text)
-    assert order == ["answers", "figures", "numbers", *NAMES, "data"]
+    assert order == ["answers", "figures", "statements", "numbers", *NAMES, "data"]
     words = "\n".join(found.words)
     assert not CURVED.search(words)
     index = json.loads((out / "hidden_states" / "index.json").read_text())
@@ -171,8 +177,8 @@ def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> N
     assert not (tmp_path / "out" / "spectral.json").exists()  # of the earlier run
     page_of = Page((tmp_path / "out" / "index.html").read_text())
     assert "There is no spectral.json: falcon is known" in "".join(page_of.words)
-    assert "spectral.json" not in page_of.links
-    assert "gains.json" in page_of.links
+    assert "spectral.json" not in page_of.saved
+    assert "gains.json" in page_of.saved
 
 
 def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> None:
@@ -260,6 +266,16 @@ def test_figures_of_many_models_stay_readable(analyzed: Result, name: str, n: in
     assert (len(looks), named) == ((n, [*models]) if n <= 21 else (1, []))
 
 
+def test_the_own_point_bears_its_own_name(analyzed: Result) -> None:
+    figure = analyzed.figures["gains"].figure
+    assert figure is not None
+    right = figure.axes[1]
+    bold = [text for text in right.texts if text.get_fontweight() == "bold"]
+    document = analyzed.documents["gains"]
+    assert [text.get_text() for text in bold] == ["gpt_neox"]
+    assert bold[0].xy == (document["n_layers"], document["residual_gain_mean"])
+
+
 def test_hostile_names_are_words_in_figures(results: Any, tmp_path: Path) -> None:
     numbers = figures.numbers_of({MODEL: results})
     names = ["validation", "layers", "pairs"]
@@ -293,7 +309,7 @@ def test_a_reading_without_r_says_why(results: Any) -> None:
     assert "first token,,\n" in table.csv
 
 
-def test_a_row_per_pair_and_no_statement_in_any_file_but_the_first(out: Path) -> None:
+def test_a_row_per_pair_whose_shares_sum_to_r(out: Path) -> None:
     table = (out / "tables" / "by-pair.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(table)))
     assert [row["pair"] for row in rows] == [str(n) for n in range(6)] * 3
@@ -303,11 +319,48 @@ def test_a_row_per_pair_and_no_statement_in_any_file_but_the_first(out: Path) ->
     document = json.loads((out / "pairs.json").read_text())["results"]["5"]["within_pair_sim"]
     similarity = [float(row["within pair sim (layer 5)"]) for row in rows]
     assert np.corrcoef(similarity, preferences)[0, 1] == pytest.approx(document["r"])
-    first, *others = read_pairs(EXAMPLE["pairs"]).statements
-    texts = [*others, *read_prompts(EXAMPLE["prompts"])]
-    written = contents(out)
-    assert not [text for text in texts for one in written.values() if text.encode() in one]
-    assert [name for name, one in written.items() if first.encode() in one] == ["index.html"]
+    assert sum(float(row["share of r (layer 5)"]) for row in rows) == pytest.approx(
+        json.loads((out / "pairs.json").read_text())["results"]["5"]["centroid_asymmetry"]["r"]
+    )
+    pairs = read_pairs(EXAMPLE["pairs"])
+    told = [(row["statement A"], row["statement B"]) for row in rows]
+    assert told == [*zip(pairs.side_a, pairs.side_b, strict=True)]
+
+
+def holding(folder: Path, texts: Iterable[str]) -> set[str]:
+    """The files that hold one of these texts, also inside what a page offers to save."""
+    written = contents(folder)
+    written["index.html"] += b"".join(Page(written["index.html"].decode()).saved.values())
+    return {name for name, one in written.items() for text in texts if text.encode() in one}
+
+
+@pytest.mark.usefixtures("quick")
+def test_statements_stand_in_two_files_and_private_ones_in_none(out: Path, tmp_path: Path) -> None:
+    statements = read_pairs(EXAMPLE["pairs"]).statements
+    assert holding(out, read_prompts(EXAMPLE["prompts"])) == set()
+    assert holding(out, statements) == {"index.html", "tables/by-pair.csv"}
+    analyze(CHECKPOINT, **EXAMPLE, out=tmp_path, private_texts=True)
+    assert holding(tmp_path, statements) == set()
+    view = Page((tmp_path / "index.html").read_text())
+    assert "by-pair.csv" in view.saved  # the numbers are there
+
+
+def test_the_pairs_that_make_r_come_first(out: Path) -> None:
+    text = (out / "index.html").read_text().replace("\u2212", "-")
+    (body,) = re.findall(r'<table class="statements".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+    rows = [re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", row) for row in body.strip().split("\n")]
+    shares = [abs(float(row[-1])) for row in rows]
+    assert len(rows) == 18
+    assert shares == sorted(shares, reverse=True)
+    assert all(float(asymmetry) for *_, asymmetry, _, _ in rows)
+
+
+def test_words_stand_for_keys_of_categories_where_no_two_become_one(tmp_path: Path) -> None:
+    keys = ("ground_truth_numeric", "own_words", "own words")
+    found = results_of(tmp_path, (*keys, "d", "e", "f"))
+    (table, *_) = sections.validation(found["validation"])
+    assert [row[0] for row in table.texts][:3] == ["numeric facts", *keys[1:]]
+    assert [record["category"] for record in table.records][:3] == [*keys]  # of the file
 
 
 def test_csv_has_every_digit_and_the_page_those_that_count() -> None:
@@ -362,3 +415,21 @@ def test_the_papers_curves_lie_behind_an_own_one_and_only_there(
         for line in grey:  # Pythia-6.9B's last layer stands at this model's last
             expected = {(10 * x, y) for x, y in curves["margin_asymmetry"]["Pythia-6.9B"]}
             assert {tuple(at) for at in line.get_xydata().tolist()} == expected
+
+
+@pytest.mark.usefixtures("quick")
+def test_steps_are_counted_over_the_model_its_replicates_and_its_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[tuple[int, int, str]] = []
+
+    @contextlib.contextmanager
+    def note(number: int, total: int, part: str = "") -> Iterator[None]:
+        begun.append((number, total, part))
+        yield
+
+    monkeypatch.setattr("layerwise.measuring.own_model.step", note)
+    analyze(CHECKPOINT, **EXAMPLE, dtype="float16", replicates=1, control=2)
+    assert [(number, total) for number, total, _ in begun] == [(n, 16) for n in range(1, 17)]
+    parts = ["", "replicate 1 of 1", "draw 1 of 2", "draw 2 of 2"]
+    assert [part for _, _, part in begun] == [part for part in parts for _ in range(4)]

@@ -177,7 +177,7 @@ def test_different_pairs_are_counted_once_and_equal_sides_not_at_all() -> None:
         }
     )
     assert pairs.different() == [1, 2, 2]
-    said = " ".join(_category_cautions(pairs))
+    said = " ".join(_category_cautions(pairs, has_preferences=True))
     assert "x (1 of 3), y (2 of 4)." in said
     assert "x (1), y (2), z (2)." in said
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from layerwise.models import needs
 from layerwise.models.checkpoint import Outline
-from layerwise.reader.plan import estimate_seconds, seconds_of_passes
+from layerwise.reader import plan
+from layerwise.reader.plan import estimate_range, estimate_seconds, seconds_of_passes
 from layerwise.reader.prepared import Prepared
 
 
@@ -64,3 +66,21 @@ def test_what_is_measured_again_is_counted_again() -> None:
     assert of_passes() == pytest.approx(1)
     assert of_passes(control=2) == pytest.approx(3)
     assert of_passes(dtype="float16", control=2) == pytest.approx(8)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.25])
+def test_a_slower_machine_takes_longer_by_what_was_timed(
+    monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    shapes: list[tuple[int, int]] = []
+
+    def rate(tokens: int, hidden_size: int) -> float:
+        shapes.append((tokens, hidden_size))
+        return share * needs.assumed_rate("cpu")
+
+    monkeypatch.setattr(plan, "measure_rate", rate)
+    least, usual = estimate_range(prepared(tokens=500))
+    assert least == pytest.approx(estimate_seconds(prepared(tokens=500)) / share)
+    assert usual == pytest.approx(2 * least)
+    estimate_range(prepared(tokens=10**6))
+    assert shapes == [(500, 512), (needs.BATCH_TOKENS, 512)]

@@ -1,5 +1,6 @@
 """The Python interface: the same as the command line, from files or from memory."""
 
+import base64
 import csv
 import io
 import json
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -92,6 +94,12 @@ def test_a_notebook_shows_the_outcome_first_and_names_as_text(
     places = [analyzed._repr_html_().find(part) for part in ("Random w", "<table>", "</table>")]
     assert places == sorted(places)
     assert places[0] > 0
+    images = re.findall(r'<img src="data:image/svg[^,]*,([^"]+)"', analyzed._repr_html_())
+    assert len(images) == len(analyzed.answers)
+    for image, answer in zip(images, analyzed._page.answers, strict=True):
+        drawn = ElementTree.fromstring(base64.b64decode(image))
+        assert drawn.get("aria-label").startswith(answer.question.says)
+        assert list(drawn.iter("{http://www.w3.org/2000/svg}circle"))
 
 
 @pytest.mark.usefixtures("quick")
@@ -153,9 +161,9 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     assert len(marked) == n_answers
     (few,) = found.cautions  # the second drew fewer
     assert "resamples" in few
-    links = [one for one in page.links if not one.startswith(("#", "data:"))]
-    assert {"scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"} <= set(links)
-    assert all((tmp_path / "out" / one).is_file() for one in links)
+    for file in ("scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"):
+        written_file = tmp_path / "out" / file
+        assert page.saved[written_file.name] == written_file.read_bytes()
     assert page.values.count(("role", "img")) == 1
     tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())
     assert saved.tables["peaks"].records[0]["low"] == tests[-1]["ci_lower"]
@@ -281,7 +289,7 @@ def test_a_chat_template_is_the_same_as_statements_that_stand_in_it(tmp_path: Pa
 CHOICES: dict[str, Any] = {
     **{"out": None, "revision": None, "dtype": None, "device": None, "layers": None, "seed": 42},
     **{"without": [], "limit": None, "chat_template": False, "template_options": None},
-    **{"replicates": 0, "control": 0, "keep_states": True},
+    **{"replicates": 0, "control": 0, "keep_states": True, "private_texts": False},
 }
 
 

@@ -4,18 +4,23 @@ import hashlib
 import json
 import runpy
 import tarfile
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from git_repositories import git, needs_git
+from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY
 
 
 @pytest.fixture(scope="module")
 def archive(root):
     return SimpleNamespace(**runpy.run_path(str(root / "archive" / "build.py")))
+
+
+@pytest.fixture(scope="module")
+def manifest(root):
+    return SimpleNamespace(**runpy.run_path(str(root / "archive" / "manifest.py")))
 
 
 @pytest.fixture
@@ -113,22 +118,44 @@ def test_descriptions_name_the_same_papers_and_licence(root):
     citation = yaml.safe_load((root / "CITATION.cff").read_text())
     zenodo = json.loads((root / ".zenodo.json").read_text())
     check = yaml.safe_load((root / "codecheck.yml").read_text())
-    dois = {reference["doi"] for reference in citation["references"]}
-    assert len(dois) == 3
-    assert {item["identifier"] for item in zenodo["related_identifiers"]} == dois
-    assert all(doi in json.dumps(check["paper"]) for doi in dois)
+    papers = {item["doi"]: item["title"] for item in citation["references"] if "doi" in item}
+    *first, last = papers
+    assert len(first) == 2
+    related = {item["identifier"]: item["relation"] for item in zenodo["related_identifiers"]}
+    derived = [place for place, relation in related.items() if relation == "isDerivedFrom"]
+    assert related.keys() == {*papers, *derived}
+    assert check["paper"]["reference"] == f"https://doi.org/{last}"
+    assert check["paper"]["reference-other"] == [f"https://doi.org/{doi}" for doi in first]
+    assert check["paper"]["title"] == " ".join(papers[last].split())
     assert zenodo["license"] == citation["license"] == "MIT"
     assert zenodo["title"] == citation["title"]
     assert [c["name"] for c in zenodo["creators"]] == [a["name"] for a in citation["authors"]]
-    titles = [" ".join(reference["title"].split()) for reference in citation["references"]]
-    assert titles[2] in check["paper"]["title"]
+    (source,) = (item for item in citation["references"] if item["type"] == "data")
+    assert derived == [f"{source['repository-code']}/tree/{source['commit']}"]
+    assert (source["repository-code"], source["commit"]) == (REPOSITORY, COMMIT)
 
 
-def test_files_of_the_codecheck_are_outputs_of_stages(root):
-    check = yaml.safe_load((root / "codecheck.yml").read_text())
+# made by a stage in a folder of its own, or typeset after the stages; `.ci/run` finds them all
+IN_FOLDERS = {"report/published/index.html", "paper/published.pdf"}
+
+
+def test_files_of_the_codecheck_are_in_git_or_made_by_stages(root, manifest):
     lock = yaml.safe_load((root / "dvc.lock").read_text())
     made = {out["path"] for stage in lock["stages"].values() for out in stage["outs"]}
-    made.add("paper/published.pdf")  # beside its LaTeX source, and not recorded
-    named = [entry["file"] for entry in check["manifest"]]
+    named = manifest.read_manifest(root)
     assert len(named) >= 6
-    assert not [name for name in named if not made & {name, str(Path(name).parent)}]
+    others = set(named) - made - IN_FOLDERS
+    assert [name for name in others if not (root / name).is_file()] == []
+
+
+@needs_git
+def test_the_assets_are_what_the_manifest_names_beside_git(manifest, tmp_path, capsys):
+    (tmp_path / "codecheck.yml").write_text("---\nmanifest: [{file: held.csv}, {file: made.pdf}]\n")
+    (tmp_path / "held.csv").write_text("1\n")
+    git("init", "-q", root=tmp_path)
+    git("add", "-A", root=tmp_path)
+    assert manifest.main(tmp_path) == 1
+    assert "made.pdf" in capsys.readouterr().err
+    (tmp_path / "made.pdf").write_text("%PDF")
+    assert manifest.main(tmp_path) == 0
+    assert capsys.readouterr().out == "made.pdf\n"

@@ -10,15 +10,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import typer
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 import layerwise
 import layerwise.engine
+from layerwise.engine.judged_shape import JudgedClaims
+from layerwise.engine.marks import MARKS
 from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
@@ -32,6 +35,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = (
     "README.md",
     "docs/own-model.md",
+    "docs/reviewing.md",
     "docs/weights.md",
     "docs/docker.md",
     "docs/extending.md",
@@ -50,8 +54,9 @@ def commands(text: str, *languages: str) -> list[list[str]]:
     """What shell blocks ask of `make` and `layerwise`: `sh` runs anywhere, `bash` where it can."""
     shell = "\n".join(body for language, body, _ in blocks(text) if language in languages)
     lines = shell.replace("\\\n", " ").splitlines()
-    ours = [line for line in lines if line.startswith(("make ", "layerwise "))]
-    return [shlex.split(line, comments=True) for line in ours]
+    ours = [line.partition(" | ")[0] for line in lines if line.startswith(("make ", "layerwise "))]
+    split = (shlex.split(line, comments=True) for line in ours)
+    return [list(itertools.takewhile("|".__ne__, words)) for words in split]
 
 
 # --- what it shows is so ------------------------------------------------------------------------
@@ -82,6 +87,29 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
             for file, picture in script["strips"](claims).items():
                 drawn = (ROOT / "docs" / file).read_text(encoding="utf-8")
                 assert drawn == picture, "run `make docs`"
+
+
+def test_files_for_other_programs_are_those_of_today(results: Path) -> None:
+    """The judged claims have the shape that the schema is generated from."""
+    text = (results / "published" / "claims.json").read_text()
+    TypeAdapter(JudgedClaims).validate_json(text)
+    document = json.loads(text)
+    script = runpy.run_path(str(ROOT / "docs" / "machine.py"))
+    for name, written in script["files"](document).items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == written, "run `make docs`"
+    for field, wrong in (("verdict", "fine"), ("paper", 4), ("readings", None)):
+        spoilt = json.loads(text)
+        spoilt["claims"][0][field] = wrong
+        with pytest.raises(ValidationError, match=field):
+            TypeAdapter(JudgedClaims).validate_json(json.dumps(spoilt))
+
+
+def test_the_badge_counts_the_marks_of_the_papers_claims(results: Path) -> None:
+    document = read_judged(results / "published" / "claims.json", "published")
+    marks = [claim["mark"] for claim in document["central"] if claim["source"] == "paper"]
+    badge = ElementTree.fromstring((ROOT / "docs" / "badge.svg").read_text(encoding="utf-8"))
+    counts = [int(text.text.split()[0]) for text in badge.iter("{http://www.w3.org/2000/svg}text")]
+    assert counts == [len(marks), *filter(None, (marks.count(mark) for mark in MARKS))]
 
 
 @pytest.mark.parametrize("name", ["layerwise", "layerwise.git", "layer.wise-2"])
@@ -118,7 +146,7 @@ def test_commands_parse_and_targets_exist() -> None:
             if words[0] == "make":
                 assert words[1] in targets, f"{page}: {words}"
                 named.add(words[1])
-    assert {"analyze", "scaling", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
+    assert {"analyze", "compare", "trace", "reproduce", "rehearse", "reproduce-full"} <= named
     with pytest.raises(Exception, match="No such option"):
         parsed(["layerwise", "claims", "--verdicts", "differs"])
 
@@ -145,22 +173,24 @@ def test_the_page_of_the_python_interface_shows_all_of_it(root):
     }
 
 
-def test_clusters_names_stages_and_as_many_tasks_as_models(root):
-    """What its blocks call exists: modules, arguments; one task of the array per model."""
+def test_clusters_run_the_stage_of_a_model_as_often_as_there_are_models(root, monkeypatch):
+    """By the verb, which writes where the stage does; no recipe has another number of tasks."""
     text = (root / "docs" / "clusters.md").read_text()
     stages = yaml.safe_load((root / "dvc.yaml").read_text())["stages"]
-    models = read_models(root / "models.yaml")
-    assert int(re.search(r"--array=0-(\d+)%", text)[1]) == len(models) - 1
-    (task,) = re.findall(r"^python -m layerwise\.run\.steps\.(measure .*)$", text, re.MULTILINE)
-    assert task.replace('"', "").replace("$slug", "${key}") in stages["measure"]["do"]["cmd"]
-    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    fetched: list[Any] = []
-    body = "\n".join(line for line in block.splitlines() if "models.hub" not in line)
-    names = {"look_up_registered": fetched.append, "fetch": lambda _: SimpleNamespace(folder="")}
-    exec(body, names)
-    assert [model.slug for model in fetched] == [
-        model.slug for model in models.values() if not model.skipped
-    ]
+    models = read_models(root / "models.yaml").values()
+    n_tasks = sum(not model.skipped for model in models)
+    assert [int(n) for n in re.findall(r"completions: (\d+)", text)] == [n_tasks]
+    assert not re.search(r"--array=\d+-\d+", text)
+    asked: list[Any] = []
+
+    def measure(slug: str, out: Path) -> tuple[str, int]:
+        asked.append((slug, out))
+        return "", 0
+
+    monkeypatch.setattr("layerwise.run.steps.measure.run", measure)
+    assert main(["measure-model", "gpt2"]) == 0
+    ((slug, out),) = asked
+    assert f"{slug} --out {out}" in stages["measure"]["do"]["cmd"].replace("${key}", slug)
 
 
 # --- the small studies of examples/ run as they are written, on twins at the pinned commits ------
@@ -255,11 +285,17 @@ def test_the_notebook_runs(
     if not (copy / "out" / "tiny").exists():
         run("python -m layerwise.models.twins pythia-70m out/tiny", copy)
     cells = json.loads((ROOT / "examples" / f"{notebook}.ipynb").read_text())["cells"]
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert len(code) > 3
     monkeypatch.chdir(copy / "examples")
-    exec("\n".join(code), {})
+    outputs = runpy.run_path(str(ROOT / "docs" / "notebooks.py"))["run_cells"](code)
     assert (copy / "out" / page).is_file()
+    assert kinds_of([cell["outputs"] for cell in code]) == kinds_of(outputs), "make notebooks"
+
+
+def kinds_of(outputs: list[list[dict[str, Any]]]) -> list[list[set[str]]]:
+    """What kinds of output each cell of a notebook has; digits differ between processors."""
+    return [[set(output.get("data", output["output_type"])) for output in cell] for cell in outputs]
 
 
 @pytest.mark.docs

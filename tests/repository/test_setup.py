@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -147,3 +148,28 @@ def test_what_is_not_ours_is_left_alone(tree):
     code, locks, said = set_up(tree)
     assert (code, locks) == (2, "")
     assert ".venv is no virtual environment; move it away" in said
+
+
+HIDES_TORCH = """import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name=name)
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+def test_plain_pytest_without_torch_skips_what_imports_it(root, tmp_path):
+    """A file that imports it on top, and a test that does."""
+    (tmp_path / "hides_torch.py").write_text(HIDES_TORCH)
+    files = ("base/test_faults.py", "statistics/test_profiles.py", "run/test_rehearsal.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rs", "-p", "hides_torch", "-p", "no:cacheprovider"]
+        + [str(root / "tests" / name) for name in files],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(root / "code")])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"passed, \d+ skipped", done.stdout), done.stdout

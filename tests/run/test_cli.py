@@ -44,11 +44,12 @@ UNDATED = {"/timestamp", "/_metadata/timestamp"}  # results depend on no clock
 ANALYZE = ["analyze", "--model", "m", "--pairs", "p", "--prompts", "p", "--out", "o"]
 VERBS = [
     "analyze",
-    "scaling",
+    "compare",
     "claims",
     "headlines",
     "trace",
     "settle",
+    "measure-model",
     "models",
     "doctor",
     "fetch",
@@ -71,7 +72,7 @@ def test_help_lists_the_verbs_in_order(capsys):
     assert code == 0
     assert re.findall(r"^╭─ ([A-Z].*?) ─+╮$", out, re.M) == ["Options", *cli.GROUPS]
     verbs = out[out.index(cli.OWN) :]
-    assert re.findall(r"^│ ([a-z]+)  ", verbs, re.M) == VERBS
+    assert re.findall(r"^│ ([a-z-]+)  ", verbs, re.M) == VERBS
     assert "\x1b" not in out
 
 
@@ -194,8 +195,8 @@ def test_wrong_usage_refused(capsys, tmp_path, monkeypatch, arguments, message):
 @pytest.mark.parametrize(
     ("raised", "code", "message"),
     [
-        (LayerwiseError("a rule; a fix"), 2, "layerwise scaling: a rule; a fix\n"),
-        (KeyboardInterrupt(), 130, "\nlayerwise scaling: interrupted; run it again to go on\n"),
+        (LayerwiseError("a rule; a fix"), 2, "layerwise compare: a rule; a fix\n"),
+        (KeyboardInterrupt(), 130, "\nlayerwise compare: interrupted; run it again to go on\n"),
     ],
 )
 def test_exit_codes(capsys, monkeypatch, raised, code, message):
@@ -203,7 +204,8 @@ def test_exit_codes(capsys, monkeypatch, raised, code, message):
         raise raised
 
     monkeypatch.setattr("layerwise.reader.compare.compare", stop)
-    assert run(capsys, "scaling", "a", "b") == (code, "", message)
+    for name in ("compare", "scaling"):  # its name, and that of earlier versions
+        assert run(capsys, name, "a", "b") == (code, "", message)
 
 
 def test_ctrl_c_while_the_verbs_are_imported_is_a_sentence(capsys, monkeypatch):
@@ -291,7 +293,9 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(capsys, tmp_path, monke
     n = sum(index["prompt_lengths"])  # of the forward passes
     assert lines["prompts"] == f"{index['n_prompts']}, {n:,} tokens"
     seconds = r"(\d+) (?:s|min)"
-    assert re.fullmatch(rf"about {seconds}, {seconds} of them passes", lines["time"])
+    assert re.fullmatch(
+        rf"{seconds} to {seconds} here, \d+% of it passes of the model", lines["time"]
+    )
     with monkeypatch.context() as patch:
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         code, _, err = analyze(capsys, out, "--dry-run", model="org/model")

@@ -24,7 +24,7 @@ from layerwise.run.doctor import (
     REPRODUCE,
     TARGETS,
     TEST,
-    Finding,
+    Diagnosis,
     examine,
     here,
     installed,
@@ -252,11 +252,11 @@ def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(checks, tmp_p
     """One after the other: each stops all that can fail of it, and nothing else."""
     targets = TARGETS if "repository" in checks else installed.VERBS
 
-    def fail(root: Path) -> Finding:
+    def fail(root: Path) -> Diagnosis:
         raise RuntimeError("two\nlines")
 
     for name, check in checks.items():
-        fine = {"look": lambda root: Finding("fine")}
+        fine = {"look": lambda root: Diagnosis("fine")}
         there = {name: replace(check, **fine) for name, check in checks.items()}
         there[name] = replace(check, look=fail)
         findings = examine(there, tmp_path)
@@ -270,7 +270,7 @@ def test_what_needs_a_check_that_cannot_be_made_is_not_said_to_run(checks, tmp_p
 def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
     """2 if a check that they need could not be made, in a clone and without one."""
 
-    def fail(folder: Path) -> Finding:
+    def fail(folder: Path) -> Diagnosis:
         raise OSError(5, "Input/output error", "a file")
 
     for checks, place in ((here.CHECKS, root), (installed.CHECKS, None)):
@@ -278,7 +278,7 @@ def test_the_exit_code_is_that_of_the_answers(root, monkeypatch):
         monkeypatch.setattr(measuring, "CHECKS", {})
         for name, check in dict(checks).items():
             for other in checks:
-                look = fail if other == name else lambda folder: Finding("fine")
+                look = fail if other == name else lambda folder: Diagnosis("fine")
                 monkeypatch.setitem(checks, other, replace(checks[other], look=look))
             monkeypatch.chdir(Path(os.sep))
             decides = {REPRODUCE, "layerwise headlines"} & {*check.needed_by}
@@ -323,12 +323,13 @@ def test_the_versions_of_all_locks_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("\udcff580.1, A", ("\ufffd580.1", ["A"])),
-        ("580.1, A, 1 MiB\n580.1, B, [N/A]", ("580.1", ["A, 1 MiB", "B, [N/A]"])),
-        (None, ("", [])),  # a driver that does not answer
+        ("\udcff580.1, A", ("\ufffd580.1", ("A",))),
+        ("580.1, A, 1 MiB\n580.1, B, [N/A]", ("580.1", ("A, 1 MiB", "B, [N/A]"))),
+        (None, ("", ())),  # a driver that does not answer
     ],
 )
-def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
+def test_nvidia_smi_is_asked_once(tmp_path, monkeypatch, said, expected):
+    smi.cache_clear()
     asked = '[ "$*" = "--query-gpu=driver_version,name,memory.total --format=csv,noheader" ]'
     text = "exit 9" if said is None else f"{asked} && echo '{said}'"
     (tmp_path / "nvidia-smi").write_bytes(os.fsencode(f"#!/bin/sh\n{text}\n"))
@@ -336,7 +337,10 @@ def test_nvidia_smi_is_asked(tmp_path, monkeypatch, said, expected):
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert smi() == expected
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
-    assert smi() == ("", [])
+    assert smi() == expected
+    smi.cache_clear()
+    assert smi() == ("", ())
+    smi.cache_clear()
 
 
 # --- the whole ----------------------------------------------------------------------------------
@@ -369,8 +373,11 @@ def test_of_an_installed_package_it_says_which_verbs_run(tmp_path, monkeypatch):
     assert found["obstacles"]["layerwise analyze"] == ["models"]
     assert found["checks"][1]["found"] == "for your own model no torch"
     assert found["can_run"]["layerwise headlines"]
-    verbs = {verb.name or verb.callback.__name__ for verb in app.registered_commands}
-    assert verbs - {"doctor"} == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
+    verbs = {
+        verb.name or verb.callback.__name__ for verb in app.registered_commands if not verb.hidden
+    }
+    of_a_clone = {"doctor", "measure_model"}
+    assert verbs - of_a_clone == {verb.removeprefix("layerwise ") for verb in installed.VERBS}
     put(at("nothing"), monkeypatch)
     shown, code = doctor.run(False)
     assert code == 2

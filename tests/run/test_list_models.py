@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from layerwise.engine.words import studies, words_here
+from layerwise.errors import LayerwiseError
 from layerwise.models import needs
 from layerwise.models.hub import cache_state
 from layerwise.models.registry import Extraction, Model, Shape, read_models
 from layerwise.present.terminal import as_text
 from layerwise.run.steps import list_models
+from layerwise.shapes import read_yaml
 
 COMMIT = "0123456789" * 4
 EXTRACTION = Extraction(dtype="float16", experiments=("p1_ua",))
@@ -82,11 +84,11 @@ def test_table_of_one_model(tmp_path: Path):
         "experiments: {sweep: float16, clean: float32, hunt: float16, bench: bfloat16}}}"
     )
     lines = as_text(list_models.run(registry, as_json=False), 200).splitlines()
-    cells = lines[2].split(maxsplit=7)
+    cells = lines[2].split(maxsplit=8)
     # of float32 8e9, (2048 * 28 + 256 * 4 * 4) * 1000 numbers more, and 256 * 256,000 of 4 bytes:
     # 8.5 GB; 4 + 8 + 4 s to load, and 4e9 * 400 tokens four times over at 5e13 a second
-    assert cells[:7] == ["One", "8.5", "yes", "unresolved", "no", "16", "s"]
-    assert cells[7] == (
+    assert cells[:8] == ["One", "8.5", "unknown,", "gated", "unresolved", "no", "16", "s"]
+    assert cells[8] == (
         "float16: Pythia sizes, survey; float32: survey in float32; bfloat16: benchmark"
     )
     assert "One is not measured: no commit is recorded" in "\n".join(lines)
@@ -108,3 +110,24 @@ def test_cached_looks_for_every_weight(cache: Path):
     refs.mkdir()
     (refs / "main").write_text(COMMIT)
     assert cache_state("org/some", None) == "yes"
+
+
+def test_a_licence_stands_beside_the_models_and_changes_nothing_that_is_measured(root: Path):
+    """It is part of no entry and of no fingerprint; the page of costs names each."""
+    entries = read_yaml(root / "models.yaml")["models"]
+    models = read_models(root / "models.yaml")
+    costs = (root / "docs" / "costs.md").read_text(encoding="utf-8")
+    for slug, model in models.items():
+        assert "licence" not in entries[slug]
+        assert "licence" not in model.model_dump()
+        assert model.licence in costs
+
+
+def test_a_licence_of_no_model_is_refused(root: Path, tmp_path: Path):
+    path = tmp_path / "models.yaml"
+    text = (root / "models.yaml").read_text(encoding="utf-8")
+    path.write_text(text.replace("{pythia-70m: apache-2.0,", "{pythia-71m: apache-2.0,"))
+    with pytest.raises(LayerwiseError, match=r"`licences` .* found 'pythia-71m'"):
+        read_models(path)
+    path.write_text(text.replace("{pythia-70m: apache-2.0,", "{"))
+    assert read_models(path)["pythia-70m"].licence == "unknown"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from layerwise.models.hidden_states import extract
 from layerwise.present import pdfs
 from layerwise.run.doctor.recorded import NO_RECORD
 from layerwise.run.rehearsal import scratch
+from layerwise.run.side_by_side import AT_A_TIME, gpu_of_slot, models_on_disk
 from layerwise.run.steps import places, run
 from processes import program, running_in
 
@@ -245,6 +247,7 @@ def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
     assert [name for _, name in order[2:5]] == ["measure", "measure", "judge"]
     assert run.run("all") == answer
     assert run.run("published") == f"the answer of published\n{NO_RECORD}"
+    assert run.run("published", strict=True) == (f"the answer of published\n{NO_RECORD}", 1)
     assert capfd.readouterr() == ("", "")
 
 
@@ -411,7 +414,8 @@ def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkey
 def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
     """It is made where it is missing or older; without LaTeX a sentence says so."""
 
-    def build(folder, name):
+    def build(folder, name, commit):
+        assert commit is None  # no git around it
         (folder / f"{name}.pdf").write_text((folder / f"{name}.tex").read_text())
         return folder / f"{name}.pdf"
 
@@ -435,3 +439,86 @@ def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
         assert pdf.read_text() == expected
     assert sorted(path.name for path in tex.parent.iterdir()) == ["report.tex", "supplement.tex"]
     assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"
+
+
+# --- several GPUs, and weights that come while others are measured --------------------------------
+
+SLOTS = """import os, pathlib, sys, time
+pathlib.Path(f"gpu-{sys.argv[1]}").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
+path = pathlib.Path("report") / sys.argv[1] / "index.html"
+path.parent.mkdir(parents=True)
+path.write_text(sys.argv[1])
+if sys.argv[1] in ("one", "two"):
+    pathlib.Path(f"begun-{sys.argv[1]}").touch()
+    while len(list(pathlib.Path().glob("begun-*"))) < 2:
+        time.sleep(0.05)
+sys.exit(pathlib.Path("failed-" + sys.argv[1]).exists())
+"""
+
+
+def test_models_are_measured_side_by_side_each_on_a_gpu_of_its_own(small, monkeypatch, capfd):
+    """Each waits for the other: one after the other would never end. What failed is not repeated
+    by the same run, and what is recorded is not run again."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,GPU-7")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "code"))
+    (small / "write.py").write_text(SLOTS)
+    (small / "failed-two").touch()
+    run.run("all", gpus=2)
+    used = {(small / f"gpu-{name}").read_text() for name in ("one", "two")}
+    assert used == {"5", "GPU-7"}
+    assert all(path.exists() for path in measured(small))
+    (small / "gpu-one").unlink()
+    (small / "gpu-two").unlink()
+    run.run("all", gpus=2)
+    assert not (small / "gpu-one").exists()
+    assert (small / "gpu-two").exists()
+
+
+def test_the_longest_model_is_begun_first(small, monkeypatch):
+    begun = []
+    monkeypatch.setattr(run, "estimated", lambda stages: {"measure@one": 1.0, "measure@two": 9.0})
+
+    def begin(names, n_gpus):
+        begun.extend(names)
+        return subprocess.Popen(["true"])
+
+    monkeypatch.setattr(run, "begin_stages", begin)
+    run.run("all", gpus=2)
+    assert begun == ["measure@two", "measure@one"]
+
+
+@pytest.mark.parametrize(
+    ("slot", "visible", "gpu"), [(2, None, "2"), (1, "4,6", "6"), (0, " GPU-a , GPU-b", "GPU-a")]
+)
+def test_a_slot_is_one_of_the_gpus_that_there_are(slot, visible, gpu):
+    assert gpu_of_slot(slot, visible) == gpu
+
+
+def test_the_next_models_weights_are_fetched_while_one_is_measured(small, monkeypatch):
+    """One ahead, and none where they are there, or where its stage will not run."""
+    asked, there = [], set()
+
+    @contextmanager
+    def fetch(slug):
+        asked.append(slug)
+        yield
+        there.add(slug)
+
+    monkeypatch.setattr(run, "fetch_weights_meanwhile", fetch)
+    monkeypatch.setattr(run, "lacks_weights", lambda slug: slug not in there)
+    run.run("all")
+    assert len(asked) == 1
+    run.run("all")
+    assert len(asked) == 1
+    run.run("all", force=True)
+    assert len(asked) == 1
+
+
+def test_room_is_asked_for_as_many_models_as_are_measured_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(AT_A_TIME, raising=False)
+    assert models_on_disk() == 2  # one is fetched ahead
+    for gpus, there in (("1", 2), ("2", 2), ("8", 8)):
+        monkeypatch.setenv(AT_A_TIME, gpus)
+        assert models_on_disk() == there

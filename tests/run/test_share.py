@@ -1,9 +1,11 @@
 """The share of the papers' models that a machine without a GPU measures."""
 
+import re
 import signal
 import subprocess
 import sys
 import time
+from inspect import signature
 
 import pytest
 import yaml
@@ -50,6 +52,20 @@ def test_no_limit_is_exceeded_and_the_cheapest_are_taken_first(models, limit, re
         assert max(needs.memory(model, dtype) for dtype in model.dtypes) <= limits["memory"]
     assert "pythia-70m" not in left
     assert reason in left["pythia-12b"]
+
+
+def test_the_page_says_how_many_models_the_usual_limits_allow(root, models) -> None:
+    page = " ".join((root / "docs" / "weights.md").read_text(encoding="utf-8").split())
+    memory, n_models = re.search(
+        r"With (\d+) GB of memory or more these are (\d+) models", page
+    ).groups()
+    choices = read_choices(root / "params.yaml", "measure")
+    usual = {name: parameter.default for name, parameter in signature(small.run).parameters.items()}
+    limits = {"seconds": usual["hours"] * 3600, "download": usual["gigabytes"] * 1e9}
+    again = {name: choices[name] for name in ONCE}
+    for room in (float(memory) * 1e9, AMPLE["memory"]):
+        left = share.skip_reasons(models, memory=room, **limits, **again)
+        assert len(models) - len(left) == int(n_models)
 
 
 def test_more_replicates_and_draws_take_from_the_share(models) -> None:

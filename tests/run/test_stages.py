@@ -12,16 +12,18 @@ import pytest
 from rich.console import Console
 
 import claim_records
+import layerwise
 from judged import DRAWS
 from layerwise.engine.derivation import documents_of, evidence_of, words_of
 from layerwise.engine.judging import read_statistics
-from layerwise.engine.verdicts import statistic_value
+from layerwise.engine.records import judged, sealed
+from layerwise.engine.verdicts import FALLS, statistic_value
 from layerwise.errors import LayerwiseError
-from layerwise.files import sha256_of
+from layerwise.files import read_json, sha256_of, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
-from layerwise.present.records import answer, central_claims
+from layerwise.present.records import answer, central_claims, surprises_told
 from layerwise.present.search import search_claims
 from layerwise.present.trace import methods_of, recompute
 from layerwise.reader.compare import compare
@@ -45,7 +47,7 @@ def test_a_stage_refuses_in_a_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "no such file; run from the repository"),
+        (None, "no such file; run it in the repository"),
         ("judge: {a: 1}", "no section 'analyse'; restore it"),
         ("analyse: {seed: 1, n_resamples: 0, level: 0.9}", "n_resamples: must be greater than or"),
     ],
@@ -146,6 +148,29 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
     assert "dvc repro" not in text  # of what is up to date it computes nothing
 
 
+def test_a_central_claim_is_traced_to_every_estimate_that_decides_it(results: Path) -> None:
+    """Each is computed now from the cells that it names, and is the one that the row shows."""
+    for claim in judged("published", results)["central"]:
+        traced = trace(claim["id"], "published", results)
+        for point, shown in zip(traced["points"], claim["points"], strict=True):
+            now = point["now"]["value"]
+            ends = now["narrow"] or (now["low"], now["high"])
+            assert (now["value"], *ends) == (shown["value"], shown["low"], shown["high"])
+            assert point["now"]["read"], claim["id"]
+        text = as_text(traced)
+        assert text.count(", the same") == len(claim["points"]), claim["id"]
+        assert all(part["claim"] in text for part in claim["printed"])
+
+
+def test_a_central_claim_that_moved_is_seen(results: Path, tmp_path: Path) -> None:
+    changed = read_json(results / "published" / "claims.json")
+    (claim,) = (one for one in changed["central"] if one["id"] == "p2.late")
+    claim["points"][0]["value"] += 0.1
+    write_json(tmp_path / "published" / "claims.json", sealed(changed))
+    text = as_text(trace("p2.late", "published", tmp_path))
+    assert f"not {claim['points'][0]['value']} as recorded" in text
+
+
 def words_of_statistic(statistic, published):
     """The words of the rule that gives a whole statistic."""
     analysis, name, key = statistic.split(":")
@@ -231,6 +256,35 @@ def test_claims_by_verdict_paper_and_analysis(results):
     assert list_claims("published", results, None, 1, "validation") == []
 
 
+def test_claims_that_differ_come_first_and_central_ones_before_others(results):
+    """As on the page; what is alike keeps the order of the ledger."""
+    document = read_json(results / "published" / "claims.json")
+    central = {part["claim"] for claim in document["central"] for part in claim["printed"]}
+    ledger = [claim["id"] for claim in document["claims"]]
+    listed = list_claims("published", results)
+    groups = [(claim["verdict"] in FALLS, claim["id"] in central) for claim in listed]
+    assert groups == sorted(groups, reverse=True)
+    assert len(set(groups)) == 4
+    for group in set(groups):
+        ids = [claim["id"] for claim, of in zip(listed, groups, strict=True) if of == group]
+        assert ids == sorted(ids, key=ledger.index)
+
+
+def test_headlines_are_those_of_the_command(results):
+    document = read_json(results / "published" / "claims.json")
+    table = layerwise.headlines(results=results)
+    assert [row["id"] for row in table.records] == [claim["id"] for claim in document["central"]]
+    assert {row["paper"] for row in layerwise.headlines(results=results, paper=2).records} == {2}
+    for row, claim in zip(table.records, document["central"], strict=True):
+        assert row["mark"].startswith(claim["mark"])
+        assert row["claim"] == claim["claim"]
+    assert (
+        answer(central_claims(document, {})).split()[:5] == repr(table).split("\n")[1].split()[:5]
+    )
+    with pytest.raises(LayerwiseError, match="source"):
+        layerwise.headlines("printed", results)
+
+
 def drawn(shown, width):
     """What a terminal of that width shows, without its colours."""
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
@@ -264,12 +318,37 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         assert main([*ask, "-v"]) == 0
         lines = capsys.readouterr().out.splitlines()
         text = " ".join(" ".join(lines).split())
-        assert text.startswith(f"{answer(central_claims({'central': kept}, {}))} Paper ")
+        told = surprises_told(judged, {}) if paper is None else []
+        told = [answer(central_claims({"central": kept}, {})), *(f"- {line}" for line in told)]
+        assert text.startswith(f"{' '.join(told)} Paper ")
         assert [claim["says"] for claim in kept if claim["says"] not in text] == []
         papers = re.findall(r"^Paper (\d)$", "\n".join(lines), re.M)
         assert papers == sorted({str(claim["paper"]) for claim in kept})
         assert main([*ask, "--json"]) == 0
         assert json.loads(capsys.readouterr().out) == kept
+
+
+def test_settle_lists_what_is_open_the_cheapest_first(capsys, results):
+    central = json.loads((results / "published" / "claims.json").read_text())["central"]
+    is_open = [claim["id"] for claim in central if claim["mark"] == "open"]
+    ask = ["settle", "--results", str(results)]
+    assert main([*ask, "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert sorted(claim["id"] for claim in listed) == sorted(is_open)
+    minutes = [claim["minutes"] for claim in listed]
+    assert minutes == sorted(minutes)
+    assert main(ask) == 0
+    lines = capsys.readouterr().out.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("─")) + 1
+    rows = [line.split()[0] for line in lines[begin : begin + len(listed)]]
+    assert rows == [claim["id"] for claim in listed]
+    (lstar,) = (claim for claim in listed if claim["id"] == "p3.lstar")
+    assert main([*ask, "p3.lstar", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == lstar
+    assert main([*ask, "p3.lstar"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"dvc repro {' '.join(lstar['targets'])}" in shown
+    assert lstar["says"].replace("-", "\N{MINUS SIGN}") in shown.replace("-", "\N{MINUS SIGN}")
 
 
 @pytest.mark.parametrize(
@@ -300,7 +379,10 @@ def test_a_search_keeps_numbers_apart():
     [
         (["trace", "p2.nb003.12b.x"], "no claim 'p2.nb003.12b.x' in the ledger; did you mean p"),
         (["trace", "p2.abstrct.late_p"], "did you mean p2.abstract.late_p, "),
+        (["trace", "p2.lat"], "did you mean p2.late"),
         (["trace", "Fisher's exact"], "did you mean p3.heritage.fisher_p"),
+        (["settle", "p3.spectrl"], "no central claim 'p3.spectrl'; did you mean p3.spectral"),
+        (["settle", "p2.late"], "only what is open can be settled, p2.late is in part"),
         (["headlines", "--paper", "5"], "layerwise headlines: paper: must be 1, 2 or 3, found 5"),
         (["claims", "--limit", "0"], "'--limit'"),
         (["trace", CLAIM, "--source", "measured"], "not judged for source 'measured'"),

@@ -14,7 +14,7 @@ from layerwise.statistics.bootstrap import (
     mean_interval,
     resampled_correlations,
 )
-from layerwise.statistics.correlation import pearson_p, pearson_r, power_law
+from layerwise.statistics.correlation import pearson_p, pearson_r, power_law, shares_of_r
 from layerwise.statistics.random_bins import binnings, sweep, sweep_streams
 
 ONE = np.array([0.3, -0.1, 0.25, 0.4])
@@ -53,6 +53,14 @@ def test_r_knows_neither_shift_nor_scale(seed, scale, shift):
     assert pearson_r(-x, y) == -r
     for factor in (1e-200, 1e200):
         assert pearson_r(factor * x, y) == pytest.approx(r, abs=1e-14)
+
+
+@given(st.integers(0, 10**6), st.integers(3, 300))
+def test_shares_are_those_of_standardised_series_and_sum_to_r(seed, n):
+    x, y = series(seed, n)
+    shares = shares_of_r(x, y)
+    assert shares == pytest.approx(stats.zscore(x) * stats.zscore(y) / n, abs=1e-14)
+    assert shares.sum() == pytest.approx(pearson_r(x, y), abs=1e-14)
 
 
 def test_perfect_line_is_exactly_one():

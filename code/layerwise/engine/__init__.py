@@ -7,6 +7,7 @@ experiment            which text and measure fill which place of the published f
 claims, words         the ledger in claims/; what texts call models, categories and measures
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
 central, marks        the central claims, each one record; the rule that marks them
+settling, prospects   what would settle an open one; computed from the law of its interval
 seen, units           what their sentences speak of; what so few units can tell
 findings, story       what does not stand beside them, a fact each; what readers are left with
 tally                 how many claims have each verdict

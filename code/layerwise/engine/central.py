@@ -18,12 +18,12 @@ from layerwise.engine.marks import (
     MARKS,
     OPENNESS,
     Ask,
-    Drawn,
+    DrawCount,
     count_draws,
     is_as_random,
     weigh,
 )
-from layerwise.engine.published import PUBLISHED, answers_by_model
+from layerwise.engine.published import PUBLISHED, answers_by_model, pointer
 from layerwise.engine.questions.words import OPPOSITE, WORDS, YES
 from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
 from layerwise.engine.settling import Settling
@@ -69,7 +69,7 @@ class Caveat(Strict):
     where: str
 
 
-class Entry(Strict, total=False):
+class CentralEntry(Strict, total=False):
     """An entry of central.yaml.
 
     paper, where: the paper, and the places in it that make the claim.
@@ -102,7 +102,7 @@ class Entry(Strict, total=False):
 class Registered(Strict):
     """The document of central.yaml."""
 
-    central: Annotated[list[Entry], Field(min_length=1)]
+    central: Annotated[list[CentralEntry], Field(min_length=1)]
 
 
 def read_central(folder: Path) -> list[dict[str, Any]]:
@@ -136,6 +136,7 @@ class Point:
         p: the p, where there is no interval.
         printed: the printed value; `as_printed`: whether the source gives it. None where no single
             number is printed, or its verdict says nothing.
+        statistic: where the answer stands, as a claim names it.
     """
 
     model: str
@@ -151,6 +152,7 @@ class Point:
     p: float | None = None
     printed: float | None = None
     as_printed: Flag | None = None
+    statistic: str = ""
 
 
 class PrintedPart(Strict):
@@ -211,7 +213,7 @@ class Central:
     choices: dict[str, Word]
     models: dict[str, Word]
     as_random: Flag
-    drawn: Drawn | None
+    drawn: DrawCount | None
     caveats: list[str]
     says: str = ""
     reason: Sequence[str] = ()
@@ -411,6 +413,7 @@ def points(
             p=answer["p"] if low is None else None,
             printed=prints["published"],
             as_printed=stands(prints) if "verdict" in prints else None,
+            statistic=f"questions:{name}:{pointer('models', model, choice)}",
         )
 
 

@@ -113,7 +113,7 @@ class Claim:
         return f"{self.place}: claim {self.id}" if self.place else f"claim {self.id}"
 
 
-class Row(NamedTuple):
+class LedgerRow(NamedTuple):
     """A row of the ledger: the file and line that it stands in, and its cells by column."""
 
     place: str
@@ -166,7 +166,7 @@ def _read_paper(folder: Path, paper: Paper, published: Published) -> list[Claim]
             "rename it, or move its rows there"
         )
     rows = [
-        Row(f"{folder / name}, line {line}", document, cells)
+        LedgerRow(f"{folder / name}, line {line}", document, cells)
         for name, document in ROWS.items()
         if name in names
         for line, cells in read_rows(folder / name, REQUIRED, OPTIONAL)
@@ -181,7 +181,7 @@ def _read_paper(folder: Path, paper: Paper, published: Published) -> list[Claim]
 
 
 def _read_claim(
-    row: Row,
+    row: LedgerRow,
     paper: Paper,
     readings: Mapping[str, str],
     denial: Denial | None,

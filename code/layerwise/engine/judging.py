@@ -25,7 +25,7 @@ from layerwise.files import numbered, read_json, sha256_of
 from layerwise.shapes import Loose, require_shape
 
 
-class Analysed(Loose, total=False):
+class StatisticsFile(Loose, total=False):
     """A file of statistics."""
 
     documents: Required[dict[str, Any]]
@@ -39,7 +39,7 @@ PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by
 
 
 @dataclass(frozen=True)
-class Sides:
+class SourceStatistics:
     """The statistics of one source, and the same of its replicates and draws."""
 
     results: Statistics
@@ -47,13 +47,15 @@ class Sides:
     draws: Sequence[Statistics]
 
 
-def read_sides(source: str, folder: Path, published: Published, origins: Origins | None) -> Sides:
+def read_sides(
+    source: str, folder: Path, published: Published, origins: Origins | None
+) -> SourceStatistics:
     """Read the statistics in a folder, and those in the numbered folders beside them."""
     replicates, draws = (
         [read_statistics(source, side, published) for side in numbered(folder / kind)]
         for kind in (NOISE, CONTROL)
     )
-    return Sides(read_statistics(source, folder, published, origins), replicates, draws)
+    return SourceStatistics(read_statistics(source, folder, published, origins), replicates, draws)
 
 
 def read_statistics(
@@ -62,7 +64,7 @@ def read_statistics(
     """Read the statistics of one source, every analysis of the folder."""
     analyses = {}
     for path in sorted(folder.glob("*.json")):
-        analyses[path.stem] = require_shape(path, Analysed, read_json(path), "analyse again")
+        analyses[path.stem] = require_shape(path, StatisticsFile, read_json(path), "analyse again")
     return statistics_of(source, analyses, published, origins)
 
 
@@ -92,7 +94,11 @@ def statistics_of(
 
 
 def judge_ledger(
-    claims: Path, sides: Sides, published: Published, paper: Paper, means: Means = NO_MEANS
+    claims: Path,
+    sides: SourceStatistics,
+    published: Published,
+    paper: Paper,
+    means: Means = NO_MEANS,
 ) -> dict[str, Any]:
     """Judge every claim, and what is made of them.
 

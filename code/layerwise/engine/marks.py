@@ -53,7 +53,7 @@ class Ask(Strict, total=False):
     prints: dict[str, str]
 
 
-class Drawn(Strict):
+class DrawCount(Strict):
     """The number of draws of random weights, and of those that answer yes, or not at all."""
 
     draws: int
@@ -198,7 +198,7 @@ def yes_alone_under(words: Mapping[str, str]) -> str:
 
 def count_draws(
     asks: Sequence[Mapping[str, Any]], control: Sequence[Mapping[str, Any]]
-) -> Drawn | None:
+) -> DrawCount | None:
     """Count the draws of random weights that answer yes to all of these together."""
     if not control:
         return None
@@ -206,10 +206,10 @@ def count_draws(
         conjunction([answers(ask, draw) for ask in asks]).get(PUBLISHED, "") for draw in control
     )
     unable = words[""] + words[NO_SPREAD] + words[TOO_FEW]
-    return Drawn(draws=len(control), yes=words[YES], unanswered=unable)
+    return DrawCount(draws=len(control), yes=words[YES], unanswered=unable)
 
 
-def is_as_random(drawn: Drawn | None) -> bool:
+def is_as_random(drawn: DrawCount | None) -> bool:
     """Return whether at least half of the draws that answer at all answer yes."""
     if drawn is None or not drawn["yes"]:
         return False

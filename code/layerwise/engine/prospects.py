@@ -214,6 +214,9 @@ class _Asked:
         for model, cell in cells.items():
             if cell["word"] in (YES, NO):
                 continue
+            if cell["value"] is None:  # the source has no such number
+                laws[model] = None
+                continue
             like, of = _widest(question.name, trained) if is_single(cell) else (None, "")
             laws[model] = law_of(estimate_of(cell) if like is None else with_spread(cell, like))
             spread_of |= {of} - {""}

@@ -9,7 +9,7 @@ from typing import Any
 from layerwise.engine.analysing import statistics_files
 from layerwise.engine.derivation import Table
 from layerwise.engine.judging import (
-    Sides,
+    SourceStatistics,
     input_hashes,
     judge_ledger,
     statistics_of,
@@ -78,7 +78,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
     analyses = statistics_files(
         tables | dict(paper.rules), published, draws or Draws(N_RESAMPLES, LEVEL, SEED)
     )
-    sides = Sides(statistics_of(PRINT, analyses, published), [], [])
+    sides = SourceStatistics(statistics_of(PRINT, analyses, published), [], [])
     judged = judge_ledger(folder / LEDGER, sides, published, paper)
     known = table_hashes(folder / NUMBERS, names)
     document = {

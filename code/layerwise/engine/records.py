@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from layerwise.engine.marks import mark_text
 from layerwise.engine.verdicts import count_verdicts
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
@@ -34,6 +35,16 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return judged claims with the version of their format and a seal, as `read_judged` asks."""
     versioned = {"format": FORMAT, **document}
     return {**versioned, SEAL: seal_of(versioned)}
+
+
+def verdicts_csv(document: Mapping[str, Any]) -> str:
+    """Return the mark of every central claim and the verdict of every claim, a line each."""
+    rows = [
+        ("central", claim["id"], mark_text(claim["mark"], claim["why"]))
+        for claim in document["central"]
+    ]
+    rows += [("claim", record["id"], record["verdict"]) for record in document["claims"]]
+    return "".join(f"{','.join(row)}\n" for row in [("kind", "id", "verdict"), *rows])
 
 
 def judged(source: str, results: Path) -> dict[str, Any]:

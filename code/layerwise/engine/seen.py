@@ -20,7 +20,7 @@ LEAST_P = 0.001  # that is spelled in digits
 NO_VALUE = "\ue000"  # in the place of a missing value: a private character, which no text has
 
 
-class Missing:
+class Absent:
     """A value that the source does not have: every comparison with it is false."""
 
     def _never(self, _: object) -> bool:
@@ -37,7 +37,7 @@ class Missing:
         return NO_VALUE
 
 
-MISSING: Any = Missing()
+MISSING: Any = Absent()
 
 
 def or_missing(value: Any) -> Any:

@@ -116,6 +116,14 @@ def tell_settling(settling: Settling) -> str:
     return " ".join(sentences)
 
 
+def units_text(n: int) -> str:
+    """Return a number of units as text: many of them are told by two digits, rounded up."""
+    if n <= ABOUT:
+        return f"{n}"
+    unit = 10 ** (len(str(n)) - 2)
+    return f"about {-(-n // unit) * unit}"
+
+
 def _tell_measuring(settling: Settling) -> str:
     """Return what a measurement of these models gives."""
     names = [model["name"] for model in settling["measure"]]
@@ -174,10 +182,9 @@ def _tell_needed(question: OpenQuestion, answer: str) -> list[str]:
             f"No number of {unit} would answer it: single ones scatter more widely than the "
             "difference that is claimed."
         ]
-    about = "about " if needed > ABOUT else ""
     width, of = question["needed_half_width"], question["deciding"]
     wide = "" if width is None else f" (an interval of ±{width:.2g}{of and f' for {of}'})"
     would = f"; the answer would be {answer}" if answer else ""
-    sentence = f"An 80% chance of an answer takes {about}{needed} {unit}{wide}{would}."
-    own = "`layerwise analyze` asks the question of statements of your own."
+    sentence = f"An 80% chance of an answer takes {units_text(needed)} {unit}{wide}{would}."
+    own = "layerwise analyze asks the question of statements of your own."
     return [sentence, own] if question["own"] else [sentence]

@@ -116,6 +116,13 @@ def key_in_words(key: str) -> str:
     return in_words(key).replace("_", " ")
 
 
+def category_labels(names: Iterable[str]) -> dict[str, str]:
+    """Return what readers see for each category; those that would read alike keep their names."""
+    labels = {name: key_in_words(name) for name in names}
+    shown = list(labels.values())
+    return {name: label if shown.count(label) == 1 else name for name, label in labels.items()}
+
+
 def studies(experiments: Iterable[str]) -> str:
     """Return experiments by the names that people read, each once."""
     names = words_here()["experiments"]

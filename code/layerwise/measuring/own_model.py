@@ -6,6 +6,7 @@ rules that derive statistics from print ask for them.
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,10 @@ from layerwise.models.token_ids import Wrapping
 from layerwise.papers.paper3.experiments import own_weights
 from layerwise.papers.shared.experiments import reader
 from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.progress import step
 from layerwise.statistics.bootstrap import Draws
+
+STEPS = 4  # of a measurement, as progress counts them
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Measurement:
         without: the parts to leave out, `gains` or `spectral`.
         template: what every statement is put into.
         seconds: how long the passes over all texts are expected to take.
+        times: how often all of it is measured, with replicates and draws: progress counts to it.
     """
 
     pairs: StatementPairs
@@ -48,6 +53,7 @@ class Measurement:
     without: Sequence[str] = ()
     template: Wrapping = "none"
     seconds: float | None = None
+    times: int = 1
 
     def measure(self, checkpoint: Checkpoint, folder: Path) -> Measured:
         """Return the numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
@@ -56,7 +62,7 @@ class Measurement:
             LayerwiseError: for a layer that the model has not, a correlation that does not exist,
                 or as for `extract`.
         """
-        return self._measure(checkpoint, folder, self.without)
+        return self._measure(checkpoint, folder, self.without, 0)
 
     def measure_replicates(
         self, checkpoint: Checkpoint, n: int, folder: Path
@@ -66,32 +72,56 @@ class Measurement:
         for number in range(n):
             with replicates.disturbed(number) as replicate:
                 place = folder.parent / AGAIN / f"noise_{number}"
-                measured = self._measure(replicate, place, ["spectral"])
+                part = f"replicate {number + 1} of {n}"
+                measured = self._measure(replicate, place, ["spectral"], 1 + number, part)
             yield measured
 
     def measure_random(self, checkpoint: Checkpoint, n: int, folder: Path) -> Iterator[Measured]:
         """Yield the same of n draws of random weights."""
         for number in range(n):
-            random = with_random_weights(checkpoint, number)
             place = folder.parent / AGAIN / f"random_{number}"
-            yield self._measure(random, place, self.without)
+            part, times = f"draw {number + 1} of {n}", self.times - n + number
+            # no name for a draw: it would be there still when the next one is drawn
+            yield self._measure(
+                with_random_weights(checkpoint, number), place, self.without, times, part
+            )
 
-    def _measure(self, checkpoint: Checkpoint, folder: Path, without: Sequence[str]) -> Measured:
+    def _measure(
+        self,
+        checkpoint: Checkpoint,
+        folder: Path,
+        without: Sequence[str],
+        number: int,
+        part: str = "",
+    ) -> Measured:
+        """Take the steps: states, measures of pairs, statistics, what needs the weights.
+
+        Arguments:
+            number: of the measurement, of `times`; `part`: what progress calls it.
+        """
+
+        def begin(which: int) -> AbstractContextManager[None]:
+            return step(STEPS * number + which, STEPS * self.times, part)
+
         sampled = sampled_layers(checkpoint.n_layers, layers=self.layers)
-        states = extract(
-            checkpoint,
-            self.pairs.statements,
-            self.prompts,
-            folder,
-            template=self.template,
-            seconds=self.seconds,
-        )
+        with begin(1):
+            states = extract(
+                checkpoint,
+                self.pairs.statements,
+                self.prompts,
+                folder,
+                template=self.template,
+                seconds=self.seconds,
+            )
         spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
         with workers.dropped(spectra.values()):
             with prefix_errors(f"{self.pairs_name} with {checkpoint.name}"):
-                values = measure(states, self.pairs, layers=sampled, seed=self.draws.seed)
-                files = reader.result_files(values, self.draws, self.published)
-            of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
+                with begin(2):
+                    values = measure(states, self.pairs, layers=sampled, seed=self.draws.seed)
+                with begin(3):
+                    files = reader.result_files(values, self.draws, self.published)
+            with begin(4):
+                of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
         return Measured(reader.tables(files | of_weights), absent, values, states.index)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import math
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
@@ -24,13 +23,13 @@ from layerwise import workers
 from layerwise.engine.experiment import Subject
 from layerwise.engine.measured import CONTROL, LACKING, NOISE, Runs
 from layerwise.engine.published import Published, leaves
-from layerwise.errors import LayerwiseError, refused
+from layerwise.errors import LayerwiseError
 from layerwise.measuring.extractions import numbers_of_states
 from layerwise.measuring.given_texts import Lacking, Texts
 from layerwise.measuring.kept import Kept, fingerprint
+from layerwise.measuring.reasons import reason_of
 from layerwise.models import tracing
 from layerwise.models.checkpoint import CheckpointFiles
-from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.forward import UnsoundTexts
 from layerwise.models.hidden_states import extract, probe_in_all
 from layerwise.models.hub import fetch, look_up_registered
@@ -47,6 +46,7 @@ from layerwise.papers.paper3.experiments.table import measure_experiment
 from layerwise.progress import Advance, meter, say, track
 from layerwise.statistics.bootstrap import Draws
 
+CUT_OFF = "measuring random weights was cut off; run it again"
 # Of an extraction's index: how its states were made, beside the model and the dtype.
 HOW = ("attention", "template", "tokens_per_batch", "smaller_batches")
 
@@ -59,6 +59,7 @@ def measure_registered(
     *,
     choices: Mapping[str, Any],
     draws: Mapping[str, Any],
+    keep: Callable[[dict[str, Any]], object] = lambda document: None,
 ) -> dict[str, Any]:
     """Return a model's document: its runs, why others are absent, noise and control.
 
@@ -69,8 +70,10 @@ def measure_registered(
     Args:
         published, scratch, draws: as for `pass_through`.
         choices: `device`, `replicates`, `control`, and those of `pass_through`.
+        keep: is given the model's own document before random weights are drawn, whatever becomes of
+            them; in it they are absent.
     """
-
+    about = {"model": model.slug, "hub": model.hub}
     files, reason = _files_of(model)
     passes: dict[str, Passes] = {}  # by dtype, as the model itself was found to be run right
 
@@ -98,12 +101,15 @@ def measure_registered(
     else:
         as_it_is, random = passed(scratch, choices["replicates"]), []
         passes |= as_it_is.passes
-        if as_it_is.has_runs:
+        document = as_it_is.document()
+        if document["runs"] and choices[CONTROL]:
+            to_come = dict.fromkeys(document["runs"], CUT_OFF)
+            cut_off = [{"runs": {}, "absent": to_come}] * choices[CONTROL]
+            keep({**about, **document, CONTROL: cut_off})
             places = (scratch / f"{CONTROL}-{draw}" for draw in range(choices[CONTROL]))
             random = [passed(place, draw=draw) for draw, place in enumerate(places)]
-        document = as_it_is.document()
         control = [draw.document() for draw in random]
-    return {"model": model.slug, "hub": model.hub, **document, CONTROL: control}
+    return {**about, **document, CONTROL: control}
 
 
 def _files_of(model: Model) -> tuple[CheckpointFiles | None, str]:
@@ -261,11 +267,6 @@ class PassedThrough:
     noisy: Sequence[_Pass]
     passes: Mapping[str, Passes]  # by dtype
 
-    @property
-    def has_runs(self) -> bool:
-        """Whether the model as it is gave anything."""
-        return bool(self.undisturbed.runs or self.undisturbed.begun)
-
     def document(self) -> Runs:
         """Return all runs, once the last one's numbers are there.
 
@@ -405,19 +406,6 @@ def _fingerprint(
     places = sorted(f"{file}#{key}={value}" for (file, key), value in published.cells.items())
     here = [describe_environment(), smi()[0], torch.backends.cpu.get_cpu_capability()]
     return fingerprint(given, places, dict(choices), dict(draws), here)
-
-
-def reason_of(error: Exception) -> str:
-    """Return why something gave nothing, in a sentence; what nobody foresaw is shown whole too."""
-    if isinstance(error, LayerwiseError):
-        return str(error)
-    said = next(iter(str(error).splitlines()), "")
-    if is_out_of_memory(error):
-        return f"out of memory ({said}); measure it where there is more"
-    if isinstance(error, OSError):
-        return refused(error)
-    traceback.print_exception(error)
-    return f"it broke off ({type(error).__name__}: {said}); the log has the place"
 
 
 def require_finite(name: str, fragments: Mapping[str, Mapping[str, Any]]) -> None:

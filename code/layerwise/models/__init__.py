@@ -5,7 +5,7 @@ families, blocks                         which parts an architecture has; where 
 checkpoint                               the files of a checkpoint, read once, before its weights
 checkpoint_config, checkpoint_tokenizer  what a model says before its weights; what is refused
 checkpoint_folder, checkpoint_weights    the files of its weights; tensors held to config.json
-other_ways                               what the owner of a refused model can do
+other_ways, quantised                    what the owner of a refused model can do; packed weights
 load, devices                            loading one; where
 passes, probe                            how a model is run; held against its own forward
 hub, hub_answers, pickles                getting one; what the hub says; pickles made safetensors

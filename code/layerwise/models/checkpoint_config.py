@@ -11,11 +11,9 @@ from typing import Any
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.models.families import heads_of
+from layerwise.models.other_ways import LOADED
 from layerwise.models.registry import Model
 
-QUANTISED = (
-    "weights are measured as they were trained, not quantised; use the checkpoint they came from"
-)
 ONE_MODEL = "save config and weights of one model together"
 _QUANTISED_BY = ("quantization_config", "compression_config")
 _OTHER_WEIGHTS = "transformers_weights"  # the file that transformers loads in place of the usual
@@ -37,7 +35,7 @@ def check_config(path: Path) -> None:
     config = config if isinstance(config, dict) else {}
     for key in _QUANTISED_BY:
         if config.get(key) is not None:
-            raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {QUANTISED}")
+            raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {LOADED}")
     if config.get(_OTHER_WEIGHTS) is not None:
         raise LayerwiseError(
             f"{file}: weights are those of model.safetensors or its index, which are checked and "

@@ -11,7 +11,8 @@ import safetensors
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.models.checkpoint_config import QUANTISED, reword_errors
+from layerwise.models.checkpoint_config import reword_errors
+from layerwise.models.other_ways import LOADED
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 INDEX = f"{WEIGHTS}.index.json"
@@ -105,7 +106,7 @@ def stored_tensors(path: Path) -> list[Stored]:
                 if key.endswith(".weight") and stored.get_dtype() not in _FLOATS:
                     raise LayerwiseError(
                         f"{file}: {key} must be one of {', '.join(_FLOATS)}, found "
-                        f"{stored.get_dtype()}; {QUANTISED}"
+                        f"{stored.get_dtype()}; {LOADED}"
                     )
                 tensors.append(Stored(file, key, tuple(stored.get_shape())))
     return [tensor for tensor in tensors if not is_leftover(tensor)]

@@ -1,9 +1,9 @@
 """Checkpoints on the hub: looked up, fetched into the local cache, and held to what was announced.
 
-Beside what the hub's client keeps of a model there are two folders: `converted/COMMIT` has the
-safetensors of pickled weights, and `compared/COMMIT` notes size and time of the files whose bytes
-were found to be the hub's. Files that it does not note are compared before they are used, whoever
-fetched them.
+Beside what the hub's client keeps of a model there are three folders: `before/COMMIT` is of
+`passing`, `converted/COMMIT` has the safetensors of pickled weights, and `compared/COMMIT` notes
+size and time of the files whose bytes were found to be the hub's. Files that it does not note are
+compared before they are used, whoever fetched them.
 """
 
 import contextlib
@@ -28,6 +28,7 @@ from layerwise.models.checkpoint_folder import (
 )
 from layerwise.models.checkpoint_tokenizer import TOKENIZER_FILES, TOKENIZERS, check_tokenizer
 from layerwise.models.hub_answers import require_reach, reword_hub_errors
+from layerwise.models.passing import drop_weights, note_what_is_there
 from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model
 from layerwise.models.token_ids import NO_TEXTS, Texts, check_texts
@@ -88,11 +89,19 @@ def fetch(files: CheckpointFiles) -> CheckpointFiles:
     if not sys.stderr.isatty():
         huggingface_hub.utils.disable_progress_bars()
     patterns = [*_BESIDE, _PICKLES if is_pickled(files.weights) else _SAFE]
+    if there := _snapshot(files.name, commit):
+        note_what_is_there(there)
     with reword_hub_errors(files.name, commit):
         snapshot = huggingface_hub.snapshot_download(
             files.name, revision=commit, allow_patterns=patterns
         )
     return files.with_weights(_ready(Path(snapshot), files.weights))
+
+
+def drop_fetched(model: Model) -> int:
+    """Remove the weights of a model that a run fetched, if it was told to; return their bytes."""
+    snapshot = _snapshot(model.hub, model.revision)
+    return drop_weights(snapshot, _weights_among(_sizes_of_files(snapshot))) if snapshot else 0
 
 
 def _ready(snapshot: Path, weights: Iterable[str]) -> Path:

@@ -28,6 +28,7 @@ from layerwise.models.kernels import one_attention, own_arithmetic, require_exac
 from layerwise.models.needs import spell_bytes
 from layerwise.models.other_ways import ANY_OTHER
 from layerwise.models.passes import Passes
+from layerwise.models.quantised import how_quantised, is_packed, plain_parts, saved_state
 from layerwise.models.registry import BYTES, DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
@@ -98,6 +99,11 @@ class Checkpoint:
     def has_random_weights(self) -> bool:
         """True if config.json says that nobody trained it: a twin's does, and no number counts."""
         return getattr(self.model.config, RANDOM, False) is True
+
+    @cached_property
+    def quantised(self) -> str:
+        """What quantised the weights; empty where they are plain numbers."""
+        return how_quantised(self.model)
 
     @property
     def declaration(self) -> Declaration:
@@ -240,8 +246,13 @@ def _warm_up(model: Any) -> None:
     model(torch.zeros((1, 2), dtype=torch.long, device=model.device), use_cache=False)
 
 
-def check_loading(files: CheckpointFiles, dtype: str, device: str | None) -> str:
+def check_loading(
+    files: CheckpointFiles, dtype: str, device: str | None, *, draws_beside: bool = False
+) -> str:
     """Return the device to load a model on, once all that can be known before it is right.
+
+    Args:
+        draws_beside: random weights will be drawn while the model stays in memory.
 
     Raises:
         LayerwiseError: as for `load`.
@@ -252,28 +263,44 @@ def check_loading(files: CheckpointFiles, dtype: str, device: str | None) -> str
     require_exact(device)
     with quiet(), own_arithmetic():
         skeleton = files.skeleton
-    n_bytes = sum(weight.numel() for weight in skeleton.parameters()) * BYTES[dtype]
-    n_bytes += sum(buffer.nbytes for buffer in skeleton.buffers())
+    n_bytes = _bytes_in_memory(skeleton, BYTES[dtype])
+    if draws_beside:
+        _require_memory(f"{files.name} in {dtype} with a draw beside it", 2 * n_bytes, device)
+    else:
+        _require_memory(f"{files.name} in {dtype}", n_bytes, device)
+    return device
+
+
+def _bytes_in_memory(model: Any, bytes_of_weight: int) -> int:
+    """Return what weights of so many bytes each, and the buffers, take."""
+    n_weights = sum(weight.numel() for weight in model.parameters())
+    return n_weights * bytes_of_weight + sum(int(buffer.nbytes) for buffer in model.buffers())
+
+
+def _require_memory(what: str, n_bytes: int, device: str) -> None:
     if n_bytes > (available := free_bytes(device)):
         raise LayerwiseError(
-            f"{files.name} in {dtype} needs {spell_bytes(n_bytes)} on {device}, "
-            f"{spell_bytes(available)} are there; use a 16-bit dtype, device 'auto', "
-            "or a larger machine"
+            f"{what} needs {spell_bytes(n_bytes)} on {device}, {spell_bytes(available)} are there; "
+            "use a 16-bit dtype, device 'auto', or a larger machine"
         )
-    return device
 
 
 def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
     """The architecture, dtype, device and tokenizer of a model, with a draw of random weights.
 
-    The model itself stays in memory beside it.
+    The model itself stays in memory beside it. Of a quantised model they are not quantised.
+
+    Raises:
+        LayerwiseError: where there is too little memory for a second model.
     """
-    model = checkpoint.model
+    model, config = checkpoint.model, copy.deepcopy(checkpoint.model.config)
+    if checkpoint.quantised:
+        vars(config).pop("quantization_config", None)
     device = "auto" if getattr(model, "hf_device_map", None) else str(model.device)
+    n_bytes = _bytes_in_memory(model, BYTES[checkpoint.dtype])
+    _require_memory(f"a draw of random weights beside {checkpoint.name}", n_bytes, device)
     with quiet(), own_arithmetic(model.device):
-        drawn = _draw_weights(
-            checkpoint.name, draw, copy.deepcopy(model.config), checkpoint.dtype, device
-        )
+        drawn = _draw_weights(checkpoint.name, draw, config, checkpoint.dtype, device)
     drawn.config._attn_implementation = model.config._attn_implementation
     return replace(checkpoint, model=drawn.eval(), files=None)
 
@@ -304,18 +331,16 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
             f"found {type(model).__name__} ({family!s:.80}); load it with "
             f"transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
         )
-    # before dtypes: its packed weights may be buffers, beside parameters that are numbers
-    if getattr(model.config, "quantization_config", None) is not None:
-        raise LayerwiseError(
-            "a loaded model must hold its weights as numbers, found a quantization_config; give "
-            "the model before it was quantised"
-        )
-    dtypes = {str(weight.dtype).removeprefix("torch.") for weight in model.parameters()}
+    dtypes = {
+        str(weight.dtype).removeprefix("torch.")
+        for weight in model.parameters()
+        if not is_packed(weight)
+    }
     dtype = ", ".join(sorted(dtypes))
     if dtype not in DTYPES:
         raise LayerwiseError(
-            f"dtype must be one of {', '.join(DTYPES)}, the same in all parameters, found "
-            f"{dtype!r}; convert the model with model.to(torch.float32)"
+            f"dtype must be one of {', '.join(DTYPES)}, the same in all parameters that are not "
+            f"quantised, found {dtype!r}; convert the model with model.to(torch.float32)"
         )
     if any(weight.is_meta for weight in model.parameters()):
         raise LayerwiseError(
@@ -331,7 +356,8 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
     name = str(model.name_or_path or type(model).__name__)
     name = Path(name).resolve().name if Path(name).exists() else name
     require_name("the name_or_path of the model", name)
-    revision = f"sha256:{_digest_of_weights(model)}"
+    with reword_errors(name, "its weights cannot be read", "give it before it was quantised"):
+        revision = f"sha256:{_digest_of_weights(model)}"
     require_exact(model.device.type)
     with tempfile.TemporaryDirectory() as saved:
         tokenizer.save_pretrained(saved)
@@ -347,16 +373,16 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
 def _digest_of_weights(model: Any) -> str:
     """SHA-256 of names, shapes and bytes of all that a loaded model would save."""
     digest = hashlib.sha256()
-    for key, weight in model.state_dict().items():
+    for key, weight in saved_state(model):
         if not torch.is_tensor(weight):
             raise LayerwiseError(
                 f"every weight of a loaded model must be a tensor, found {key} as "
-                f"{type(weight).__name__}: a quantised model has packed weights; give the model "
-                "before it was quantised"
+                f"{type(weight).__name__}; give the model before that was put into it"
             )
         digest.update(f"{key} {tuple(weight.shape)} ".encode())
-        numbers: Any = weight.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy()
-        digest.update(numbers)
+        for part in plain_parts(weight.detach()):
+            numbers: Any = part.cpu().reshape(-1).contiguous().view(torch.uint8).numpy()
+            digest.update(numbers)
     return digest.hexdigest()
 
 

@@ -11,8 +11,9 @@ Memory of a dtype, in bytes (b: bytes per number of it, P: parameters, h: hidden
 float16, 32.2 + 1.6 GB for Apertus-8B in float32, and 141.1 + 1.8 GB for Llama-3.1-70B in float16,
 which this exceeds by no more than 3 %.
 
-Replicates with rounding noise keep a copy of 16-bit weights on the host (P b, beside a GPU's), if
-the files hold them wider. Moving them takes 84 MB on the device, less than a pass does.
+Replicates with rounding noise keep a copy of 16-bit weights on the host, if the files hold them
+wider: P b on a CPU; beside a GPU up to twice that, since torch rounds each pinned tensor up to a
+power of two (`pinned_bytes`). Moving them takes 84 MB on the device, less than a pass does.
 
 Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
 
@@ -27,7 +28,7 @@ The rate r is assumed, not measured: of a GPU 50 TFLOP/s, of a core 0.05, half o
 in a matrix product. On a CPU float16 has a rate of its own: few cores have units for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import psutil
@@ -58,6 +59,11 @@ def bytes_of(parameters: float, hidden_size: int, n_layers: int, dtype: str) -> 
     pooled = BATCH_STATEMENTS * len(POOLINGS) * (n_layers + 2)
     states = (BATCH_TOKENS * NUMBERS_PER_TOKEN + pooled) * hidden_size
     return (parameters + states) * BYTES[dtype] + LOGITS * BYTES["float32"]
+
+
+def pinned_bytes(sizes: Iterable[int]) -> int:
+    """Return what torch takes of the host for tensors of these bytes that a GPU reads directly."""
+    return sum(1 << (size - 1).bit_length() for size in sizes if size)
 
 
 def seconds(model: Model, device: str, *, replicates: int = 0, control: int = 0) -> float:

@@ -21,6 +21,14 @@ ANY_OTHER = (
     f"{_POOLED[0]} and `nll.append(out.loss.item())`, then {_POOLED[1].format(nll='nll')}"
 )
 
+LOADED = (
+    "a folder has weights as numbers of 16 bits or more, which are compared with config.json: take "
+    "the checkpoint that these came from, or load the model and give it, which is then measured as "
+    "it runs: `model = transformers.AutoModelForCausalLM.from_pretrained(folder)`, "
+    f"{IDS}, "
+    "`layerwise.analyze(model, pairs, prompts, tokenizer=tokenizer)`"
+)
+
 
 def as_embedding_model(part: str = "") -> str:
     """Return the way on for a model that predicts no next token.

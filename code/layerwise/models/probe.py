@@ -247,12 +247,22 @@ class _Probe:
         neighbours, earlier = self._differences(reference, exchanged)
         single = self._call(passes, self.rows[-1:])
         found = neighbours or self._differ(_row(reference, -1), single)
-        if found is not None:
+        how = self.checkpoint.quantised
+        if found is not None or how:
             self._require_same(reference, self._call(passes, self.rows))
-            said = f"a text differs from itself beside others at {found}"
+            said = f"what {how} rounds may depend on all texts of a batch"
+            if found is not None:
+                said = f"a text differs from itself beside others at {found}"
             passes = replace(passes, alone=True, left_out=(*passes.left_out, said))
             firsts = (self._call(passes, rows[:1]) for rows in (self.rows, self.exchanged))
             _, earlier = self._differences(*firsts)
+        if earlier is not None and how:
+            raise LayerwiseError(
+                f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
+                f"what {how} rounds depends on it: with another last token earlier states differ "
+                f"at {earlier}; quantise weights alone, or activations token by token "
+                "(llm_int8_threshold=0 of bitsandbytes)"
+            )
         if earlier is not None:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "

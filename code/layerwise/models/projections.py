@@ -61,6 +61,11 @@ class Weights:
         if checkpoint.files is not None:
             return cls.of_files(checkpoint.files, checkpoint.dtype)
         layout = layout_of(checkpoint.model.config)
+        if checkpoint.quantised:
+            raise LayerwiseError(
+                f"spectral norms are of weights as numbers, these are quantised "
+                f"({checkpoint.quantised}); leave it out (--without spectral)"
+            )
         tensors = {
             f"{layout.blocks}.{number}.{place}.weight": _weight_of(block, place, number)
             for number, block in enumerate(checkpoint.blocks)

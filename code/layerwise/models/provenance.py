@@ -40,6 +40,8 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
     }
     if own_code := checkpoint.declaration.own_code:  # none of it was run
         description["own_code"] = list(own_code)
+    if checkpoint.quantised:
+        description["quantised"] = checkpoint.quantised
     return description | ({RANDOM: True} if checkpoint.has_random_weights else {})
 
 
@@ -58,17 +60,21 @@ def devices(model: torch.nn.Module) -> list[torch.device]:
     return list(dict.fromkeys(weight.device for weight in model.parameters()))
 
 
-def smi() -> tuple[str, list[str]]:
-    """Return the driver, and name and memory of every GPU; empty without nvidia-smi."""
+@functools.cache
+def smi() -> tuple[str, tuple[str, ...]]:
+    """Return the driver, and name and memory of every GPU; empty without nvidia-smi.
+
+    It is asked once: on a node of several GPUs that takes a second.
+    """
     query = "--query-gpu=driver_version,name,memory.total"
     command = ["nvidia-smi", query, "--format=csv,noheader"]
     try:
         asked: Any = {"capture_output": True, "check": True, "timeout": 20}
         done = subprocess.run(command, **asked, encoding="utf-8", errors="replace")
     except (OSError, subprocess.SubprocessError):
-        return "", []
+        return "", ()
     rows = [line.partition(", ") for line in done.stdout.splitlines() if line]
-    return (rows[0][0] if rows else ""), [name for _, _, name in rows]
+    return (rows[0][0] if rows else ""), tuple(name for _, _, name in rows)
 
 
 @functools.cache

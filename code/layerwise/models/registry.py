@@ -102,6 +102,7 @@ class Model(_Entry):
         BeforeValidator(lambda given: None if given == UNRESOLVED else given),
     ]
     shape: Shape
+    licence: str = Field("unknown", exclude=True)  # of the weights: no number depends on it
     gated: bool = False
     chat: bool = False  # the tokenizer brings a chat template
     skip: str | None = Field(None, min_length=1)  # why it is not to be measured
@@ -134,6 +135,8 @@ class Model(_Entry):
 def read_models(path: Path) -> dict[str, Model]:
     """Read `models: {slug: {display, lab, family, parameters, hub, revision, shape, ...}}`.
 
+    `licences: {slug: licence}` beside it is optional, as every line of it is.
+
     Raises:
         LayerwiseError: naming the file, the slug, the field, what came and the fix, for any other
             content.
@@ -145,6 +148,12 @@ def read_models(path: Path) -> dict[str, Model]:
             f"{path}: expected a mapping `models` with at least one entry, "
             f"found {type(entries).__name__}; restore it"
         )
+    licences = document.get("licences", {})
+    if not isinstance(licences, dict) or licences.keys() - entries.keys():
+        raise LayerwiseError(
+            f"{path}: `licences` must map models of this file to their licences, found "
+            f"{next(iter({*licences} - {*entries}), type(licences).__name__)!r:.80}; correct it"
+        )
     models = {}
     for slug, entry in entries.items():
         place = f"{path}: model {slug!r:.80}"
@@ -152,8 +161,9 @@ def read_models(path: Path) -> dict[str, Model]:
             raise LayerwiseError(
                 f"{place}: expected a mapping, found {type(entry).__name__}; restore it"
             )
+        licence = {"licence": licences[slug]} if slug in licences else {}
         try:
-            models[slug] = Model.model_validate({**entry, "slug": slug})
+            models[slug] = Model.model_validate({**entry, "slug": slug} | licence)
         except ValidationError as error:
             raise LayerwiseError(f"{place}: {explained(error, SAID)}") from None
     return models

@@ -10,9 +10,12 @@ from typing import Any
 import safetensors
 import torch
 
+from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_folder import weight_files
+from layerwise.models.devices import free_bytes
 from layerwise.models.forward import removing
 from layerwise.models.load import Checkpoint
+from layerwise.models.needs import pinned_bytes, spell_bytes
 from layerwise.models.rounding import Rounding, move_by_rounding, rounds
 
 # dtypes of files that a 16-bit dtype holds without rounding (but for the very small)
@@ -58,11 +61,20 @@ class Replicates:
         """The weights that loading rounded, each with its copy on the host; there may be none."""
         if not _stored_wider(self.checkpoint):
             return []
-        return [
-            (weight, _copy_to_host(weight))
+        weights = [
+            weight
             for weight in self.checkpoint.model.parameters()
             if rounds(str(weight.dtype).removeprefix("torch."))
         ]
+        n_bytes = pinned_bytes(weight.nbytes for weight in weights if weight.is_cuda)
+        n_bytes += sum(int(weight.nbytes) for weight in weights if not weight.is_cuda)
+        if n_bytes > (available := free_bytes("cpu")):
+            raise LayerwiseError(
+                f"a copy of the weights of {self.checkpoint.name}, which replicates move, needs "
+                f"{spell_bytes(n_bytes)} on the host, {spell_bytes(available)} are there; take 0 "
+                "replicates, or a larger machine"
+            )
+        return [(weight, _copy_to_host(weight)) for weight in weights]
 
     @torch.no_grad()
     def _move_weights(self, seed: int) -> None:

@@ -15,7 +15,7 @@ from rich.text import Text
 from layerwise.engine.central import Central
 from layerwise.engine.marks import OPEN, OPENNESS, mark_text
 from layerwise.engine.records import judged
-from layerwise.engine.verdicts import VERDICTS
+from layerwise.engine.verdicts import FALLS, VERDICTS
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.given import PLAIN, Folder
@@ -46,7 +46,7 @@ BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
 
-class Asked(Strict):
+class ClaimsAsked(Strict):
     """The claims that are wanted; None: whatever they are."""
 
     source: Literal["published", "measured"]
@@ -56,6 +56,14 @@ class Asked(Strict):
     analysis: str | None
     search: str | None
     limit: Annotated[Whole, PLAIN] | None
+
+
+class AskedOfCentral(Strict):
+    """The central claims that are wanted."""
+
+    source: Literal["published", "measured"]
+    results: Folder
+    paper: Paper | None
 
 
 class OfPaper(Strict):
@@ -75,6 +83,9 @@ def list_claims(
 ) -> list[Record]:
     """Return the records with a verdict, of a paper, answered by an analysis, found by a search.
 
+    As on the page those come first that differ, the central ones before the others; those that a
+    search finds, by where they stand.
+
     Arguments:
         results: the folder of all results; None: that of the repository.
         limit: only so many of them, the first ones.
@@ -82,9 +93,9 @@ def list_claims(
     Raises:
         LayerwiseError: for another verdict, paper or source, and an analysis no claim rests on.
     """
-    asked: Asked = converted(
+    asked: ClaimsAsked = converted(
         "claims",
-        Asked,
+        ClaimsAsked,
         {
             "source": source,
             "results": results,
@@ -96,7 +107,8 @@ def list_claims(
         },
     )
     require_shape("claims", OfPaper, {"paper": asked["paper"]})  # `True` is no paper 1
-    records = judged(asked["source"], asked["results"] or here() / "results")["claims"]
+    document = judged(asked["source"], asked["results"] or here() / "results")
+    records = document["claims"]
     known = {name for record in records if (name := analysis_of(record))}
     if analysis is not None and analysis not in known:
         raise LayerwiseError(
@@ -113,7 +125,28 @@ def list_claims(
         by_id = {record["id"]: record for record in chosen}
         hits = search_claims(readable(chosen, names_here()), search)
         chosen = [by_id[hit["id"]] for hit in hits]
+    else:
+        central = {part["claim"] for claim in document["central"] for part in claim["printed"]}
+        chosen.sort(
+            key=lambda record: (record["verdict"] not in FALLS, record["id"] not in central)
+        )
     return chosen[: asked["limit"]]
+
+
+def headlines_asked(
+    source: str, results: str | Path | None, paper: int | None
+) -> tuple[Record, list[Central]]:
+    """Return the judged claims of a source, and the central ones of a paper.
+
+    Raises:
+        LayerwiseError: for another paper or source.
+    """
+    asked: AskedOfCentral = converted(
+        "headlines", AskedOfCentral, {"source": source, "results": results, "paper": paper}
+    )
+    document = judged(asked["source"], asked["results"] or here() / "results")
+    kept = {claim["id"] for claim in central_of_paper(document["central"], asked["paper"])}
+    return document, [claim for claim in central_claims(document, names_here()) if claim.id in kept]
 
 
 @dataclass(frozen=True)
@@ -188,7 +221,9 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         for claim in group:
             counted = f"; {count_text(claim)} as printed" if claim.compared else ""
             decides = f" ({deciding_text(claim)}{counted})"
-            line = Text.assemble(said(claim.claim, "bold"), said(decides))
+            line = Text.assemble(
+                said(claim.claim, "bold"), said(decides), said(f" {claim.id}", FAINT)
+            )
             below = _reasons(claim) if reasons else []
             rows.add_row(
                 word(claim.mark, mark_of(claim)),

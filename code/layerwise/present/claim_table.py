@@ -1,11 +1,18 @@
-"""`layerwise.claims`: the papers' claims as they were judged, as a table."""
+"""`layerwise.claims` and `layerwise.headlines`: claims as they were judged, as tables."""
 
 from pathlib import Path
 
 from layerwise.engine.words import names_here
 from layerwise.errors import system_in_words
-from layerwise.present.claim_list import OF_CSV, Listing, list_claims
+from layerwise.present.claim_list import (
+    OF_CSV,
+    Listing,
+    headlines_asked,
+    list_claims,
+    strip_as_text,
+)
 from layerwise.present.records import readable, view
+from layerwise.present.strip import count_text, deciding_text, mark_of
 from layerwise.present.tables import SHOWN, Table
 from layerwise.present.values import value_text
 
@@ -44,3 +51,38 @@ def claims(
     caption = f"{len(records)} of the papers' claims, compared with {source} numbers."
     listed = Listing(records[:SHOWN], len(records))
     return Table("claims", caption, dict.fromkeys(OF_CSV), rows, shown=shown, listed=listed)
+
+
+@system_in_words()
+def headlines(
+    source: str = "published",
+    results: str | Path | None = None,
+    *,
+    paper: int | None = None,
+) -> Table:
+    """The papers' central claims: a row each, with its mark and the number that decides it.
+
+    Args:
+        source, results: as for `claims`.
+        paper: 1, 2 or 3.
+
+    Raises:
+        LayerwiseError: if the ledger was not judged yet, for an unknown source or paper, or a value
+            of another type.
+    """
+    document, central = headlines_asked(source, results, paper)
+    rows = [
+        [
+            claim.id,
+            claim.paper,
+            claim.claim,
+            mark_of(claim),
+            deciding_text(claim),
+            count_text(claim),
+        ]
+        for claim in central
+    ]
+    columns = ("id", "paper", "claim", "mark", "what decides", "as printed")
+    listed = strip_as_text(document, paper, reasons=False)
+    caption = f"The papers' central claims, as {source} numbers answer them."
+    return Table("headlines", caption, dict.fromkeys(columns), rows, listed=listed)

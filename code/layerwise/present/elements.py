@@ -31,7 +31,7 @@ class Rect:
 
 
 @dataclass(frozen=True)
-class Line:
+class Segment:
     """A straight line."""
 
     x: float
@@ -72,7 +72,7 @@ class Text:
     size: float = 0
 
 
-Element = Rect | Line | Circle | Polygon | Text
+Element = Rect | Segment | Circle | Polygon | Text
 
 
 def escape(text: str) -> Markup:
@@ -90,7 +90,7 @@ def _element(element: Element) -> str:
         case Rect(x, y, width, height, kind, title):
             sides = f'x="{x:g}" y="{y:g}" width="{width:.4g}" height="{height:g}"'
             return f'<rect class="{kind}" {sides}{_titled("rect", title)}'
-        case Line(x, y, x_end, y_end, kind):
+        case Segment(x, y, x_end, y_end, kind):
             ends = f'x1="{x:g}" x2="{x_end:g}" y1="{y:g}" y2="{y_end:g}"'
             return f'<line class="{kind}" {ends}/>'
         case Circle(x, y, radius, kind, title):
@@ -142,7 +142,7 @@ def draw_elements(axes: Any, elements: Iterable[Element], styles: Mapping[str, A
         match element:
             case Rect(x, y, across, down):
                 axes.add_patch(patches.Rectangle((x, y), across, down, color=ink, linewidth=0))
-            case Line(x, y, x_end, y_end):
+            case Segment(x, y, x_end, y_end):
                 dash = style.get("dash", "-")
                 axes.plot([x, x_end], [y, y_end], color=ink, linewidth=width, linestyle=dash)
             case Circle(x, y, radius):

@@ -112,6 +112,30 @@ def inlined(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+# What a file is, by the ending of its name.
+MEDIA = {
+    ".csv": "text/csv;charset=utf-8",
+    ".json": "application/json",
+    ".pdf": "application/pdf",
+    ".svg": "image/svg+xml",
+    ".tex": "text/plain;charset=utf-8",
+}
+
+
+def embedded(files: Mapping[str, bytes]) -> dict[str, Markup]:
+    """Return an address for each file that holds the file itself: the page can be passed on alone.
+
+    Arguments:
+        files: by name, whose ending `MEDIA` knows.
+    """
+    return {
+        name: Markup("data:{};base64,{}").format(
+            MEDIA[Path(name).suffix], Markup(base64.b64encode(content).decode("ascii"))
+        )
+        for name, content in files.items()
+    }
+
+
 def policy(style: str, script: str = "") -> str:
     """Return a page's security policy: what is inlined, named by hash, and no network."""
 

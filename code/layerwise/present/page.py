@@ -32,7 +32,6 @@ from layerwise.present.strip import (
     NOTEBOOKS,
     block,
     count_text,
-    deciding_text,
     mark_of,
     methods_text,
     row_text,
@@ -133,7 +132,6 @@ def page(
         "mark_of": mark_of,
         "methods_text": methods_text,
         "count_text": count_text,
-        "decides": deciding_text,
         "row_text": row_text,
         "legend": [(Markup(sign), meaning) for sign, meaning in legend_signs()],
         "reading": READING,
@@ -185,6 +183,7 @@ def cards(
         reason, more = first_sentences(" ".join(central.reason), SHORT)
         yield {
             "central": central,
+            "picture": Markup(row_picture(central)),
             "reason": reason,
             "more": more,
             "claims": claims,

@@ -9,7 +9,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from layerwise.present.elements import Circle, Element, Line, Polygon, Rect, Text
+from layerwise.present.elements import (
+    Circle,
+    Element,
+    Polygon,
+    Rect,
+    Segment,
+    Text,
+    escape,
+    svg,
+)
 from layerwise.present.values import with_signs
 
 ROW, AXIS, STANDING = 18, 18, 9  # pixels of a row, of the axis, of the lines that stand on it
@@ -115,6 +124,17 @@ class Scale:
         return sorted(ticks)
 
 
+def range_svg(picture: RangePicture, about: str = "", plot: int = 200) -> str:
+    """Return a picture without names as SVG, for a page that has its colours.
+
+    Arguments:
+        about: what it shows, read aloud; empty where the text beside it says so.
+    """
+    size = f'viewBox="0 0 {plot} {picture.height}" width="{plot}" height="{picture.height}"'
+    said = f'role="img" aria-label="{escape(about)}"' if about else 'aria-hidden="true"'
+    return f'<svg class="bars" {size} {said}>{svg(draw_range(picture, plot=plot))}</svg>'
+
+
 def draw_range(
     picture: RangePicture, *, labels: float = 0, plot: float = 200, top: float = 0, left: float = 0
 ) -> Iterator[Element]:
@@ -138,9 +158,9 @@ def draw_range(
         yield Rect(from_x, upper, to_x - from_x, lower - upper, "range")
         for end in (row.above, row.below):
             if math.isfinite(end):
-                yield Line(x(end), upper, x(end), lower, "limit")
+                yield Segment(x(end), upper, x(end), lower, "limit")
     if scale.first < 0 < scale.last and 0 not in picture.borders:
-        yield Line(x(0), top, x(0), bottom, "zero")
+        yield Segment(x(0), top, x(0), bottom, "zero")
     for number, row in enumerate(picture.rows):
         middle = top + (number + 0.5) * ROW
         base = middle + TEXT / 3
@@ -149,7 +169,7 @@ def draw_range(
         if labels:
             yield Text(start - GAP, base, row.label, anchor="end")
         if row.low is not None and row.high is not None:
-            yield Line(x(row.low), middle, x(row.high), middle, f"{word} ends")
+            yield Segment(x(row.low), middle, x(row.high), middle, f"{word} ends")
         if row.printed is not None:
             at = x(row.printed)
             corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
@@ -159,12 +179,12 @@ def draw_range(
         yield Circle(x(row.value), middle, DOT, f"{word}{hollow}", title=told)
         if row.number:
             yield Text(start + plot + 2 * GAP, base, row.number, word)
-    yield Line(start, bottom, start + plot, bottom, "axis")
+    yield Segment(start, bottom, start + plot, bottom, "axis")
     for value, name in picture.beside:
-        yield Line(x(value), bottom - STANDING, x(value), bottom, "beside")
+        yield Segment(x(value), bottom - STANDING, x(value), bottom, "beside")
         yield Rect(x(value) - STANDING / 2, bottom - STANDING, STANDING, STANDING, "hit", name)
     for value, name in picture.drawn:
         yield Circle(x(value), bottom, DOT, "random-draw", title=name)
     for value, text in scale.ticks(picture.borders, plot):
-        yield Line(x(value), bottom, x(value), bottom + 4, "axis")
+        yield Segment(x(value), bottom, x(value), bottom + 4, "axis")
         yield Text(x(value), bottom + 4 + SMALL, text, "tick", anchor="middle", size=SMALL)

@@ -2,14 +2,15 @@
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.text import Text
 
 from layerwise.engine.central import Central
-from layerwise.engine.settling import Settling, targets
+from layerwise.engine.settling import Settling, targets, units_text
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.present.records import central_claims
@@ -31,6 +32,8 @@ HEADS = (
     "answer",
 )
 NUMBERS = ("min", "GB", "interval", "chance", "80% takes")
+WIDE = 120  # characters of the whole table
+IN_WORDS = ("dtype", "units", "interval")
 MODELS = ("model", "dtype", "min", "GB", "stage")
 NOTE = (
     "Cheapest first. min, GB: of these stages on a GPU of 50 TFLOP/s, as `layerwise models` "
@@ -83,20 +86,32 @@ def as_document(claims: Sequence[Central]) -> list[dict[str, Any]]:
     ]
 
 
+@dataclass(frozen=True)
+class SettleTable:
+    """A row per claim; in a narrow terminal without what the words below say too."""
+
+    claims: Sequence[Central]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        heads = [head for head in HEADS if options.max_width >= WIDE or head not in IN_WORDS]
+        table = grid(heads, [head for head in NUMBERS if head in heads])
+        for claim in self.claims:
+            cells = dict(zip(HEADS, _cells(claim), strict=True))
+            table.add_row(*(said(cells[head]) for head in heads))
+        yield table
+
+
 def as_table(claims: Sequence[Central]) -> RenderableType:
     """Return a row per claim, then what each takes in words, with the stages to run."""
     if not claims:
         return said("No central claim is open.")
-    table = grid(HEADS, NUMBERS)
-    for claim in claims:
-        table.add_row(*map(said, _cells(claim)))
     below: list[RenderableType] = []
     for claim in claims:
         stages = " ".join(targets(_settling(claim)))
         title = Text.assemble(said(claim.id, "bold"), said(f"  {claim.claim}: {mark_of(claim)}"))
         below += ["", title, _indented(prose(said(with_signs(claim.settle))))]
-        below += [_indented(line(f"dvc repro {stages}"))] if stages else []
-    return Group(table, *below, "", prose(said(NOTE)))
+        below += [line(f"  dvc repro {stages}")] if stages else []  # padding would cut it
+    return Group(SettleTable(claims), *below, "", prose(said(NOTE)))
 
 
 def as_card(claim: Central) -> RenderableType:
@@ -138,7 +153,7 @@ def _cells(claim: Central) -> list[str]:
         "no answer" if settling["left_out"] else ", ".join(map(_units, questions)),
         ", ".join(NOTHING if half is None else f"±{half:.2g}" for half in wide),
         NOTHING if settling["chance"] is None else f"{settling['chance']:.0%}",
-        ", ".join(NOTHING if n is None else f"{n:,}" for n in needed),
+        ", ".join(NOTHING if n is None else units_text(n) for n in needed),
         settling["answer"] or NOTHING,
     ]
 

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.questions.question import Question
 from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.folders import CONTROL
+from layerwise.present.range_picture import RangePicture, RangeRow, range_svg
 from layerwise.present.tables import interval_decimals, significant_decimals
 from layerwise.present.values import NOTHING, rounded
 
@@ -54,10 +57,14 @@ class SmallAnswer:
             places = interval_decimals(self.low, self.high)
         return significant_decimals(self.value, 3) if places is None else places
 
+    def spell(self, value: float) -> str:
+        """Return such a number with as many decimals."""
+        return rounded(value, self._places)
+
     @property
     def number(self) -> str:
         """The number with its interval."""
-        number = rounded(self.value, self._places)
+        number = self.spell(self.value)
         if self.low is None or self.high is None:
             return number
         low, high = (rounded(end, self._places) for end in (self.low, self.high))
@@ -114,6 +121,31 @@ class SmallRow:
 
     question: Question
     answers: Sequence[SmallAnswer | None]
+
+    @property
+    def pictures(self) -> list[tuple[Markup, str]]:
+        """For each model its estimate on the question's range, and its number and answer."""
+        return [
+            (Markup(""), NOTHING) if answer is None else self._picture(answer)
+            for answer in self.answers
+        ]
+
+    def _picture(self, answer: SmallAnswer) -> tuple[Markup, str]:
+        row = RangeRow(
+            label="",
+            number="",
+            word=answer.word,
+            value=answer.value,
+            low=answer.low,
+            high=answer.high,
+            above=self.question.above,
+            below=self.question.below,
+        )
+        drawn = [(value, f"random weights {answer.spell(value)}") for value in answer.drawn]
+        return (
+            Markup(range_svg(RangePicture([row], drawn=drawn), answer.text)),
+            f"{answer.number}: {answer.word}",
+        )
 
     @property
     def cells(self) -> list[str]:

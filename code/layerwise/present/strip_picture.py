@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -12,9 +12,9 @@ from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.present.elements import (
     Circle,
     Element,
-    Line,
     Polygon,
     Rect,
+    Segment,
     Text,
     draw_elements,
     escape,
@@ -23,7 +23,7 @@ from layerwise.present.elements import (
 from layerwise.present.range_picture import DIAMOND, DOT, GAP, ROW, TEXT, draw_range
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
-LABELS, PLOT, NUMBERS = 150, 130, 166  # pixels of a row on the page: names, axis, numbers
+LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
 MARK, CLAIM = 40, 88  # pixels: the middle of the column of marks, the left of the claims
 CLAIM_LETTER, TEXT_LETTER = 9.0, 6.7  # pixels: the mean width of a letter of a claim, of a text
@@ -79,9 +79,9 @@ class Layout:
         return self.width - CLAIM - (self.across + 2 * GAP if self.beside else 0)
 
 
-WIDE = Layout(960, labels=150, plot=140, numbers=166)
-PHONE = Layout(420, labels=146, plot=84, numbers=166, beside=False)
-PRINTED = Layout(830, labels=148, plot=96, numbers=172)
+WIDE = Layout(960, labels=168, plot=130, numbers=166)
+PHONE = Layout(440, labels=168, plot=82, numbers=166, beside=False)
+PRINTED = Layout(830, labels=166, plot=90, numbers=172)
 
 
 def row_picture(claim: Central) -> str:
@@ -114,11 +114,11 @@ def draw_strip(claims: Sequence[Central], layout: Layout) -> tuple[list[Element]
         elements.append(Text(0, top + LINE - 2, heading, "heading"))
         top += HEADING
         for claim in group:
-            elements.append(Line(0, top, layout.width, top, "rule"))
+            elements.append(Segment(0, top, layout.width, top, "rule"))
             row, height = _draw_row(claim, layout, top)
             elements += row
             top += height
-    elements.append(Line(0, top, layout.width, top, "rule"))
+    elements.append(Segment(0, top, layout.width, top, "rule"))
     legend, height = draw_legend(top + GAP, layout.width)
     elements += legend
     top += height + GAP
@@ -188,13 +188,13 @@ def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
     centre = x + 10
     if kind == "range":
         yield Rect(x, middle - 6, 20, 12, "range")
-        yield Line(x + 20, middle - 6, x + 20, middle + 6, "limit")
+        yield Segment(x + 20, middle - 6, x + 20, middle + 6, "limit")
     elif kind == "printed":
         corners = [(0, -DIAMOND), (DIAMOND, 0), (0, DIAMOND), (-DIAMOND, 0)]
         yield Polygon([(centre + across, middle + down) for across, down in corners], "printed")
     else:
         if kind == "dot":
-            yield Line(x, middle, x + 20, middle, "undecided ends")
+            yield Segment(x, middle, x + 20, middle, "undecided ends")
         hollow = " hollow" if kind == "hollow" else ""
         yield Circle(centre, middle, DOT, f"undecided{hollow}")
 
@@ -203,13 +203,25 @@ def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:
     """Return rows of the strip as an SVG file, for light and dark backgrounds."""
     elements, height = draw_strip(claims, layout)
     about = "; ".join(f"{claim.claim}: {claim.mark}" for claim in claims)
-    width, height = layout.width, round(height)
+    return svg_file(elements, layout.width, height, about)
+
+
+def svg_file(
+    elements: Iterable[Element], width: float, height: float, about: str, more: str = ""
+) -> str:
+    """Return elements as an SVG file, for light and dark backgrounds.
+
+    Arguments:
+        about: what is read aloud.
+        more: style of further kinds of elements.
+    """
+    width, height = round(width), round(height)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="{escape(about)}" '
         f'font-family="system-ui, sans-serif" font-size="{TEXT}">'
     )
-    return f"{head}<style>{_style()}</style>{svg(elements)}</svg>\n"
+    return f"{head}<style>{_style()}{more}</style>{svg(elements)}</svg>\n"
 
 
 def strip_pdf(claims: Sequence[Central], layout: Layout = PRINTED) -> bytes:

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -38,6 +38,7 @@ class Table:
         rows: a value per column; None is a value that does not exist.
         notes: why one does not, and how to read the others.
         shown: the cells as text, where it is not `columns` that say how they are written.
+        labels: what is shown in the place of a text of the cells; CSV and records keep the text.
         listed: the first rows as they are printed, where a table would be too wide for that.
     """
 
@@ -47,6 +48,7 @@ class Table:
     rows: Sequence[Sequence[Value]]
     notes: Sequence[str] = ()
     shown: Sequence[Sequence[str]] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     listed: RenderableType | None = None
 
     def __len__(self) -> int:
@@ -116,7 +118,12 @@ class Table:
             return [list(row) for row in self.shown]
         return [
             [
-                value_text(value, decimals, number=p_text if heading == P_VALUE else _number)
+                value_text(
+                    value,
+                    decimals,
+                    number=p_text if heading == P_VALUE else _number,
+                    text=lambda text: self.labels.get(text, text),
+                )
                 for value, (heading, decimals) in zip(row, self.columns.items(), strict=True)
             ]
             for row in self.rows

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from layerwise.engine.central import Point
 from layerwise.engine.claims import statistic_parts
 from layerwise.engine.derivation import (
     Origin,
@@ -24,8 +25,17 @@ from layerwise.engine.verdicts import tolerance_used
 from layerwise.engine.words import Names, in_words, names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, sha256_of
-from layerwise.present.records import analysis_of, control, noise, place, readable, readings
+from layerwise.present.records import (
+    analysis_of,
+    central_claims,
+    control,
+    noise,
+    place,
+    readable,
+    readings,
+)
 from layerwise.present.search import search_claims
+from layerwise.present.strip import count_text, mark_of
 from layerwise.present.values import short_text
 
 Rules = Mapping[str, Table]  # by analysis
@@ -48,6 +58,11 @@ def record_of(document: Mapping[str, Any], claim_id: str) -> Record:
     records = {record["id"]: record for record in document["claims"]}
     if claim_id in records:
         return dict(records[claim_id])
+    central = [claim["id"] for claim in document["central"]]
+    if near := difflib.get_close_matches(claim_id, central, n=NEAR, cutoff=ALIKE):
+        raise LayerwiseError(
+            f"no claim {claim_id!r:.80} in the ledger; did you mean {', '.join(near)}?"
+        )
     raise LayerwiseError(
         f"no claim {claim_id!r:.80} in the ledger; {suggest_ids(claim_id, records)}"
     )
@@ -183,6 +198,8 @@ Field = tuple[str, Any]
 
 def as_text(record: Record) -> str:
     """Return a record for the terminal, one field a line."""
+    if "points" in record:
+        return central_as_text(record)
     origin, now = record["provenance"], record.get("now") or {}
     names = names_here()
     (in_names,) = readable([record], names)
@@ -206,12 +223,63 @@ def as_text(record: Record) -> str:
         fields.append(("run", f"{run}: {setting}"))
     for file, sha256 in origin.get("input_files", {}).items():
         fields.append(("files", f"{sha256}  {file}"))
-    lines, before = [record["id"]], ""
+    return _lines(record["id"], fields)
+
+
+def _lines(claim_id: str, fields: Iterable[Field]) -> str:
+    lines, before = [claim_id], ""
     for name, text in fields:
         if text:
             lines.append(f"  {name if name != before else '':<10}  {text}")
             before = name
     return "\n".join(map(revealed, lines))  # a line break in a text makes no line
+
+
+def central_as_text(record: Record) -> str:
+    """Return a traced central claim for the terminal, one field a line."""
+    names = names_here()
+    (claim,) = central_claims({"central": [_without_now(record)]}, names)
+    fields: list[Field] = [
+        ("claim", claim.claim),
+        ("where", f"Paper {claim.paper}, {claim.where}"),
+        ("mark", mark_of(claim)),
+        ("as printed", count_text(claim) if claim.compared else ""),
+        *(("asks", f"{part['question']}: {part['word'] or '-'}") for part in claim.questions),
+        *(("choice", f"{choice}: {word}") for choice, word in claim.choices.items()),
+        ("decides", claim.number),
+    ]
+    for point, traced in zip(claim.points, record["points"], strict=True):
+        fields += [("estimate", text) for text in _estimate_lines(point)]
+        fields.append(("statistic", point.statistic))
+        now = traced["now"] or {}
+        value = (now.get("value") or {}).get("value")
+        fields += method_fields(now | {"value": value}, point.value, names) if now else []
+        cells = [f"{cell} = {value}" for cell, value in now.get("read", {}).items()]
+        fields += [("inputs", cell) for cell in first_cells(cells, FEW)]
+    fields += [("printed", f"{part['claim']}: {part['verdict']}") for part in claim.printed]
+    return _lines(record["id"], fields)
+
+
+def _without_now(record: Record) -> Record:
+    points = [
+        {name: part for name, part in point.items() if name != "now"} for point in record["points"]
+    ]
+    return {**record, "points": points}
+
+
+def _estimate_lines(point: Point) -> list[str]:
+    """Return an estimate, then what gives its interval and where it lies if the claim holds."""
+    ends = "" if point.low is None else f" ({_short(point.low)} to {_short(point.high)})"
+    p = "" if point.p is None else f", p = {_short(point.p)}"
+    limits = [
+        *([f"above {_short(point.above)}"] if point.above is not None else []),
+        *([f"below {_short(point.below)}"] if point.below is not None else []),
+    ]
+    by = f"{point.method} over " if point.method else ""
+    return [
+        f"{point.model}: {_short(point.value)}{ends}{p}: {point.word}",
+        f"{by}{point.n} {point.unit}; the claim holds {' and '.join(limits)}",
+    ]
 
 
 def judged_fields(record: Record) -> list[Field]:

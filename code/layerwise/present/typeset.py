@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path
@@ -29,8 +30,29 @@ class NoLatexError(LayerwiseError):
     """LaTeX or a part of it is not installed, which is no fault of the document."""
 
 
-def build_pdf(tex_folder: Path, name: str) -> Path:
-    """Typeset `tex_folder/name.tex` to `tex_folder/name.pdf`; auxiliary files go elsewhere.
+class Commit(NamedTuple):
+    """A commit of the repository: its short hash, and its time in seconds since 1970."""
+
+    name: str
+    time: int
+
+
+def find_commit(root: Path) -> Commit | None:
+    """Return the commit that is checked out in a folder; None where there is no git or none."""
+    command = ["git", "-C", str(root.absolute()), "log", "-1", "--format=%h %ct", "--abbrev=10"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    name, _, time = done.stdout.strip().partition(" ")
+    return Commit(name, int(time)) if done.returncode == 0 and time else None
+
+
+def build_pdf(tex_folder: Path, name: str, commit: Commit | None = None) -> Path:
+    r"""Typeset `tex_folder/name.tex` to `tex_folder/name.pdf`; auxiliary files go elsewhere.
+
+    The document sees the COMMIT as \commit, and its day as \today; without one there is no
+    \commit, and the day is that of SOURCE_DATE_EPOCH.
 
     Raises:
         NoLatexError: if latexmk, pdflatex or a package is missing.
@@ -42,11 +64,15 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
     if not (tex_folder / f"{name}.tex").is_file():
         raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
     variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
+    told = ""
+    if commit is not None:
+        variables["SOURCE_DATE_EPOCH"] = str(commit.time)
+        told = rf"\def\commit{{{commit.name}}}"
     careful = ["-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
 
-    def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    def run(program: str, *options: str, tex: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [program, *options, *careful, f"{name}.tex"],
+            [program, *options, *careful, tex],
             cwd=tex_folder,
             env=variables,
             capture_output=True,
@@ -58,15 +84,20 @@ def build_pdf(tex_folder: Path, name: str) -> Path:
     with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
         done = run(
             str(latexmk),
-            *("-pdf", "-norc", "-latexoption=-no-shell-escape", f"-usepretex={UNTAGGED}"),
+            *("-pdf", "-norc", "-latexoption=-no-shell-escape", f"-usepretex={UNTAGGED}{told}"),
             f"-outdir={scratch}",
+            tex=f"{name}.tex",
         )
         auxiliary = Path(scratch, f"{name}.aux")
         for _ in range(MOST_PASSES):
             if done.returncode:
                 break
             before = auxiliary.read_bytes()
-            done = run("pdflatex", "-no-shell-escape", f"-output-directory={scratch}")
+            done = run(
+                *("pdflatex", "-no-shell-escape", f"-jobname={name}"),
+                f"-output-directory={scratch}",
+                tex=rf"{told}\input{{{name}.tex}}",
+            )
             if auxiliary.read_bytes() == before:
                 break
         else:

@@ -40,6 +40,7 @@ def analyze(
     replicates: int = 5,
     control: int = 0,
     keep_states: bool = False,
+    private_texts: bool = False,
 ) -> "Result":
     """Take the papers' measurements of a model: all but seed and layers is as published.
 
@@ -75,7 +76,10 @@ def analyze(
             rounding, which says how far every answer may move; none in float32.
         control: how many draws of random weights, in the same architecture and with the same
             tokenizer and texts, are measured in the same way; each takes as long as the model, and
-            its memory beside it.
+            its memory beside it. The model's own results are written before the first; a draw for
+            which memory runs out is left out, with a warning.
+        private_texts: leave every statement out of the page and the tables, which show them pair by
+            pair otherwise: for texts that must not be passed on.
 
     Raises:
         LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
@@ -95,6 +99,7 @@ def analyze(
         "replicates": replicates,
         "control": control,
         "keep_states": keep_states,
+        "private_texts": private_texts,
     }
     model = read_model(model)
     is_loaded = not isinstance(model, str | Path)

@@ -42,13 +42,14 @@ OF_PREFERENCES = dict.fromkeys(
 POOLING = {"hidden_states": "mean", "all_tokens": "mean_all"}
 
 
-class Choices(Strict):
+class ArrayChoices(Strict):
     """The arguments of `measure` beside arrays and pairs."""
 
     name: str
     layers: Layers
     seed: Draw
     out: Folder
+    private_texts: bool
 
 
 @system_in_words()
@@ -65,6 +66,7 @@ def measure(
     layers: Any = None,
     seed: int = 42,
     out: str | Path | None = None,
+    private_texts: bool = False,
 ) -> Result:
     """Return what `analyze` says of statement pairs, from arrays that exist already.
 
@@ -95,6 +97,7 @@ def measure(
             chosen must be in `all_tokens` too, if it is given.
         seed: for the resampling.
         out: the folder of the result files; None: none are written.
+        private_texts: as for `analyze`.
 
     Raises:
         LayerwiseError: before anything is computed, for arrays of other shapes or of anything but
@@ -102,9 +105,14 @@ def measure(
             not there, another number of statements than the pairs have, or a folder where the
             results cannot be put; then for a correlation that these numbers do not have.
     """
-    asked: Choices = converted(
-        "measure", Choices, {"name": name, "layers": layers, "seed": seed, "out": out}
-    )
+    given = {
+        "name": name,
+        "layers": layers,
+        "seed": seed,
+        "out": out,
+        "private_texts": private_texts,
+    }
+    asked: ArrayChoices = converted("measure", ArrayChoices, given)
     require_name("name", asked["name"])
     statement_pairs = read_pairs(pairs)
     with contextlib.ExitStack() as stack:
@@ -119,7 +127,7 @@ def measure(
 
 
 def _measured(
-    states: "Arrays", pairs: StatementPairs, sampled: Sequence[int], asked: Choices
+    states: "Arrays", pairs: StatementPairs, sampled: Sequence[int], asked: ArrayChoices
 ) -> Result:
     """Take the steps of `of_checkpoint`, but for what needs the model."""
     draws = Draws(N_RESAMPLES, LEVEL, asked["seed"])
@@ -130,9 +138,12 @@ def _measured(
     measured = reader.Measured(reader.tables(files), absent, values, states.index)
     documents = analyse_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
+    private = asked["private_texts"]
     warned = [] if values.output else [WITHOUT_PREFERENCE]
-    warned += text_cautions("statements", pairs.statements, pairs)
-    page = page_of(measured, documents, answered, {}, pairs, draws, foreseen=warned)
+    warned += text_cautions("statements", pairs.statements, pairs, private=private)
+    page = page_of(
+        measured, documents, answered, {}, pairs, draws, foreseen=warned, private=private
+    )
     whole = with_record(documents, run_record(states.index, pairs, (), sampled, draws))
     result = Result({asked["name"]: whole}, whole, page, of_papers.curves)
     return result if asked["out"] is None else result.save(asked["out"])

@@ -66,7 +66,7 @@ def compare(
     given = list(models)
     if len(given) < 2:
         raise LayerwiseError(
-            f"scaling compares at least two models, found {len(given)}; "
+            f"compare takes at least two models, found {len(given)}; "
             "name the --out folders of several `layerwise analyze` runs"
         )
     place: Path | None = converted("compare: out", Folder, out)
@@ -110,7 +110,7 @@ def _analysed(given: Result | str | Path) -> Analysed:
     if isinstance(given, Result):
         if len(given.models) != 1:
             raise LayerwiseError(
-                f"scaling compares results of one model each, found one of {len(given.models)} "
+                f"compare takes results of one model each, found one of {len(given.models)} "
                 f"({', '.join(given.models)!s:.200}); give the results of these models themselves"
             )
         (documents,) = given.models.values()
@@ -128,6 +128,8 @@ def _cautions(name: str, record: Record) -> list[str]:
         cautions.append(f"{name}: statements in its chat template.")
     if own_code := record.get("own_code"):
         cautions.append(f"{name}: without code of its own ({', '.join(own_code)}).")
+    if how := record.get("quantised"):
+        cautions.append(f"{name}: quantised weights ({how}).")
     return cautions
 
 

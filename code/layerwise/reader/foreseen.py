@@ -45,7 +45,9 @@ def foresee_cautions(prepared: "Prepared") -> list[str]:
                 number: "" for number, n in enumerate(n_bos[kind]) if n > max(1, usual[kind])
             },
         }
-        warned += text_cautions(kind, texts, pairs, of_tokens)
+        warned += text_cautions(
+            kind, texts, pairs, of_tokens, private=request.choices["private_texts"]
+        )
     return warned
 
 

@@ -1,11 +1,17 @@
 """A loaded checkpoint -> a `Result`: the pipeline's steps on one model, in order."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import compare_draws, compare_replicates
+from layerwise.errors import LayerwiseError
+from layerwise.files import n_processes
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
+from layerwise.measuring.reasons import reason_of
+from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.load import Checkpoint
 from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.across.analyses import analyse_reader
@@ -16,6 +22,7 @@ from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
     left_out_cautions,
     prediction_cautions,
+    quantised_cautions,
 )
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers
@@ -53,6 +60,7 @@ def analyze_checkpoint(
         choices["without"],
         request.template,
         seconds_of_passes(prepared),
+        prepared.times,
     )
 
     def ask(measured: Measured) -> list[Answer]:
@@ -66,13 +74,20 @@ def analyze_checkpoint(
     documents = analyse_reader(measured.numbers, draws)
     # ask: the papers' questions; again after rounding noise, and of random weights
     answered = answers(documents, of_papers.printed)
-    noisy = map(ask, measurement.measure_replicates(checkpoint, prepared.replicates, states))
-    random = map(ask, measurement.measure_random(checkpoint, choices["control"], states))
-    beside = {
-        REPLICATES: compare_replicates(answered, list(noisy)),
-        CONTROL: compare_draws(answered, list(random)),
-    }
-    documents |= {name: document for name, document in beside.items() if document}
+    lost: list[str] = []  # what of them is not there, and why
+
+    def ask_all(runs: Iterator[Measured], n: int, what: str) -> list[list[Answer]]:
+        """Ask n runs; one that fails ends them, and leaves the model's own results whole."""
+        asked: list[list[Answer]] = []
+        try:
+            asked.extend(map(ask, runs))
+        except Exception as error:
+            is_foreseen = isinstance(error, LayerwiseError) or is_out_of_memory(error)
+            if not is_foreseen or n_processes() > 1:  # where others would wait for this one
+                raise
+            lost.append(f"{len(asked)} of {n} {what} were measured: {reason_of(error)}.")
+        return asked
+
     # page: what it says; in grey are the papers' curves
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
     if not checkpoint.has_random_weights:  # of which the page warns already
@@ -80,24 +95,39 @@ def analyze_checkpoint(
         warned += prediction_cautions(float(measured.values.known_output.nll.mean()), n_embeddings)
     if checkpoint.in_memory:
         warned += left_out_cautions(count_left_out(checkpoint.model))
+        warned += quantised_cautions(checkpoint.quantised)
         warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []
-    page = page_of(
-        measured,
-        documents,
-        answered,
-        beside,
-        request.pairs,
-        draws,
-        first,
-        random_weights=checkpoint.has_random_weights,
-        foreseen=warned,
-        unused_template=has_template and request.template == "none",
-    )
     limit = choices["limit"] if len(request.pairs) < request.n_given else None
     record = run_record(
         measured.index, request.pairs, request.prompts, prepared.sampled, draws, limit
     )
-    whole = with_record(documents, record)
-    result = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
-    # draw, and write everything
-    return result if out is None else result.save(out)
+
+    def result(beside: Mapping[str, Mapping[str, Any]]) -> Result:
+        """Return the result so far; drawn and written, where there is a folder for it."""
+        present = documents | {name: document for name, document in beside.items() if document}
+        whole = with_record(present, record)
+        page = page_of(
+            measured,
+            present,
+            answered,
+            beside,
+            request.pairs,
+            draws,
+            first,
+            random_weights=checkpoint.has_random_weights,
+            foreseen=[*warned, *lost],
+            unused_template=has_template and request.template == "none",
+            private=choices["private_texts"],
+        )
+        made = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
+        return made if out is None else made.save(out)
+
+    noisy = measurement.measure_replicates(checkpoint, prepared.replicates, states)
+    noise = ask_all(noisy, prepared.replicates, "replicates with rounding noise")
+    beside = {REPLICATES: compare_replicates(answered, noise)}
+    if n_draws := choices["control"]:
+        result(beside)  # whatever becomes of a second model in memory, this is there
+        drawn = measurement.measure_random(checkpoint, n_draws, states)
+        answers_of_draws = ask_all(drawn, n_draws, "draws of random weights")
+        beside |= {CONTROL: compare_draws(answered, answers_of_draws)}
+    return result(beside)

@@ -7,17 +7,20 @@ What is left to the run is the probe of the loaded model (`models.probe`).
 Memory, passes and loading are those of `models.needs`. The density near a statement compares every
 pair with every other: 4 * pairs squared * hidden size operations, twice for a layer (with the first
 token and without) and once before the final norm. All else was measured once (benchmarks/README.md)
-on a core like those that `needs` assumes. It is the time of a machine that does nothing else.
+on a core like those that `needs` assumes. How long this machine takes is said as a range, from a
+matrix product of the run's shape that is timed here: a pass reaches all of its rate at best, and
+half of it as a rule.
 """
 
+import time
+from statistics import median
 from typing import TYPE_CHECKING, Any
-
-import psutil
 
 from layerwise.errors import system_in_words
 from layerwise.files import is_first_process
 from layerwise.models import needs
 from layerwise.models.passes import ROWS, TOKENS, tokens_of_probe
+from layerwise.models.registry import BYTES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.request import request_of
 from layerwise.reader.results_folder import alone
@@ -38,6 +41,8 @@ START = 4.5  # the interpreter, imports, checks, the loaded model but for its we
 EIGENVALUES = 1.8e-10  # of a matrix, for a row cubed
 PAIRS = 0.5, 0.001  # resamples and bins: once, and for every pair and layer
 FIGURES = 5.5
+PRODUCTS = 9  # that are timed
+USUAL = 2  # times the shortest time: a pass reaches half the rate of a matrix product
 
 
 def seconds_of_passes(prepared: "Prepared") -> float:
@@ -47,8 +52,35 @@ def seconds_of_passes(prepared: "Prepared") -> float:
     return needs.seconds_of_passes(outline.n_parameters, tokens, outline.dtype, outline.device)
 
 
+def estimate_range(prepared: "Prepared") -> tuple[float, float]:
+    """Return how long a run will take here at least and as a rule, by a product that is timed.
+
+    Of a GPU the rate is assumed, and the range begins with it.
+    """
+    seconds, device = estimate_seconds(prepared), prepared.outline.device
+    if device != "cpu":
+        return seconds, USUAL * seconds
+    tokens = min(needs.BATCH_TOKENS, sum(prepared.tokens.values()))
+    rate = measure_rate(tokens, prepared.outline.hidden_size)
+    least = seconds * needs.assumed_rate(device) / rate
+    return least, USUAL * least
+
+
+def measure_rate(tokens: int, hidden_size: int) -> float:
+    """Return the FLOP/s of a matrix product, of so many tokens and the weights of an MLP."""
+    import torch
+
+    states, weights = torch.ones(tokens, hidden_size), torch.ones(hidden_size, 4 * hidden_size)
+    taken = []
+    for _ in range(PRODUCTS):
+        begun = time.perf_counter()
+        torch.mm(states, weights)
+        taken.append(time.perf_counter() - begun)
+    return 2 * states.numel() * weights.shape[1] / median(taken)
+
+
 def estimate_seconds(prepared: "Prepared") -> float:
-    """Return how long a run will take here, from the command to the page."""
+    """Return how long a run takes on the machine that `needs` assumes, from command to page."""
     request, outline, n_pairs = prepared.request, prepared.outline, len(prepared.request.pairs)
     workers = min(usable_cores(), MOST)
     weights = 0.0
@@ -100,11 +132,17 @@ def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
 
 def describe(prepared: "Prepared") -> dict[str, str]:
     """Return what will be computed, and what it takes."""
+    from layerwise.models.devices import free_bytes
+
     request, outline, tokens = prepared.request, prepared.outline, prepared.tokens
     choices, pairs = request.choices, request.pairs
     size, n_layers = outline.hidden_size, outline.n_layers
     memory = int(needs.bytes_of(outline.n_parameters, size, n_layers, outline.dtype))
+    if choices["control"]:  # the model stays beside each draw
+        memory += outline.n_parameters * BYTES[outline.dtype]
     text, ids = first_statement(prepared)
+    least, usual = map(needs.spell_seconds, estimate_range(prepared))
+    share = prepared.times * seconds_of_passes(prepared) / estimate_seconds(prepared)
     n_pairs = str(len(pairs))
     if len(pairs) < request.n_given:
         n_pairs = f"{n_pairs} of {request.n_given}"
@@ -118,12 +156,11 @@ def describe(prepared: "Prepared") -> dict[str, str]:
         "prompts": f"{len(request.prompts)}, {tokens['prompts']:,} tokens",
         "first": f'"{text}", as token ids {ids}',
         "layers": ", ".join(map(str, prepared.sampled)),
-        "memory": f"{needs.spell_bytes(memory)}, free here "
-        f"{needs.spell_bytes(psutil.virtual_memory().available)}",
+        "memory": f"{needs.spell_bytes(memory)}, {needs.spell_bytes(free_bytes(outline.device))} "
+        f"free on {outline.device}",
         "disk": f"{needs.spell_bytes(prepared.written)} at most in {choices['out']}, "
         f"{needs.spell_bytes(prepared.times * prepared.states)} of them hidden states",
-        "time": f"about {needs.spell_seconds(estimate_seconds(prepared))}, "
-        f"{needs.spell_seconds(prepared.times * seconds_of_passes(prepared))} of them passes",
+        "time": f"{least} to {usual} here, {share:.0%} of it passes of the model",
     }
     if prepared.times > 1:
         lines["again"] = (

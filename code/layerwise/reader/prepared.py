@@ -81,7 +81,9 @@ def prepare_from_files(model: str | Path, request: Request) -> tuple[CheckpointF
     with quiet():
         files = request.files or look_up(str(model), choices["revision"] or "main")
         dtype = choices["dtype"] or "float32"
-        device = check_loading(files, dtype, choices["device"] or "cpu")
+        device = check_loading(
+            files, dtype, choices["device"] or "cpu", draws_beside=choices["control"] > 0
+        )
         return files, prepare(files.outline(dtype, device), request)
 
 

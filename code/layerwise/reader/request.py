@@ -36,6 +36,7 @@ class Choices(Strict):
     replicates: Annotated[Times, PLAIN]
     control: Annotated[Times, PLAIN]
     keep_states: bool
+    private_texts: bool
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
 from layerwise.present.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
 from layerwise.reader.page import figures
-from layerwise.reader.page.answers import answers_table
+from layerwise.reader.page.answers import answers_as_html, answers_table
 from layerwise.reader.page.page import Own, write
 from layerwise.reader.results_folder import (
     alone,
@@ -76,7 +76,7 @@ class Result:
             question, *cells = row
             rows.add_row(said(question), *map(word, cells))
         notes = [prose(said(note, FAINT)) for note in table.notes]
-        return Group(said(table.caption, "bold"), rows, *notes)
+        return Group(prose(said(table.caption, "bold")), rows, *notes)
 
     @property
     def _is_one(self) -> bool:
@@ -219,8 +219,12 @@ class Result:
     @property
     def _numbers(self) -> Numbers:
         """The numbers that the figures read."""
+        by_pair = {self._page.display: self._page.pair_numbers} if self._page.pair_numbers else {}
         return figures.numbers_of(
-            self.models, random_weights=self._page.random_weights, beside=self._beside
+            self.models,
+            random_weights=self._page.random_weights,
+            beside=self._beside,
+            by_pair=by_pair,
         )
 
     @property
@@ -232,5 +236,8 @@ class Result:
         warned = [f"<p>{escape(reveal_all(caution))}</p>" for caution in self.cautions]
         first = int(self._page.random_weights)
         title = f"<h3>{escape(reveal_all(self._page.display))}</h3>"
-        parts = [title, *warned[:first], self.answers._repr_html_(), *warned[first:]]
+        own = self._page
+        answers = answers_as_html(own.answers, own.beside) if self._is_one else None
+        shown = answers or self.answers._repr_html_()
+        parts = [title, *warned[:first], shown, *warned[first:]]
         return "".join(parts)

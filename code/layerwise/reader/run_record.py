@@ -25,7 +25,7 @@ Record = Mapping[str, Any]
 FORMAT = 2  # raise when `compare` reads other keys of the documents
 AGAIN = "run `layerwise analyze` for this model again"
 TEXTS = ("side_a", "side_b", "categories")
-SELDOM = ("template_options", "own_code")  # recorded where there are any
+SELDOM = ("template_options", "own_code", "quantised")  # recorded where there are any
 # What may differ between runs that are compared, as a sentence names it.
 NAMED = {
     "dtype": "dtype",

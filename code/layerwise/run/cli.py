@@ -89,11 +89,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def verb(group: str) -> Callable[[Run], Run]:
-    """Make a function a verb of its name; what it returns, a text or for rich, is printed."""
+def verb(group: str, alias: str = "") -> Callable[[Run], Run]:
+    """Make a function a verb of its name; what it returns, a text or for rich, is printed.
+
+    Arguments:
+        alias: a second name, which the help does not list.
+    """
 
     def made(run: Run) -> Run:
-        app.command(cls=Verb, rich_help_panel=group)(answering(run.__name__, run))
+        answered = answering(run.__name__, run)
+        app.command(cls=Verb, rich_help_panel=group)(answered)
+        if alias:
+            app.command(alias, cls=Verb, hidden=True)(answered)
         return run
 
     return made
@@ -124,8 +131,9 @@ def _options_of_template(text: str) -> dict[str, Any]:
 def _completed(incomplete: str) -> list[str]:
     """Return ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
-        records = module("present.claim_list").list_claims("published", _results(None))
-        return [record["id"] for record in records if record["id"].startswith(incomplete)]
+        document = module("engine.records").judged("published", _results(None))
+        ids = [record["id"] for record in (*document["central"], *document["claims"])]
+        return [claim_id for claim_id in ids if claim_id.startswith(incomplete)]
     return []
 
 
@@ -238,6 +246,14 @@ def analyze(
         bool,
         Option("--keep-states", help="Leave the pooled hidden states in --out after the run."),
     ] = False,
+    private_texts: Annotated[
+        bool,
+        Option(
+            "--private-texts",
+            help="Leave the statements out of the page and the tables, which else show them pair "
+            "by pair.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         Option(
@@ -261,6 +277,7 @@ def analyze(
         "replicates": replicates,
         "control": control,
         "keep_states": keep_states,
+        "private_texts": private_texts,
     }
     if dry_run:
         model = module("given").read_model(model)
@@ -268,8 +285,8 @@ def analyze(
     return layerwise.analyze(model, pairs, prompts, **asked).said
 
 
-@verb(OWN)
-def scaling(
+@verb(OWN, alias="scaling")
+def compare(
     folders: Annotated[
         list[str], Argument(metavar="FOLDER", help="An --out folder of `analyze`; two or more.")
     ],
@@ -336,7 +353,9 @@ def trace(
     claim: Annotated[
         str,
         Argument(
-            metavar="ID", help="Its id; `layerwise claims` lists them.", autocompletion=_completed
+            metavar="ID",
+            help="Its id; `layerwise claims` lists them, `layerwise headlines` the central ones.",
+            autocompletion=_completed,
         ),
     ],
     source: Of = "published",
@@ -368,6 +387,23 @@ def settle(
     return module("present.terminal").Paged(shown)
 
 
+@verb(NUMBERS)
+def measure_model(
+    slug: Annotated[str, Argument(metavar="SLUG", help="Of `layerwise models`.")],
+    out: Annotated[
+        str | None,
+        Option(metavar=FOLDER, help="Default: results/measured/models/SLUG of this checkout."),
+    ] = None,
+) -> tuple[str, int]:
+    """Measure all of one of the papers' models: a stage of the pipeline, alone, for a cluster.
+
+    Exit code 1: part of it could not be measured, and the file says why; it goes on from there.
+    """
+    folder = Path("results/measured/models") / slug if out is None else _place("out", out)
+    said: tuple[str, int] = module("run.steps.measure").run(slug, folder)
+    return said
+
+
 @verb(HERE)
 def models(
     architectures: Annotated[
@@ -375,7 +411,7 @@ def models(
     ] = False,
     as_json: Json = False,
 ) -> Any:
-    """List the papers' models: memory, gate, commit, cached or not."""
+    """List the papers' models: memory, licence, commit, cached or not."""
     step = module("run.steps.list_models")
     if architectures:
         shown = step.run_architectures(as_json)
@@ -395,6 +431,17 @@ def doctor(as_json: Json = False) -> tuple[Any, int]:
 
 @verb(HERE)
 def fetch(
+    slugs: Annotated[
+        list[str] | None,
+        Argument(metavar="SLUG", help="With --weights: only these of `layerwise models`."),
+    ] = None,
+    weights: Annotated[
+        bool,
+        Option(
+            "--weights",
+            help="Fill the hub's cache with the papers' models instead; no GPU is needed.",
+        ),
+    ] = False,
     mirror: Annotated[
         str | None,
         Option(
@@ -409,9 +456,16 @@ def fetch(
             help="The folder of the pairs and prompts; default: where analyze looks.",
         ),
     ] = None,
-) -> str:
-    """Download the statement pairs and prompts, checked by sha256."""
-    return module("run.steps.fetch").run(None if out is None else _place("out", out), mirror)
+) -> Any:
+    """Download the statement pairs and prompts, or the papers' models; compare their bytes."""
+    step = module("run.steps.fetch")
+    if weights:
+        if out is not None or mirror is not None:
+            raise typer.BadParameter("weights go into the cache of the hub (HF_HOME), alone")
+        return step.fetch_weights(slugs or [])
+    if slugs:
+        raise typer.BadParameter(f"models are fetched with --weights, found {slugs[0]!r:.80}")
+    return step.run(None if out is None else _place("out", out), mirror)
 
 
 def _results(given: str | None) -> Path:

@@ -70,6 +70,19 @@ def pearson_r(
     return float(r[0])
 
 
+def shares_of_r(
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], names: tuple[str, str] = ("x", "y")
+) -> Float[np.ndarray, " n"]:
+    """Return what each point adds to Pearson's r: the shares sum to it.
+
+    A share is (x_i - mean x) (y_i - mean y) / (n SD x SD y), with population SDs.
+    """
+    require_series(x, y, names)
+    deviations = [series - series.mean() for series in map(unit_scale, (x, y))]
+    scale = math.sqrt(math.prod(float(np.sum(series**2)) for series in deviations))
+    return deviations[0] * deviations[1] / scale
+
+
 def pearson_p(
     r: float | Float[np.ndarray, " row"], n: int | Int[np.ndarray, " row"]
 ) -> float | Float[np.ndarray, " row"]:

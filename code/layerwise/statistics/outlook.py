@@ -5,9 +5,10 @@ it lies inside a range. The units are taken to be independent and of the kind of
 estimate rests on.
 
 Student's t (a mean, one more value), the law of r under ten points, chi-square and counts are
-exact: the law is that of the interval itself. From ten points on r is normal on Fisher's z, and so
-is an r of resamples, with the standard error that its own interval shows. Any other estimate is
-taken as normal, with its own interval narrowing as 1 / sqrt(n).
+exact: the law is that of the interval itself. Two large groups are compared by the normal law. From
+ten points on r is normal on Fisher's z, and so is an r of resamples, with the standard error that
+its own interval shows. Any other estimate is taken as normal, with its own interval narrowing as
+1 / sqrt(n).
 """
 
 import functools
@@ -37,6 +38,7 @@ from layerwise.statistics.estimates import (
     share_estimate,
     two_sided_quantile,
 )
+from layerwise.statistics.power import MOST as MOST_COUNTED
 from layerwise.statistics.power import POWER, chances_of_tables
 
 DEVIATIONS = 400  # quantiles of the sample deviation that stand for its law
@@ -94,10 +96,11 @@ def fewest_units(
 
     Every number is tried up to `LINEAR`, then the probability is taken to rise. None over `most`.
     """
-    for n in range(fewest, min(LINEAR, most) + 1):
+    for n in range(fewest, LINEAR + 1):
         if chance(n) >= wanted:
             return n
-    low, high = max(LINEAR, fewest - 1), max(LINEAR, fewest - 1)
+    low = max(LINEAR, fewest - 1)
+    high = low + 1
     while chance(high) < wanted:
         if high >= most:
             return None
@@ -296,4 +299,5 @@ def law_of_tables(groups: tuple[tuple[int, int], tuple[int, int]]) -> Law:
         towards, away = chances_of_tables(first / m, second / n_second, size, n - size)
         return towards if above < 0 else away
 
-    return Law("Fisher's test, exact", lambda n, level: math.nan, chance_inside)
+    name = f"Fisher's test: exact up to {MOST_COUNTED} units a group, normal from there on"
+    return Law(name, lambda n, level: math.nan, chance_inside)

@@ -106,7 +106,20 @@ def power_of_shares(first: float, second: float, m: int, n: int) -> float:
 
 
 def chances_of_tables(first: float, second: float, m: int, n: int) -> tuple[float, float]:
-    """Return the power to find the first share the larger one, and to find it the smaller one."""
+    """Return the power to find the first share the larger one, and to find it the smaller one.
+
+    Beyond `MOST` units in either group by the normal law, with the correction for continuity.
+    """
+    if max(m, n) > MOST:
+        error = math.sqrt(first * (1 - first) / m + second * (1 - second) / n)
+        together = (m * first + n * second) / (m + n)
+        pooled = math.sqrt(together * (1 - together) * (1 / m + 1 / n))
+        beyond = two_sided_quantile() * pooled + (1 / m + 1 / n) / 2
+        if not error:  # shares of 0 or 1, which no sample misses
+            return float(first - second > beyond), float(second - first > beyond)
+        sides = ((sign * (first - second) - beyond) / error for sign in (1, -1))
+        larger, smaller = (float(scipy.stats.norm.cdf(side)) for side in sides)
+        return larger, smaller
     tables = [*significant_tables(first, second, m, n)]
     larger = math.fsum(chance for count, other, chance in tables if count / m > other / n)
     smaller = math.fsum(chance for count, other, chance in tables if count / m < other / n)

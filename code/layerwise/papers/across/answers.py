@@ -22,7 +22,7 @@ THEIRS = "the papers' models"  # of a number that is about all of them at once
 AGAIN = "run `layerwise analyze` for this model again"
 
 
-class Row(Loose):
+class AnswerRow(Loose):
     """An answer in sensitivity.json."""
 
     question: str
@@ -39,7 +39,7 @@ class Row(Loose):
 def answers(results: Results, printed: Printed) -> list[Answer]:
     """Return the answers that the result files of one model give, in the papers' order."""
     answered = results.get("sensitivity", {}).get("rows", [])
-    require_shape("sensitivity.json: rows", list[Row], answered, AGAIN)
+    require_shape("sensitivity.json: rows", list[AnswerRow], answered, AGAIN)
     return _answers(answered, printed)
 
 

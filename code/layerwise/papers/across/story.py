@@ -161,13 +161,23 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
     survey, both = (
         seen.answer("depth_gain_of_survey", choice=choice) for choice in ("published", "pooled")
     )
-    if survey.ends.includes(0):
+    if survey.ends.includes(0) and not sizes.yes:
+        yield (
+            "Over the models of Paper 3's survey neither direction is shown "
+            f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
+        )
+    if survey.ends.includes(0) and sizes.yes:
         yield (
             "Over the models of Paper 3's survey this is not shown "
             f"(r = {survey.value:+.2f}, {survey.ends:+.2f}; with the Pythia sizes "
             f"{both.value:+.2f}, {both.ends:+.2f}): a finding on one family and not yet a law."
         )
-    if survey.ends.high <= 0:
+    if survey.ends.high <= 0 and not sizes.yes:
+        yield (
+            "Over the models of Paper 3's survey deeper models have smaller gains "
+            f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
+        )
+    if survey.ends.high <= 0 and sizes.yes:
         yield (
             "It holds over the models of Paper 3's survey as well "
             f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."

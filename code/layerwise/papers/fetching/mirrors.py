@@ -61,7 +61,7 @@ class Pin(NamedTuple):
 
 def open_mirror(name: str) -> Mirror:
     """The mirror at a folder or at an http(s) address."""
-    shown, check = address_shown(name), f"check --mirror or {MIRROR_VARIABLE}"
+    shown, check = address_shown(name), f"check {MIRROR_VARIABLE}, or `layerwise fetch --mirror`"
     if (folder := read_place("mirror", name)).is_dir():
         return folder
     address = re.fullmatch(r"https?://[^\s?#]+", name)
@@ -114,6 +114,6 @@ def _download(mirror: Address, path: str, pin: Pin) -> bytes:
         said = f"HTTP {status}" if status >= 400 else type(error).__name__
         raise LayerwiseError(
             f"{place}: cannot be read ({said}); check the network and the address, try again "
-            f"later, or name a mirror with --mirror or {MIRROR_VARIABLE}"
+            f"later, or name a mirror in {MIRROR_VARIABLE}"
         ) from None
     return pin.check(place, content)

@@ -485,17 +485,13 @@ def layers(seen: Seen) -> Iterator[str]:
         "Over the six categories Pythia's r turns from positive at the middle layers to negative "
         "at the late ones."
     )
-    mid, last = (
-        seen.statistic("layers", PYTHIA, "strategies", f"layer_{layer}", "correlation")
-        for layer in (8, 32)
-    )
-    of_mid, of_last = seen.answer("category_mid", PYTHIA), seen.answer("category_inversion", PYTHIA)
-    if mid > 0 and last < 0:
+    mid, last = seen.answer("category_mid", PYTHIA), seen.answer("category_inversion", PYTHIA)
+    if mid.value > 0 and last.value < 0:
         yield (
-            f"At layer 8 r is {mid:+.2f} ({of_mid.ends:+.2f}), at the last {last:+.2f} "
-            f"({of_last.ends:+.2f})."
+            f"At {mid.where} r is {mid.value:+.2f} ({mid.ends:+.2f}), "
+            f"at the last {last.value:+.2f} ({last.ends:+.2f})."
         )
-    if of_mid.ends.low <= 0 <= of_mid.ends.high:
+    if mid.ends.low <= 0 <= mid.ends.high:
         yield "Six categories do not show that the middle layers are positive."
     if seen.claim("p2.bootci.summary.any_mid_layer_stable").value is False:
         yield "By the notebook's own intervals no middle layer is stable."

@@ -46,6 +46,11 @@ class Picture:
         return {field: getattr(self, field) for field in about} | {"left_out": self.reason or None}
 
     @property
+    def address(self) -> str:
+        """The SVG as an address that a reader can save."""
+        return data_address(self.svg)
+
+    @property
     def narrow_address(self) -> str:
         """The narrow SVG as the address of an image."""
         return data_address(self.narrow)

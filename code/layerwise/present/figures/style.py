@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
@@ -35,10 +36,16 @@ ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
 LETTER = 4.9  # points: the mean width of one at 8 pt
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
 # Okabe and Ito's colours: told apart under every common form of colour blindness.
-COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#D55E00")
+COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-BLUE, GREEN, PURPLE, ORANGE, SKY, INK, RED = COLOURS  # red: the point that carries the message
+BLUE, GREEN, PURPLE, ORANGE, SKY, INK = COLOURS  # black: what a figure points out
+RED = "#D55E00"  # outside what a claim says, here as on the page, and nothing else
 GREY = "#666666"
+# Where a name may stand: points right of its point, less a share of its own width, and points above
+# it; from where on a line leads to it.
+ACROSS = ((6, 0), (-6, 1), (14, 0), (-14, 1), (24, 0), (-24, 1), *((0, n / 8) for n in range(1, 8)))
+UPWARDS = (-3, 4, -10, 10, -17, 17, -25, 25, -34, 34, -48, 48, -64, 64)
+ADJACENT = 9
 MINUS = "\u2212"
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")  # that begins a number, so no part of a name
 # a line to compare with: no correlation, a gain of one
@@ -78,8 +85,8 @@ def house_style() -> AbstractContextManager[None]:
 
 
 def look(number: int) -> dict[str, Any]:
-    """Colour and marker of the n-th series; those of the first 49 differ."""
-    return {"color": COLOURS[number % 7], "marker": MARKERS[(number + number // 7) % 7]}
+    """Colour and marker of the n-th series; those of the first 42 differ."""
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
 
 
 def panels(
@@ -250,35 +257,78 @@ def intervals_by_layer(
     layer_axis(axes, layers.tolist(), most=10)
 
 
-def name_points(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
-    """The points' names beside them, where they hide no other name and no point and no line crosses
-    them; to be called last, because names take no part in the layout.
+def name_points(
+    axes: Axes, points: Mapping[str, tuple[float, float]], *, bold: Collection[str] = ()
+) -> None:
+    """Write the points' names near them, each led to its point by a line where it stands apart.
+
+    A name hides no other name, no point and no line, as far as there is room. To be called last,
+    because names take no part in the layout.
+
+    Arguments:
+        points: by name; those that are `bold` are placed first.
     """
     figure: Any = axes.get_figure(root=True)
     figure.draw_without_rendering()
     pixels = figure.dpi / 72  # of a point
     at = {name: axes.transData.transform(point) for name, point in points.items()}
-    taken = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in at.values()]
+    dots = {name: Bbox.from_bounds(x - 6, y - 6, 12, 12) for name, (x, y) in at.items()}
     lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
     bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)]
     lines += [bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()]
-    for name, point in points.items():
-        label = axes.annotate(name, point, (0, 0), textcoords="offset points", color=GREY)
+    names: list[Bbox] = []
+    leaders: list[Path] = []
+    for name in sorted(points, key=lambda name: name not in bold):
+        others = [*names, *(dot for other, dot in dots.items() if other != name)]
+        look: dict[str, Any] = {"fontweight": "bold", "color": INK} if name in bold else {}
+        label = axes.annotate(name, points[name], (0, 0), textcoords="offset points")
+        label.set(**{"color": GREY, **look})
         label.set_in_layout(False)
         box = label.get_window_extent()
         places = []
-        for dx, dy in itertools.product((6, -6, 0), (3, -10, 7, -14, 12, -19, 20, -27)):
-            if dx == 0 and abs(dy + 4) < 8:
-                continue  # on the point itself
-            side, share = {6: ("left", 0), -6: ("right", 1), 0: ("center", 0.5)}[dx]
-            moved = box.translated(dx * pixels - share * box.width, dy * pixels)
-            inside = axes.bbox.x0 < moved.x0 and moved.x1 < axes.bbox.x1
-            hidden = sum(moved.padded(3).overlaps(other) for other in taken) + 5 * (not inside)
-            hidden += sum(line.intersects_bbox(moved, filled=False) for line in lines)
-            places.append((hidden, (dx, dy), side, moved))
-        _, offset, side, moved = min(places, key=lambda place: place[0])
-        label.set(position=offset, horizontalalignment=side)
-        taken.append(moved)
+        for (dx, share), dy in itertools.product(ACROSS, UPWARDS):
+            left = dx - share * box.width / pixels
+            moved = box.translated(left * pixels, dy * pixels)
+            leader = Path(np.array([at[name], _nearest(moved, at[name])]))
+            hidden = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
+            hidden += sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
+            hidden += sum(leader.intersects_bbox(other) for other in others)
+            hidden += 3 * sum(moved.overlaps(other) for other in names)
+            hidden += 50 * (not _holds(axes.bbox, moved))
+            distance = _length(leader) / pixels
+            places.append((30 * hidden + distance, (left, dy), moved, leader))
+        _, offset, moved, leader = min(places, key=lambda place: place[0])
+        label.set(position=offset)
+        names.append(moved)
+        if _length(leader) > ADJACENT * pixels:
+            leaders.append(leader)
+            _draw_leader(axes, leader)
+
+
+def _draw_leader(axes: Axes, leader: Path) -> None:
+    """Draw a thin line between a point and its name, both in pixels."""
+    ends = axes.transData.inverted().transform(leader.vertices)
+    (at,), (name,) = np.split(ends, 2)
+    arrow = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+    line = axes.annotate("", at, name, arrowprops=arrow, zorder=1.5)
+    line.set_in_layout(False)
+
+
+def _length(leader: Path) -> float:
+    """Return the length of a line between two places."""
+    return float(np.hypot(*np.diff(leader.vertices, axis=0)[0]))
+
+
+def _nearest(box: Bbox, point: np.ndarray) -> np.ndarray:
+    """Return the place of a box that is nearest to a point."""
+    x, y = point
+    return np.array([min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)])
+
+
+def _holds(outer: Bbox, inner: Bbox) -> bool:
+    """Return whether a box lies inside another."""
+    within_x = outer.x0 < inner.x0 and inner.x1 < outer.x1
+    return within_x and outer.y0 < inner.y0 and inner.y1 < outer.y1
 
 
 def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:

@@ -4,6 +4,7 @@ sections   the result documents as tables, declared: name, title, question, what
 cautions   what to know of them: warnings that the data call for
 figures    what the pipeline's figures read of a reader's models
 answers    the answers as rows: word, number, drawing, what random weights gave
+statements the view by statement, and the table by pair
 page       everything a page says (`Own`), and its files: HTML, LaTeX, CSV
 of_one     the page of one model; `across`: of several, the papers' families beside them
 """
@@ -13,3 +14,4 @@ from layerwise.home import find_home
 ROOT = find_home()
 HTML, LATEX = "index.html.j2", "tables.tex.j2"
 STYLES = ("report/templates/page.css", "report/own_model/own.css")
+SCRIPT = "report/own_model/own.js"

@@ -5,42 +5,98 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.beside import find_again, shared_answers
-from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, WORDS, YES
-from layerwise.engine.words import in_words
+from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.words import category_labels, in_words
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
-from layerwise.present.elements import svg
-from layerwise.present.range_picture import RangePicture, RangeRow, draw_range
+from layerwise.papers.shared.names.curves import METRIC
+from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
+from layerwise.present.figures.picture import data_address
+from layerwise.present.html import prose
+from layerwise.present.range_picture import RangePicture, RangeRow, draw_range, range_svg
 from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
+from layerwise.present.strip_picture import svg_file
 from layerwise.present.tables import Table, Value, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
 from layerwise.reader.page.figures import display_name
 from layerwise.statistics.estimates import Estimate
 
 LISTED = 4  # models named beside a claim; more are folded
-PLOT = 200  # pixels: the width of a claim's drawing
+PLOT, ENDS = 200, 20  # pixels: the width of a claim's drawing, and what a file has beside it
+MORE_STYLE = (
+    ".beside{stroke:#888;stroke-width:1.4}.hit{fill:transparent}.random-draw{fill:none;stroke:#888}"
+)
 # The marks of the papers' page whose colours mean the same.
 MARKS = {YES: HOLDS, NO: FAILS, UNDECIDED: OPEN, NO_SPREAD: OPEN, TOO_FEW: OPEN}
 
 
+# How an open question is counted.
+OPEN_PHRASES = {
+    UNDECIDED: "{} undecided",
+    NO_SPREAD: "{} without a spread",
+    TOO_FEW: "{} with too few units",
+}
+
+
 def summarize(answers: Sequence[Answer]) -> str:
-    """Return how the questions are answered, in one sentence."""
+    """Return in one sentence how many answers agree with the papers, and how many are open."""
+    if not answers:
+        return ""
     counts = Counter(answer.word for answer in answers)
-    phrases = {
-        NO_SPREAD: "no spread for {}",
-        TOO_FEW: "too few units for {}",
-        UNDECIDED: "{} undecided",
-        NO: "no to {}",
-        YES: "yes to {}",
-    }
-    parts = [phrases[word].format(counts[word]) for word in WORDS if counts[word]]
-    n = f"{len(answers)} question{'s' if len(answers) != 1 else ''}"
-    return f"Of {n} that the papers' claims ask: {', '.join(parts)}." if parts else ""
+    decided = counts[YES] + counts[NO]
+    is_open = [phrase.format(counts[word]) for word, phrase in OPEN_PHRASES.items() if counts[word]]
+    text = f"This model decides none of the {len(answers)} questions that the papers' claims ask"
+    if decided:
+        text = f"Of {decided} decided question{'s' * (decided > 1)} this model answers "
+        text += f"{counts[YES] or 'none'} as the papers claim and {counts[NO] or 'none'} against "
+        text += "them"
+    if is_open and decided:
+        return f"{text}; {len(answers) - decided} stay open ({', '.join(is_open)})."
+    return f"{text} ({', '.join(is_open)})." if is_open else f"{text}."
+
+
+def describe_correlations(documents: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a sentence on r over the categories, and one on r over the pairs by layer.
+
+    There are none where there is no preference.
+
+    Arguments:
+        documents: the result documents, by analysis.
+    """
+    if "pairs" not in documents:
+        return []
+    validation, by_layer = documents["validation"], documents["pairs"]["results"]
+    r = with_signs(f"{validation['_global_stats']['ua_output_correlation']:+.3f}")
+    left_out = r_without_each_category(validation)
+    text = f"At the last layer r of asymmetry and preference over the categories is {r}"
+    if (deciding := decisive_category(validation)) is not None:
+        label = category_labels(left_out)[deciding]
+        without = with_signs(f"{left_out[deciding].r:+.3f}")
+        text += f", which rests on one of them: without {label} it is {without}."
+    elif left_out:
+        text += ", and no single category decides it."
+    else:
+        text += f", over {documents['category_bootstrap']['n_categories']} of them."
+    return [text, _describe_pairs({int(layer): row[METRIC] for layer, row in by_layer.items()})]
+
+
+def _describe_pairs(by_layer: Mapping[int, Mapping[str, Any]]) -> str:
+    """Return r over the pairs at the first and the last layer, and which of them is clear."""
+    layers = sorted({min(by_layer), max(by_layer)})
+    ends = [with_signs(f"{by_layer[at]['r']:+.2f} at layer {at}") for at in layers]
+    clear = [at for at in layers if not by_layer[at]["includes_zero"]]
+    if len(layers) == 1:
+        which = f"the interval {'excludes' if clear else 'includes'} zero"
+    elif len(clear) == 1:
+        which = f"the interval at layer {clear[0]} alone excludes zero"
+    else:
+        which = f"{'both intervals exclude' if clear else 'neither interval excludes'} zero"
+    return f"Over the pairs it is {' and '.join(ends)}; {which}."
 
 
 def summarize_random_weights(beside: Mapping[str, Any]) -> str:
@@ -185,7 +241,21 @@ def interval_ends(estimate: Estimate) -> list[str]:
 
 
 def picture(answer: Answer, drawn: Sequence[float] = ()) -> Markup:
-    """Return the row of an answer as SVG: the estimate, its range, the papers' models beside it.
+    """Return the row of an answer as a part of a page, which has its style."""
+    shown = row_of(answer, drawn)
+    return Markup(range_svg(shown, plot=PLOT))
+
+
+def picture_file(answer: Answer, drawn: Sequence[float] = ()) -> str:
+    """Return the same as an SVG file with its own style, with room for the numbers at both ends."""
+    shown = row_of(answer, drawn)
+    elements = draw_range(shown, plot=PLOT, left=ENDS)
+    about = f"{answer.question.says} {' '.join(value_and_interval(answer.estimate))}"
+    return svg_file(elements, PLOT + 2 * ENDS, shown.height, about, MORE_STYLE)
+
+
+def row_of(answer: Answer, drawn: Sequence[float] = ()) -> RangePicture:
+    """Return the row of an answer: the estimate, its range, the papers' models beside it.
 
     Arguments:
         drawn: the same number in draws of random weights.
@@ -210,11 +280,41 @@ def picture(answer: Answer, drawn: Sequence[float] = ()) -> Markup:
     draws = [
         (value, with_signs(f"random weights {spell_number(value, places)}")) for value in drawn
     ]
-    shown = RangePicture([row], beside=beside, drawn=draws)
-    size = f'viewBox="0 0 {PLOT} {shown.height}" width="{PLOT}" height="{shown.height}"'
-    return Markup(
-        f'<svg class="bars" {size} aria-hidden="true">{svg(draw_range(shown, plot=PLOT))}</svg>'
+    return RangePicture([row], beside=beside, drawn=draws)
+
+
+def answers_as_html(answers: Sequence[Answer], beside: Mapping[str, Any]) -> str:
+    """Return the rows of the page for a notebook: each with its drawing, as an image.
+
+    Arguments:
+        beside: the documents of replicates and of random weights.
+    """
+    rows = []
+    for answer in answers:
+        told = describe(answer, beside)
+        control = find_again(beside.get(CONTROL, {}), answer.question.name)
+        image = data_address(picture_file(answer, control.drawn if control else ()))
+        cells = (
+            prose(answer.question.says),
+            Markup('<span style="white-space: nowrap"><b>{}</b> {}<br>n = {}</span>').format(
+                prose(told["number"][0]), prose(told["number"][1]), told["units"]
+            ),
+            Markup('<img src="{}" alt="">').format(image),
+            f"{told['symbol']} {answer.word}",
+            told["same"] if told["others"] else NOTHING,
+        )
+        rows.append(Markup("<tr>{}</tr>").format(_cells("td", cells)))
+    head = ("question", "this model", "", "answer", "under other choices")
+    caption = escape(summarize(answers))
+    return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(
+        caption, _cells("th", head), Markup("").join(rows)
     )
+
+
+def _cells(tag: str, texts: Sequence[str]) -> Markup:
+    """Return texts as the cells of a row, to the left as words are read."""
+    cell = Markup(f'<{tag} style="text-align: left">{{}}</{tag}>')
+    return Markup("").join(cell.format(text) for text in texts)
 
 
 def answers_table(answers: Sequence[Answer]) -> Table:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from layerwise.engine.words import category_labels
 from layerwise.measures.values import Values
 from layerwise.models.doubtful_texts import LOST, is_invisible, is_leftover
 from layerwise.models.texts import StatementPairs, numbered_place
@@ -126,21 +127,36 @@ def left_out_cautions(n_virtual: int) -> list[str]:
     ]
 
 
+def quantised_cautions(how: str) -> list[str]:
+    """Warn of a loaded model whose weights are quantised."""
+    if not how:
+        return []
+    return [
+        f"The weights are quantised ({how}): every number is of the model as it runs so. How far "
+        "that lies from its weights before is in no interval, and the papers' models were not."
+    ]
+
+
 def text_cautions(
     kind: str,
     texts: Sequence[str],
     pairs: StatementPairs,
     of_tokens: Mapping[str, Mapping[int, str]] = MappingProxyType({}),
+    *,
+    private: bool = False,
 ) -> list[str]:
     """Warn of texts that are probably not what their author meant.
 
     Arguments:
         kind: statements, which are those of the pairs, or prompts.
         of_tokens: what a tokenizer found in which texts, by the same names as in `DOUBTS`.
+        private: no text is quoted.
     """
     found = {
         **of_tokens,
-        "leftover": {n: f"{text:.40}" for n, text in enumerate(texts) if is_leftover(text)},
+        "leftover": {
+            n: "" if private else f"{text:.40}" for n, text in enumerate(texts) if is_leftover(text)
+        },
         "invisible": {n: "" for n, text in enumerate(texts) if is_invisible(text)},
         "lost": {n: "" for n, text in enumerate(texts) if LOST in text},
     }
@@ -197,7 +213,8 @@ def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[
             "two different ones, where r is -1, +1 or undefined whatever the data say: intervals "
             "over categories are wide by construction."
         )
-    different = dict(zip(pairs.categories, pairs.different(), strict=True))
+    labels = category_labels(pairs.categories).values()
+    different = dict(zip(labels, pairs.different(), strict=True))
     given = np.bincount(pairs.category_of_pair).tolist()
     repeated = [
         f"{name} ({count} of {n_given})"
@@ -257,9 +274,10 @@ def document_cautions(
     if has_r and (deciding := decisive_category(validation)) is not None:
         r = validation["_global_stats"]["ua_output_correlation"]
         without = r_without_each_category(validation)[deciding].r
+        label = category_labels(r_without_each_category(validation))[deciding]
         warned.append(
             f"One category determines r over the categories at the last layer: {r:+.3f} with all "
-            f"of them, {without:+.3f} without {deciding.replace('_', ' ')}. It shows how far that "
+            f"of them, {without:+.3f} without {label}. It shows how far that "
             "category lies from the others, and says nothing about them."
         )
     anisotropy = documents.get("anisotropy")

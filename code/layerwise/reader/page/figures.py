@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from layerwise.engine.curves import Curves
@@ -56,6 +57,7 @@ def numbers_of(
     *,
     random_weights: bool = False,
     beside: Curves | None = None,
+    by_pair: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Numbers:
     """Return the numbers of readers' models, as figures read them.
 
@@ -63,6 +65,7 @@ def numbers_of(
         models: by display name, then by analysis, as the JSON files hold them.
         random_weights: mark each: its numbers mean nothing.
         beside: the papers' curves.
+        by_pair: the numbers of single pairs, which no result document holds, by display name.
     """
     statistics: dict[str, dict[str, Mapping[str, Any]]] = {
         OVER_MODELS: drawn.drawn_over_models(models)
@@ -71,6 +74,8 @@ def numbers_of(
         for analysis, document in drawn.add_drawn(documents).items():
             named = _validation(document) if analysis == "validation" else document
             statistics.setdefault(analysis, {})[display] = named
+    if by_pair:
+        statistics["by_pair"] = {display: _by_pair(entry) for display, entry in by_pair.items()}
     in_grey = {
         quantity: {display_name(name): curve for name, curve in curves.items()}
         for quantity, curves in (beside or {}).items()
@@ -78,6 +83,12 @@ def numbers_of(
     return Numbers(
         OWN, statistics, labels(list(models)), random_weights=random_weights, beside=in_grey
     )
+
+
+def _by_pair(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with labels for the names of categories."""
+    names = labels([*dict.fromkeys(document["category"])])
+    return {**document, "category": [names[name] for name in document["category"]]}
 
 
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:

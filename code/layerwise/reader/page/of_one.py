@@ -8,19 +8,20 @@ import numpy as np
 
 import layerwise
 from layerwise.engine.questions.answers import Answer
-from layerwise.measures.pairwise import METRICS
+from layerwise.engine.words import category_labels
 from layerwise.measures.values import Values
 from layerwise.models.chat_templates import DATE
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
-from layerwise.present.tables import Table, Value
+from layerwise.reader.page.answers import describe_correlations, summarize
 from layerwise.reader.page.cautions import cautions, document_cautions
 from layerwise.reader.page.page import Own
 from layerwise.reader.page.sections import sections_of
+from layerwise.reader.page.statements import pair_numbers, tabulate_pairs, view_pairs
 from layerwise.statistics.bootstrap import Draws
 
-OF_MODEL, WITH = ("model", "revision", "dtype", "device"), ("torch", "transformers")
+OF_MODEL, WITH = ("model", "revision", "dtype", "quantised", "device"), ("torch", "transformers")
 CHAT = {
     "own": [
         (
@@ -44,6 +45,7 @@ def page_of(
     random_weights: bool = False,
     foreseen: Sequence[str] = (),
     unused_template: bool = False,
+    private: bool = False,
 ) -> Own:
     """Return the page of one model.
 
@@ -54,20 +56,25 @@ def page_of(
         first: the first statement as the tokenizer was given it, and its token ids.
         foreseen: the warnings that were known before the first pass.
         unused_template: the tokenizer brings a chat template, which no statement was put into.
+        private: no statement is shown.
     """
+    shown = None if private else pairs
     warned = [f"{RANDOM.capitalize()}."] if random_weights else []
     n_prompt_tokens = sum(measured.index["prompt_lengths"])
     warned += [*foreseen, *cautions(measured.values, pairs, n_prompt_tokens)]
     warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,
-        settings(measured.values, measured.index, pairs, draws, first),
+        settings(measured.values, measured.index, pairs, draws, None if private else first),
         warned,
         measured.absent,
         sections_of(documents),
         answers=answered,
         beside=beside,
-        further=[tabulate_pairs(measured.values)],
+        further=[tabulate_pairs(measured.values, shown)],
+        head=[summarize(answered), *describe_correlations(documents)],
+        by_pair=view_pairs(measured.values, shown),
+        pair_numbers=pair_numbers(measured.values) if measured.values.output else {},
         random_weights=random_weights,
     )
 
@@ -80,7 +87,8 @@ def settings(
     first: tuple[str, str] | None,
 ) -> list[tuple[str, str]]:
     """Return what was measured, and how."""
-    by_category = zip(pairs.categories, np.bincount(pairs.category_of_pair), strict=True)
+    labels = category_labels(pairs.categories).values()
+    by_category = zip(labels, np.bincount(pairs.category_of_pair), strict=True)
     options = index.get("template_options")
     return [
         *((name, index[name]) for name in OF_MODEL if name in index),
@@ -103,20 +111,3 @@ def _said_of_blocks(passes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if passes is None or not passes["probed"]:
         return []
     return [("blocks", f"as the class declares, checked on {passes['probed']} tokens")]
-
-
-def tabulate_pairs(values: Values) -> Table:
-    """Tabulate the numbers of every pair; the texts of the statements are not repeated."""
-    last, output = values.pair_metrics[-1], values.output
-    first: dict[int, int] = {}
-    rows: list[list[Value]] = []
-    for pair, category in enumerate(values.category_of_pair.tolist()):
-        number = pair - first.setdefault(category, pair)
-        of_output = [] if output is None else [*output.nll[:, pair], output.preferences[pair]]
-        of_pair = map(float, (*of_output, *last[:, pair]))
-        rows.append([values.categories[category], number, *of_pair])
-    columns = ["category", "pair"]
-    columns += ["NLL A (nats)", "NLL B (nats)", "preference (nats)"] if output else []
-    metrics = [f"{name.replace('_', ' ')} (layer {values.layers[-1]})" for name in METRICS]
-    caption = "Every pair, numbered from 0 within its category as in the file of the pairs."
-    return Table("by-pair", caption, dict.fromkeys((*columns, *metrics)), rows)

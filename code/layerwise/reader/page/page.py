@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -14,16 +15,15 @@ from layerwise.engine.questions.words import MEANINGS
 from layerwise.files import write_text
 from layerwise.present import latex
 from layerwise.present.figures.picture import Picture
-from layerwise.present.html import fill, inlined, policy
+from layerwise.present.html import MEDIA, embedded, fill, inlined, policy
 from layerwise.present.tables import Table
-from layerwise.reader.page import HTML, LATEX, ROOT, STYLES
+from layerwise.reader.page import HTML, LATEX, ROOT, SCRIPT, STYLES
 from layerwise.reader.page.answers import (
     LISTED,
     answers_by_question,
     claims_by_model,
     claims_table,
     describe,
-    summarize,
     summarize_random_weights,
 )
 from layerwise.reader.page.sections import Section
@@ -41,6 +41,9 @@ class Own:
         beside: the documents of replicates and of random weights.
         asked: of several models, the answers of each.
         further: tables that are CSV files only.
+        head: what the page says first of the model, a sentence each.
+        by_pair: the view by statement; empty of several models.
+        pair_numbers: what the scatter of the pairs draws.
     """
 
     display: str
@@ -52,6 +55,9 @@ class Own:
     beside: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
     further: Sequence[Table] = field(default=())
+    head: Sequence[str] = ()
+    by_pair: Mapping[str, Any] = field(default_factory=dict)
+    pair_numbers: Mapping[str, Any] = field(default_factory=dict)
     random_weights: bool = False
     lead: str = (
         "The analyses of the three papers on the dynamics of transformers, measured on one model. "
@@ -98,19 +104,34 @@ def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index:
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
     write_text(folder / part / "tables.tex", tex(own))
-    write_text(folder / index, html(own, pictures, part.as_posix()))
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.suffix in MEDIA
+    }
+    write_text(folder / index, html(own, pictures, part.as_posix(), files))
 
 
-def html(own: Own, pictures: Sequence[Picture], part: str = ".", root: Path = ROOT) -> str:
+def html(
+    own: Own,
+    pictures: Sequence[Picture],
+    part: str = ".",
+    files: Mapping[str, bytes] = MappingProxyType({}),
+    root: Path = ROOT,
+) -> str:
     """Return the page: one text that opens from disk and asks for nothing.
+
+    Arguments:
+        part: the folder of figures and tables, seen from the page.
+        files: what the page offers to save, by the path beside it; it holds them itself.
 
     Raises:
         LayerwiseError: for a broken template, or a figure that is not a whole SVG.
     """
     css = "\n".join(inlined(root / name) for name in STYLES)
+    script = inlined(root / SCRIPT) if own.by_pair else ""
     context = {
         "own": own,
-        "answer": "" if own.asked else summarize(own.answers),
         "answers": [describe(answer, own.beside) for answer in own.answers],
         "listed": LISTED,
         "by_model": answers_by_question(own.asked),
@@ -118,8 +139,10 @@ def html(own: Own, pictures: Sequence[Picture], part: str = ".", root: Path = RO
         "meanings": MEANINGS,
         "pictures": pictures,
         "at": "" if part == "." else f"{part}/",
+        "files": embedded(files),
         "style": Markup(css),
-        "policy": policy(css),
+        "script": Markup(script),
+        "policy": policy(css, script),
     }
     return fill([root / "report/own_model", root / "report/templates"], HTML, context)
 

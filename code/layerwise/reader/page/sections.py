@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from layerwise.engine.words import category_labels
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
@@ -100,7 +101,8 @@ def _tabulate_categories(
 ) -> Table:
     categories = {name: entry for name, entry in document.items() if not name.startswith("_")}
     rows = [[name, *(entry[key] for key in columns)] for name, entry in categories.items()]
-    return Table("categories", caption, {"category": None, **dict(columns.values())}, rows)
+    headings = {"category": None, **dict(columns.values())}
+    return Table("categories", caption, headings, rows, labels=category_labels(categories))
 
 
 def _tabulate_overall(statistics: Mapping[str, Value]) -> Table:
@@ -129,7 +131,8 @@ def _tabulate_left_out(document: Document) -> list[Table]:
         [name, correlation.r, correlation.p] for name, correlation in left.items()
     ]
     columns = {"left out": None, "r": 3, "p": 4}
-    return [Table("without-one-category", caption, columns, rows)]
+    labels = category_labels(left)
+    return [Table("without-one-category", caption, columns, rows, labels=labels)]
 
 
 def layers(document: Document) -> list[Table]:

@@ -30,7 +30,7 @@ ASK_AGAIN = "mend that, then ask again"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What was found, the fix if something is amiss, and the targets that cannot run for it."""
 
     found: str
@@ -47,11 +47,11 @@ class Finding:
 class Check:
     """What looks at the repository in a folder, and the targets that need what it looks at."""
 
-    look: Callable[[Path], Finding]
+    look: Callable[[Path], Diagnosis]
     needed_by: tuple[str, ...]
 
 
-def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
+def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Diagnosis]:
     """Make every check; where one cannot be made, nothing that needs it can be said to run."""
     findings = {}
     for name, check in checks.items():
@@ -59,7 +59,7 @@ def examine(checks: Mapping[str, Check], root: Path) -> dict[str, Finding]:
             findings[name] = check.look(root)
         except Exception as error:  # a broken package raises what it likes
             why, fix = _not_made(error)
-            findings[name] = Finding(f"could not be looked at ({why})", fix, check.needed_by)
+            findings[name] = Diagnosis(f"could not be looked at ({why})", fix, check.needed_by)
     return findings
 
 
@@ -74,7 +74,7 @@ def _not_made(error: Exception) -> tuple[str, str]:
 
 
 def obstacles(
-    findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
+    findings: Mapping[str, Diagnosis], targets: Sequence[str] = TARGETS
 ) -> dict[str, list[str]]:
     """Return the names of the checks that stop each target, or verb."""
     return {
@@ -83,7 +83,7 @@ def obstacles(
     }
 
 
-def as_text(findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS) -> RenderableType:
+def as_text(findings: Mapping[str, Diagnosis], targets: Sequence[str] = TARGETS) -> RenderableType:
     """Return a line per check, one per fix, and at the end what can run."""
     checks = Grid.grid(Column(min_width=5), Column(min_width=20), Column(), padding=(0, 1))
     for name, finding in findings.items():
@@ -98,7 +98,7 @@ def as_text(findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS) -
 
 
 def as_document(
-    findings: Mapping[str, Finding], targets: Sequence[str] = TARGETS
+    findings: Mapping[str, Diagnosis], targets: Sequence[str] = TARGETS
 ) -> dict[str, Any]:
     """Return the same for another program."""
     blocking = obstacles(findings, targets)

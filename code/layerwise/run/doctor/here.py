@@ -19,7 +19,7 @@ from layerwise.run.doctor import (
     TARGETS,
     TEST,
     Check,
-    Finding,
+    Diagnosis,
     first_few,
     free,
 )
@@ -40,21 +40,21 @@ PROGRAMS = {
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.M)
 
 
-def repository(root: Path) -> Finding:
+def repository(root: Path) -> Diagnosis:
     """Check that the folder is the repository, and that this user may write results into it."""
     if missing := [name for name in NEEDED if not (root / name).exists()]:
         fix = "run it in a clone of the repository or below; restore what is missing"
-        return Finding(f"no {first_few(missing)} in this folder", fix, TARGETS)
+        return Diagnosis(f"no {first_few(missing)} in this folder", fix, TARGETS)
     rights = os.W_OK | os.X_OK
     if refused := [
         name for name in WRITTEN if not os.access(nearest_existing(root / name), rights)
     ]:
         fix = "make them writable for this user, or copy the repository"
-        return Finding(f"{first_few(refused)} cannot be written", fix, TARGETS)
-    return Finding("a git clone" if (root / ".git").exists() else "an unpacked archive")
+        return Diagnosis(f"{first_few(refused)} cannot be written", fix, TARGETS)
+    return Diagnosis("a git clone" if (root / ".git").exists() else "an unpacked archive")
 
 
-def packages(root: Path) -> Finding:
+def packages(root: Path) -> Diagnosis:
     """Check that packages can be imported, their versions against the locks, other programs."""
     torch = installed("torch")
     for package in (*IMPORTED, *(OF_MODELS if torch else ())):
@@ -65,7 +65,7 @@ def packages(root: Path) -> Finding:
             needing: tuple[str, ...] = TARGETS
             if package in OF_MODELS:
                 needing = tuple(target for target in TARGETS if target != REPRODUCE)
-            return Finding(f"no {package} ({why})", ANEW, needing)
+            return Diagnosis(f"no {package} ({why})", ANEW, needing)
     locked = locked_versions(root / "requirements")
     present = {package: version for package in locked if (version := installed(package))}
     if other := [
@@ -73,14 +73,14 @@ def packages(root: Path) -> Finding:
         for package, version in present.items()
         if version not in locked[package]
     ]:
-        return Finding(f"{first_few(other)}; numbers may differ", ANEW)
+        return Diagnosis(f"{first_few(other)}; numbers may differ", ANEW)
     models = f"torch {torch}" if torch else "no torch (`make setup-models` adds it)"
     version = platform.python_version()
     found = f"Python {version}, all {len(present)} packages as locked, {models}"
     if absent := [name for name in PROGRAMS if shutil.which(name) is None]:
         fixes = dict.fromkeys(PROGRAMS[name] for name in absent)
-        return Finding(f"{found}; no {', '.join(absent)}", "; ".join(fixes))
-    return Finding(found)
+        return Diagnosis(f"{found}; no {', '.join(absent)}", "; ".join(fixes))
+    return Diagnosis(found)
 
 
 def locked_versions(folder: Path) -> dict[str, set[str]]:
@@ -100,7 +100,7 @@ def installed(package: str) -> str | None:
         return None
 
 
-def room(root: Path) -> Finding:
+def room(root: Path) -> Diagnosis:
     """Check the disk for results and for the rehearsal's stand-ins, and the memory for one."""
     import psutil
 
@@ -113,13 +113,13 @@ def room(root: Path) -> Finding:
         f"{usable_cores()} cores"
     )
     if here < RESULTS_BYTES:
-        return Finding(found, "make room, or put it on another disk", TARGETS)
+        return Diagnosis(found, "make room, or put it on another disk", TARGETS)
     if there < DISK_BYTES:
-        return Finding(found, "make room, or name a --folder on another disk", (REHEARSE,))
+        return Diagnosis(found, "make room, or name a --folder on another disk", (REHEARSE,))
     if memory < WORKER_BYTES:
         fix = "close other programs, or take a machine with more memory"
-        return Finding(found, fix, (TEST, REHEARSE))
-    return Finding(found)
+        return Diagnosis(found, fix, (TEST, REHEARSE))
+    return Diagnosis(found)
 
 
 CHECKS: dict[str, Check] = {

@@ -8,14 +8,14 @@ from typing import Any
 from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import read_json
 from layerwise.models.registry import Model
-from layerwise.run.doctor import FULL, Check, Finding, first_few, free
+from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
 from layerwise.run.doctor.time_left import seconds_of_model
 from layerwise.shapes import read_choices
 
 DRIVERS = "580 or newer, or 525 with a torch for CUDA 12 (`make setup TORCH=cuda12`)"
 
 
-def gpu(root: Path) -> Finding:
+def gpu(root: Path) -> Diagnosis:
     """Return whether torch sees the device of params.yaml; if not, what stands in the way."""
     import torch
 
@@ -28,7 +28,7 @@ def gpu(root: Path) -> Finding:
     cuda = torch.version.cuda
     try:
         require_accelerator(device)
-        return Finding(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
+        return Diagnosis(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
     except LayerwiseError as error:
         found = f"{error} ({seen}, torch built for CUDA {cuda})"
     if not names:
@@ -43,16 +43,18 @@ def gpu(root: Path) -> Finding:
             f"have a driver of {DRIVERS}; look at CUDA_VISIBLE_DEVICES, and in a container at "
             "`--gpus all`"
         )
-    return Finding(found, fix, (FULL,))
+    return Diagnosis(found, fix, (FULL,))
 
 
-def models(root: Path) -> Finding:
+def models(root: Path) -> Diagnosis:
     """Say how many models will be measured, what that takes, and why the others will not be."""
     from huggingface_hub import constants
 
     from layerwise.engine.measured import group_by_reason
     from layerwise.models import hub, needs
+    from layerwise.models.passing import DROP, drops_weights
     from layerwise.models.registry import read_models
+    from layerwise.run.side_by_side import models_on_disk
 
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
@@ -65,7 +67,10 @@ def models(root: Path) -> Finding:
     minutes = sum(seconds_of_model(model, chosen) for model in run) / 60
     states = max((_bytes_of_states(model, chosen) for model in run), default=0) / 1e9
     missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
-    download = sum(hub.disk_bytes(weights[model.slug]) for model in missing) / 1e9
+    sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
+    download = sum(sizes)
+    # of weights that go when they are measured, those that are there at once
+    peak = sum(sorted(sizes)[-models_on_disk() :]) if drops_weights() else download
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
     in_part = {
@@ -81,18 +86,21 @@ def models(root: Path) -> Finding:
     ]
     found = (
         f"{len(run)} of {len(registry)} can be measured on {chosen['device']}: about "
-        f"{minutes:.0f} min (singular values and the download apart); {download:.1f} GB to fetch, "
+        f"{minutes:.0f} min (singular values and the download apart); {download:.1f} GB to fetch"
+        f"{f', at most {peak:.1f} GB at a time' if drops_weights() else ''}, "
         f"{room:.1f} GB free for {cache}; up to {states:.1f} GB of hidden states at a time in "
         f"results/{''.join(notes)}"
     )
     is_mendable = any(not registry[slug].skipped for slug in left_out)
     fix = "mend what is said of them, or give them a `skip` in models.yaml" if is_mendable else ""
-    if download > room:
+    if peak > room:
         fix = "make room, or set HF_HOME to a folder on another disk"
+        if not drops_weights():
+            fix += f", or {DROP}=1, and what is fetched is removed once it is measured"
     silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
         found, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    return Finding(found, fix, (FULL,) if download > room or not run else ())
+    return Diagnosis(found, fix, (FULL,) if peak > room or not run else ())
 
 
 def _free_memory(device: str) -> float:

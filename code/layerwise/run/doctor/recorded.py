@@ -3,8 +3,11 @@
 dvc.lock holds the hash of every result, and is committed: the same hashes are the same bytes.
 """
 
+import csv
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from layerwise.files import read_text
 from layerwise.home import judged_claims
@@ -12,46 +15,106 @@ from layerwise.run.doctor import first_few
 from layerwise.shapes import parse_yaml
 
 LOCK = Path("dvc.lock")
-CLAIMS = judged_claims("published")
-VERDICTS = CLAIMS.with_name("verdicts.json")
+VERDICTS = judged_claims("published").with_name("verdicts.csv")
 NO_RECORD = "no record to compare it with: this is no git clone, or dvc.lock is not committed"
+IDENTICAL = "identical to the record: every result has the bytes whose hash is committed"
+KINDS = {"central": "marks", "claim": "verdicts"}  # of a row of verdicts.csv
 
 
-def compare_with_record(root: Path = Path()) -> str:
-    """Compare the results of the source `published` with the committed ones."""
-    committed = _read_committed(root, LOCK)
+class Comparison(NamedTuple):
+    """What is said of a run's results, and whether they are those of the record."""
+
+    said: str
+    is_identical: bool
+
+
+class Stages(NamedTuple):
+    """Inputs and results of the source `published` in a dvc.lock, by their paths."""
+
+    inputs: dict[str, Any]  # hashes of files, values of parameters
+    results: dict[str, str]
+
+
+def compare_with_record(root: Path = Path()) -> Comparison:
+    """Compare the results of the source `published` with the committed ones.
+
+    Where they differ it is said which, what became of marks and verdicts, and which inputs are not
+    those of the commit.
+    """
+    committed = _git(root, "show", f"HEAD:./{LOCK.as_posix()}")
     if committed is None:
-        return NO_RECORD
-    record, made = _results(LOCK, committed), _results(root / LOCK, read_text(root / LOCK))
-    if record == made:
-        return "identical to the record: every result has the bytes whose hash is committed"
-    other = sorted(
-        path for path in record.keys() | made.keys() if record.get(path) != made.get(path)
-    )
-    path = CLAIMS.as_posix()
-    is_same = record.get(path) == made.get(path)
-    claims = "every claim is as recorded" if is_same else f"verdicts: `git diff {VERDICTS}`"
-    return (
-        f"not identical to the record: {first_few(other)} differ from what is committed\n  {claims}"
-    )
+        return Comparison(NO_RECORD, False)
+    record, made = _read_lock(LOCK, committed), _read_lock(root / LOCK, read_text(root / LOCK))
+    if record.results == made.results:
+        return Comparison(IDENTICAL, True)
+    lines = [
+        f"not identical to the record: {first_few(_different(record.results, made.results))} "
+        "differ from what is committed",
+        f"  {_compare_verdicts(root)}",
+        f"  {_name_changed_inputs(root, record, made)}",
+    ]
+    return Comparison("\n".join(lines), False)
 
 
-def _results(place: Path, lock: str) -> dict[str, str]:
-    """Return `{path: hash}` of the results of the source `published`."""
-    return {
-        out["path"]: out["md5"]
-        for name, stage in parse_yaml(place, lock)["stages"].items()
-        if name.endswith("@published")
-        for out in stage["outs"]
-    }
+def _compare_verdicts(root: Path) -> str:
+    """Count the marks and verdicts that are as committed, and name the first that moved."""
+    text = _git(root, "show", f"HEAD:./{VERDICTS.as_posix()}")
+    if text is None:
+        return f"{VERDICTS} is not committed, so what moved is not known"
+    record, made = read_verdicts(text), read_verdicts(read_text(root / VERDICTS))
+    moved = _different(record, made)
+    counts = []
+    for kind, name in KINDS.items():
+        of_kind = [row for row in record if row[0] == kind]
+        n_moved = sum(row in record for row in moved if row[0] == kind)
+        counts.append(f"{len(of_kind) - n_moved} of {len(of_kind)} {name}")
+    changes = [
+        f"{row[1]}: {record.get(row, 'absent')} -> {made.get(row, 'absent')}" for row in moved
+    ]
+    return " and ".join(counts) + " as committed" + (f" ({first_few(changes)})" if changes else "")
 
 
-def _read_committed(root: Path, file: Path) -> str | None:
-    """Return a file's text in the last commit; None: no commit, no git, or no such file.
+def _name_changed_inputs(root: Path, record: Stages, made: Stages) -> str:
+    """Name the files that are not as committed; else the inputs that dvc.lock has otherwise."""
+    paths = sorted({*record.inputs, *made.inputs} - {*record.results, *made.results})
+    changes = _git(root, "status", "--porcelain", "-z", "--no-renames", "--", *paths) or ""
+    changed = [line[3:] for line in changes.split("\0") if line]
+    if not changed:
+        changed = [path for path in _different(record.inputs, made.inputs) if path in paths]
+    if changed:
+        return f"changed: {first_few(changed)}"
+    return "no input changed: another machine, or other versions"
+
+
+def _different(record: Mapping[Any, Any], made: Mapping[Any, Any]) -> list[Any]:
+    """Return the keys, in order, whose values are not equal in both."""
+    return sorted(key for key in record.keys() | made.keys() if record.get(key) != made.get(key))
+
+
+def read_verdicts(text: str) -> dict[tuple[str, str], str]:
+    """Return the verdicts of a `verdicts.csv` by kind and id."""
+    return {(row["kind"], row["id"]): row["verdict"] for row in csv.DictReader(text.splitlines())}
+
+
+def _read_lock(place: Path, lock: str) -> Stages:
+    """Return inputs and results of the source `published`."""
+    inputs: dict[str, Any] = {}
+    results: dict[str, str] = {}
+    for name, stage in parse_yaml(place, lock)["stages"].items():
+        if name.endswith("@published"):
+            results |= {out["path"]: out["md5"] for out in stage["outs"]}
+            inputs |= {dep["path"]: dep["md5"] for dep in stage.get("deps", ())}
+            for file, values in stage.get("params", {}).items():
+                inputs[file] = {**inputs.get(file, {}), **values}
+    return Stages(inputs, results)
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """Return what a git command prints; None: it failed, or there is no git.
 
     What is no UTF-8 in it is U+FFFD, which DVC never writes.
     """
-    command = ["git", "-C", str(root.absolute()), "show", f"HEAD:./{file.as_posix()}"]
+    command = ["git", "-C", str(root.absolute()), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError:

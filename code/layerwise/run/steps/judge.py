@@ -9,9 +9,15 @@ from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
 from layerwise.engine.prospects import Means, read_trained
 from layerwise.engine.published import TYPED
-from layerwise.engine.records import count_by_paper, hashes_judged_from, hashes_of, sealed
+from layerwise.engine.records import (
+    count_by_paper,
+    hashes_judged_from,
+    hashes_of,
+    sealed,
+    verdicts_csv,
+)
 from layerwise.engine.tally import in_short
-from layerwise.files import together, write_json
+from layerwise.files import together, write_json, write_text
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import pins_of
@@ -33,7 +39,8 @@ def run(
 ) -> str:
     """Judge every claim; beside the records `verdicts.json` counts verdicts and marks.
 
-    `tally.json` has the few of these counts that fit beside each other in DVC's tables.
+    `verdicts.csv` has each of them, so that git shows what moved; `tally.json` has the few of these
+    counts that fit beside each other in DVC's tables.
 
     Of a measured source NUMBERS is the folder of the models' measurements: the records name the
     runs that their inputs come from, `runs` what measured them, `failed` and `left_out` what was
@@ -67,6 +74,7 @@ def run(
     with together(out.parent) as part:
         write_json(part / out.name, sealed(document))
         write_json(part / "verdicts.json", {**counts, "central": marks})
+        write_text(part / "verdicts.csv", verdicts_csv(document))
         write_json(part / "tally.json", in_short(records, judged["central"]))
     return f"{len(records)} claims judged in {out}"
 

@@ -14,12 +14,13 @@ from layerwise.models.hub import cache_state
 from layerwise.models.registry import Model, read_models
 from layerwise.present.terminal import grid, prose, said
 
-HEADS = ("model", "GB", "gated", "commit", "cached", "time", "what it is measured for")
+HEADS = ("model", "GB", "licence", "commit", "cached", "time", "what it is measured for")
 COMMIT = 7  # digits shown
 NOTE = (
     "GB: weights and a batch in the widest dtype that an experiment asks for. time: an estimate "
     "for a GPU; download, singular values, replicates and controls come on top (`layerwise doctor` "
-    "counts the last two, on the device of params.yaml)."
+    "counts the last two, on the device of params.yaml). licence: of the weights; a "
+    "gated one is accepted on the hub first."
 )
 
 ARCHITECTURE_HEADS = ("family", "class", "decoder", "layout of its weights")
@@ -72,6 +73,7 @@ def as_document(model: Model) -> dict[str, Any]:
             dtype: round(needs.memory(model, dtype) / 1e9, 2)
             for dtype in (model.dtypes or [model.dtype])
         },
+        "licence": model.licence,
         "gated": model.gated,
         "revision": model.revision,
         "skipped": model.skipped,
@@ -89,7 +91,7 @@ def as_table(models: Sequence[Model]) -> RenderableType:
         cells = (
             model.display,
             f"{max(entry['memory_gb'].values()):.1f}",
-            "yes" if model.gated else "no",
+            f"{model.licence}, gated" if model.gated else model.licence,
             model.revision[:COMMIT] if model.revision else "unresolved",
             entry["cached"],
             needs.spell_seconds(entry["estimated_seconds"]),

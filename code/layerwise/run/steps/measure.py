@@ -2,6 +2,7 @@
 
 import gc
 import shutil
+from functools import partial
 from pathlib import Path
 
 from layerwise.engine.measured import (
@@ -12,9 +13,12 @@ from layerwise.engine.measured import (
     said_of,
     write_fragments,
 )
+from layerwise.models.needs import spell_bytes
+from layerwise.models.passing import DROP
 from layerwise.models.registry import find_model, read_models
 from layerwise.papers.fetching import upstream
 from layerwise.papers.shared.names.result_files import CONSTANTS
+from layerwise.progress import say
 from layerwise.run.steps import Place, program
 from layerwise.shapes import read_choices
 
@@ -36,7 +40,8 @@ def run(
 
     What fails stops nothing else: its reason is written as `absent`, and its claims stay `not
     measured`. Then the exit code is 1, so that DVC does not call it done: the next run takes it up,
-    and what was measured waits, with hidden states, in SCRATCH/SLUG.
+    and what was measured waits, with hidden states, in SCRATCH/SLUG. Then, too, no weights are
+    removed, which LAYERWISE_DROP_WEIGHTS=1 asks for.
 
     Raises:
         LayerwiseError: without the device of params.yaml, or if the data are not the pinned ones.
@@ -51,6 +56,7 @@ def run(
     from layerwise.measuring.given_texts import read_texts
     from layerwise.measuring.registered_models import measure_registered
     from layerwise.models.devices import require_accelerator
+    from layerwise.models.hub import drop_fetched
 
     gc.freeze()  # what was imported is no garbage: every run's collection looks at the rest
     if model.alone:
@@ -65,11 +71,14 @@ def run(
         scratch / slug,
         choices=choices,
         draws=read_choices(params, "analyse"),
+        keep=partial(write_fragments, out / NAME),
     )
     write_fragments(out / NAME, document)
     failed = failures(document)
     if not failed:
         shutil.rmtree(scratch / slug, ignore_errors=True)
+        if n_bytes := drop_fetched(model):
+            say(f"{slug}: {spell_bytes(n_bytes)} of weights removed, as {DROP} asks")
     return said_of(document, out / NAME), 1 if failed else 0
 
 

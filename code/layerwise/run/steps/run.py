@@ -8,7 +8,9 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,16 +29,19 @@ from dvc.stage.exceptions import StageCmdFailedError
 from layerwise.engine.records import judged
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, locked
+from layerwise.models.registry import find_model, read_models
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
+from layerwise.run.side_by_side import AT_A_TIME, begin_stages
 from layerwise.run.steps import Source, program
 
 DVC_TMP = Path(".dvc/tmp")
 LOCK = DVC_TMP / "layerwise"  # held while a run is under way
 SITE = ".dvc-site"  # where DVC keeps pickles that it reads again, as .dvc/config says
 MODEL = "measure@"  # begins the name of a model's stage
+BEFORE_MODELS = ("fetch", "places", "preflight")  # what these read
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
 PATIENCE = 20  # seconds in which a stage that is told to end does so
 MEND = (
@@ -48,26 +53,37 @@ MEND = (
 def run(
     what: Literal["published", "all"],
     force: Annotated[bool, typer.Option(help="run also what did not change")] = False,
+    strict: Annotated[bool, typer.Option(help="fail where the record is not met")] = False,
+    gpus: Annotated[int, typer.Option(min=1, help="models measured at a time, one on each")] = 1,
 ) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
     A stage whose inputs are as they were is left alone. One that fails stops only what needs it; a
     model that could not be measured, or not all of it, does not stop the report, and is taken up
-    by the next run. Exit code 1 where there is such a model.
+    by the next run. Exit code 1 where there is such a model, and with STRICT where the published
+    half is not byte by byte what is committed.
 
     Raises:
         LayerwiseError: naming the stages that failed; while another run is under way.
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
-    with alone(), Repo() as repo:
-        stages = ordered_stages(repo, sources)
-        clock = TimeLeft(estimated(stages)) if what == "all" else None
-        for source in sources:
-            Reproduction(repo, stages, clock, force).bring_up_to_date(source)
-            typeset(source)
+    with alone():
+        tried: Collection[str] = ()
+        if what == "all" and gpus > 1:
+            os.environ[AT_A_TIME] = str(gpus)
+            with Repo() as repo:
+                tried = measure_side_by_side(repo, gpus, force)
+        with Repo() as repo:  # anew: what ran meanwhile is recorded
+            stages = ordered_stages(repo, sources)
+            clock = TimeLeft(estimated(stages)) if what == "all" else None
+            for source in sources:
+                Reproduction(repo, stages, clock, force, tried).bring_up_to_date(source)
+                typeset(source)
     documents = [judged(source, Path("results")) for source in sources]
-    answer = "\n".join([*map(summary, documents), compare_with_record()])
-    return (answer, 1) if any(document.get("failed") for document in documents) else answer
+    comparison = compare_with_record()
+    answer = "\n".join([*map(summary, documents), comparison.said])
+    has_failed = any(document.get("failed") for document in documents)
+    return (answer, 1) if has_failed or (strict and not comparison.is_identical) else answer
 
 
 @contextmanager
@@ -125,16 +141,52 @@ def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
     return {stage.addressing: stage for source in sources for stage in by_source[source]}
 
 
+def measure_side_by_side(repo: Repo, n_gpus: int, force: bool) -> Collection[str]:
+    """Measure the models that changed, the longest first, n at a time; return their stages.
+
+    Raises:
+        LayerwiseError: where nothing can be measured here.
+    """
+    stages = ordered_stages(repo, ["measured"])
+    models = {name for name in stages if name.startswith(MODEL)}
+    before = {name: stage for name, stage in stages.items() if "@" not in name}
+    needed = {name: before[name] for name in before if name in BEFORE_MODELS}
+    reproduction = Reproduction(repo, needed, None, force)
+    reproduction.bring_up_to_date("measured")
+    seconds = estimated(models)
+    changed = [name for name in models if force or reproduction.has_changed(stages[name])]
+    longest_first = sorted(changed, key=lambda name: (-seconds.get(name, 0.0), name))
+    if longest_first:
+        print(f"layerwise: {len(longest_first)} models, {n_gpus} at a time", flush=True)
+        with begin_stages(longest_first, n_gpus) as process:
+            try:
+                process.wait()
+            except KeyboardInterrupt:
+                stop(psutil.Process().children(recursive=True))
+                raise
+    return longest_first
+
+
 class Reproduction:
-    """The stages of a run, counted as they begin."""
+    """The stages of a run, counted as they begin.
+
+    Those that were `tried` are not run again: what of a model could not be measured is written.
+    """
 
     def __init__(
-        self, repo: Repo, stages: dict[str, Stage], clock: TimeLeft | None, force: bool
+        self,
+        repo: Repo,
+        stages: dict[str, Stage],
+        clock: TimeLeft | None,
+        force: bool,
+        tried: Collection[str] = (),
     ) -> None:
         self.repo = repo
         self.stages = stages
         self.clock = clock
         self.force = force
+        self.tried = tried
+        self.known: dict[str, bool] = {}
         self.graph = repo.index.graph
         self.counted = [name for name in stages if clock is None or name in clock.estimated]
 
@@ -149,13 +201,14 @@ class Reproduction:
         for name, stage in self.stages.items():
             if name.endswith("@published") != (source == "published") or stage in blocked:
                 continue
-            if not (self.force or self.has_changed(stage)):
+            if not self.will_run(name):
                 if self.clock:
                     self.clock.skip(name)
                 continue
             self.announce(name, stage)
             try:
-                run_stage(self.repo, name, self.force)
+                with self.fetching_next(name):
+                    run_stage(self.repo, name, self.force)
             except DvcException as error:
                 if has_measured(name):
                     continue
@@ -167,6 +220,31 @@ class Reproduction:
             why = f"DVC says: {reasons}; mend that" if reasons else "mend that"
             names = " and ".join(failures)
             raise LayerwiseError(f"stage {names} failed; {why}, then run it again to go on")
+
+    @contextmanager
+    def fetching_next(self, name: str) -> Iterator[None]:
+        """While a model's stage runs, fetch and compare the weights of the next one that will.
+
+        One ahead: there need be no room for more. That it cannot be had is its own stage's to say.
+        """
+        models = [stage for stage in self.counted if stage.startswith(MODEL)]
+        later = models[models.index(name) + 1 :] if name in models else []
+        following = next((one for one in later if self.will_run(one)), None)
+        if following is None or not lacks_weights(slug := following.removeprefix(MODEL)):
+            yield
+            return
+        with fetch_weights_meanwhile(slug):
+            yield
+
+    def will_run(self, name: str) -> bool:
+        """Return whether a stage will run; all that it needs has run by then."""
+        if name in self.known:
+            return self.known[name]
+        is_done = name in self.tried and has_measured(name)
+        will_run = not is_done and (self.force or self.has_changed(self.stages[name]))
+        if name.startswith(MODEL):  # no other model's stage changes that
+            self.known[name] = will_run
+        return will_run
 
     def dependents(self, stage: Stage) -> set[Stage]:
         """Return the stages that read what a stage writes, directly or by way of others."""
@@ -195,6 +273,33 @@ class Reproduction:
         time = f" ({self.clock.describe(name)})" if self.clock else ""
         text = f"layerwise: stage {number} of {len(self.counted)}: {name}: {stage.desc}{time}"
         print(text, flush=True)
+
+
+def lacks_weights(slug: str) -> bool:
+    """Return whether the weights of a model are still to be fetched."""
+    from layerwise.models.hub import cache_state
+
+    with suppress(LayerwiseError):
+        model = find_model(read_models(Path("models.yaml")), slug)
+        return cache_state(model.hub, model.revision) != "yes"
+    return False
+
+
+@contextmanager
+def fetch_weights_meanwhile(slug: str) -> Iterator[None]:
+    """Fetch a model's weights in another process; the block ends when they are there, or refused.
+
+    Ctrl-C ends that process too.
+    """
+    command = [sys.executable, "-m", "layerwise.run.cli", "fetch", "--weights", slug]
+    silent = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent) as process:
+        try:
+            yield
+            process.wait()
+        except KeyboardInterrupt:
+            stop([psutil.Process(process.pid)])
+            raise
 
 
 def run_stage(repo: Repo, name: str, force: bool) -> None:

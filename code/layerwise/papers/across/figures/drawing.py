@@ -32,6 +32,7 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
 OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     categories.layers: ("layers", "category_bootstrap"),
     pairs.pairs: ("pairs",),
+    pairs.by_pair: ("pairs", "by_pair"),
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),
     own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),

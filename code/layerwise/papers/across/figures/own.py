@@ -83,10 +83,15 @@ def _against_depth(
         axes.plot(
             depth, document["residual_gain_mean"], zorder=3, ls="none", **{"marker": "o", **look}
         )
-    axes.margins(y=0.1)
+    axes.margins(y=0.15)  # room for names
     axes.set_title("second-last block")
+    own = {
+        numbers.names[name]: (document["n_layers"], document["residual_gain_mean"])
+        for name, document in documents.items()
+        if len(documents) == 1  # of several the legend has the names
+    }
     names = {name.removeprefix("Pythia-"): point for name, point in printed.items()}
-    style.name_points(axes, names)
+    style.name_points(axes, {**own, **names}, bold=own)
 
 
 def spectral(numbers: Numbers) -> Figure:

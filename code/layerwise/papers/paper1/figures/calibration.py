@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from layerwise.engine.words import key_in_words
+from layerwise.engine.words import category_labels
 from layerwise.papers.shared.terms import BAND
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
@@ -47,7 +47,8 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
         linewidth=0,
         zorder=0,
     )
-    names = [f"{key_in_words(category)}, n = {n}" for category, n in counts.items()]
+    labels = category_labels(counts)
+    names = [f"{labels[category]}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
     rows = np.arange(len(counts))
     for number, (model, values) in enumerate(asymmetries.items()):

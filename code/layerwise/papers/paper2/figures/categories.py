@@ -6,12 +6,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.words import key_in_words
+from layerwise.engine.words import category_labels
 from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
 
 MOST_NAMED = 21  # categories: more rows do not fit on a page
+MOST_BESIDE = 8  # categories whose names fit beside their points
 POOLINGS = ("mean_pooled", "last_token", "first_token")
 Points = dict[str, tuple[float, float]]  # UA and preference by category
 
@@ -23,8 +24,8 @@ def validation(numbers: Numbers) -> Figure:
     """Asymmetry against preference over the categories, and r without each of them (notebook 003).
 
     Left: a point per category, with the marker that it has on the right. Right: r with its 95%
-    interval (Fisher's), over all categories and when one is left out. Red: the category whose loss
-    changes r most.
+    interval (Fisher's), over all categories and when one is left out. Black diamond: the category
+    whose loss changes r most.
     """
     keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
     model, document = numbers.model("validation", *keys)
@@ -35,39 +36,46 @@ def validation(numbers: Numbers) -> Figure:
     if without:
         name, most = next(iter(without.items()))
         title += f", and {style.signed_interval(most['r'], most.get('interval'))} without {name}"
-    height = max(2.0, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
+    height = max(2.3, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
     figure, (left, right) = style.panels(numbers, title, height, n=2, columns=2)
     looks = _looks(points, without)
     _scatter(left, points, looks)
     left.set_title(f"n = {len(points)} categories")
     _without(right, r, document["_interval"], without, looks)
+    if len(points) <= MOST_BESIDE:
+        left.margins(0.2, 0.35)  # room for names
+        style.name_points(left, points, bold=list(without)[:1])
     return figure
 
 
 def _points(document: Mapping[str, Any]) -> Points:
+    labels = category_labels(name for name in document if not name.startswith("_"))
     return {
-        key_in_words(name): (category["asymmetry"], category["output_preference"])
-        for name, category in document.items()
-        if not name.startswith("_")
+        label: (document[name]["asymmetry"], document[name]["output_preference"])
+        for name, label in labels.items()
     }
 
 
 def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return r over the other categories, the one that changes it most first."""
     whole = document["_global_stats"]["ua_output_correlation"]
-    others = {key_in_words(name): test for name, test in document["_without_one"].items()}
+    labels = category_labels(document["_without_one"])
+    others = {labels[name]: test for name, test in document["_without_one"].items()}
     return dict(sorted(others.items(), key=lambda item: -abs(item[1]["r"] - whole)))
 
 
 def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a marker per category, in another colour when they begin again; red for the first."""
+    """Return a marker per category, in another colour when they begin again.
+
+    A black diamond for the first.
+    """
     colours = (style.BLUE, style.GREEN, style.PURPLE)
     kept = list(without or points)[:MOST_NAMED]
     looks = {
         name: {"marker": style.MARKERS[number % 7], "color": colours[number // 7 % 3]}
         for number, name in enumerate(kept)
     }
-    return looks | {name: looks[name] | {"color": style.RED} for name in list(without)[:1]}
+    return looks | {name: {"marker": "D", "color": style.INK} for name in list(without)[:1]}
 
 
 def _scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:

@@ -1,6 +1,6 @@
 """Paper 2: correlations over the pairs, by layer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -28,12 +28,14 @@ CURVES = (
 )
 INSTRUCT = "llama-3p1-8b-instruct"
 RANGE = (-0.8, 0.8)
+MOST_PANELS, MOST_POINTS = 9, 1000  # of the scatter of pairs
+MOST_COLOURED = 6  # categories with a colour each
 
 
 def pairs(numbers: Numbers) -> Figure:
     """Five pair-level metrics against preference, by layer (the pair-level notebook).
 
-    r with its bootstrap interval; red where r has opposite signs at the first layer and the last.
+    r with its bootstrap interval; black where r has opposite signs at the first layer and the last.
     """
     keys = ("results", "n_pairs", "metrics_tested", "drawn/turning", "drawn/turning_clearly")
     model, document = numbers.model("pairs", *keys)
@@ -52,7 +54,7 @@ def pairs(numbers: Numbers) -> Figure:
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, metric in zip(panels, metrics, strict=True):
         of_metric = {layer: row[metric] for layer, row in results.items()}
-        colour = style.RED if metric in turning else style.BLUE
+        colour = style.INK if metric in turning else style.BLUE
         style.intervals_by_layer(axes, of_metric, colour)
         axes.set_title(METRICS.get(metric, metric))
     for axes in filter(style.in_first_column, panels):
@@ -62,10 +64,67 @@ def pairs(numbers: Numbers) -> Figure:
     return figure
 
 
+def by_pair(numbers: Numbers) -> Figure:
+    """Asymmetry of every pair against the model's preference in it, at up to nine layers.
+
+    A point per pair, by category where there are few. The title of a panel is r of the two and its
+    bootstrap interval.
+    """
+    model, drawn = numbers.model("by_pair", "asymmetry", "preference", "category")
+    results = numbers.document("pairs", model, "results", "n_pairs")["results"]
+    layers = thin(style.layers_of(drawn["asymmetry"]), MOST_PANELS)
+    correlations = {layer: style.interval(results[str(layer)][METRIC]) for layer in layers}
+    ends = {
+        layer: f"{style.signed_interval(r, (low, high))} at layer {layer}"
+        for layer, (r, low, high, _) in correlations.items()
+    }
+    title = "r of a pair's asymmetry and preference is "
+    title += ", and ".join(ends[layer] for layer in dict.fromkeys((layers[0], layers[-1])))
+    kept = thin(range(len(drawn["preference"])), MOST_POINTS)
+    n_pairs = numbers.document("pairs", model, "n_pairs")["n_pairs"]
+    remark = f"{numbers.names[model]}, n = {n_pairs} pairs"
+    remark += f", {len(kept)} of them drawn." if len(kept) < n_pairs else "."
+    remark += f" Layer {layers[-1]} is read after the final norm."
+    shape: dict[str, Any] = {"n": len(layers), "columns": min(3, len(layers)), "sharey": True}
+    figure, panels = style.panels(numbers, title, 1.9, remark, **shape)
+    categories = dict.fromkeys(drawn["category"])
+    for axes, layer in zip(panels, layers, strict=True):
+        asymmetry = drawn["asymmetry"][str(layer)]
+        for category, look in _looks_of(categories).items():
+            members = [n for n in kept if category in (None, drawn["category"][n])]
+            x, y = ([series[n] for n in members] for series in (asymmetry, drawn["preference"]))
+            axes.plot(x, y, linestyle="none", markersize=3, alpha=0.7, label=category, **look)
+        for line in (axes.axhline, axes.axvline):
+            line(0, **style.REFERENCE)
+        axes.set_title(f"layer {layer}: r = {style.signed(correlations[layer][0], 2)}")
+        axes.locator_params(axis="x", nbins=4)
+        axes.set_xlabel("asymmetry")
+    for axes in filter(style.in_first_column, panels):
+        axes.set_ylabel("preference (nats)")
+    if len(categories) <= MOST_COLOURED:
+        style.legend_below(figure, 3)
+    return figure
+
+
+def thin(values: Sequence[int], most: int) -> list[int]:
+    """Return at most so many values, evenly spaced, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    return [values[round(n * (len(values) - 1) / (most - 1))] for n in range(most)]
+
+
+def _looks_of(categories: Iterable[str]) -> dict[str | None, dict[str, Any]]:
+    """Return the look of each category; of many one look for all pairs."""
+    names = list(categories)
+    if len(names) > MOST_COLOURED:
+        return {None: {"marker": "o", "color": style.BLUE}}
+    return {name: style.look(number) for number, name in enumerate(names)}
+
+
 def layer_curves(numbers: Numbers) -> Figure:
     """r of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
 
-    Bootstrap intervals of every layer. Red: the mean r of the late layers, on which the paper's
+    Bootstrap intervals of every layer. Black: the mean r of the late layers, on which the paper's
     late inversion rests, with its 95% interval over the pairs.
     """
     curves_by_model = {
@@ -86,24 +145,36 @@ def layer_curves(numbers: Numbers) -> Figure:
         title += f", its interval below zero in {count_words(asked)[PUBLISHED][YES]}"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
+    by_model = {
+        name: {n: row[METRIC] if by_metric else row for n, row in curves_by_model[name].items()}
+        for name, _, _, by_metric in CURVES
+        if name in drawn_models
+    }
+    starts = {name: style.interval(rows["0"]) for name, rows in by_model.items() if "0" in rows}
+    below = {name: r for name, (r, _, high, _) in starts.items() if high < 0}
     remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
+    for name, r in below.items():
+        remark += f" {numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: "
+        remark += "the embeddings, before any block."
     shape: dict[str, Any] = {"n": len(drawn_models), "columns": 2, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.1, remark, **shape)
     curves = (entry for entry in CURVES if entry[0] in drawn_models)
-    for axes, (name, analysis, _, by_metric) in zip(panels, curves, strict=True):
-        rows = {n: row[METRIC] if by_metric else row for n, row in curves_by_model[name].items()}
-        style.intervals_by_layer(axes, rows)
+    for axes, (name, analysis, *_) in zip(panels, curves, strict=True):
+        style.intervals_by_layer(axes, by_model[name])
+        if name in below:
+            word = style.signed(below[name], 2)
+            axes.annotate(word, (0, below[name]), (6, -3), textcoords="offset points")
         ends = list(map(int, late[name]["partition"]["late"].split("-")))
-        axes.hlines(means[name], *ends, color=style.RED, linewidth=2.5, zorder=4)
+        axes.hlines(means[name], *ends, color=style.INK, linewidth=2.5, zorder=4)
         answer = asked["models"].get(name, {}).get(PUBLISHED)
         if answer is not None and answer["low"] is not None:
             field = answer["low"], answer["high"]
-            axes.fill_between(ends, *field, color=style.RED, alpha=0.2, linewidth=0, zorder=0.5)
+            axes.fill_between(ends, *field, color=style.INK, alpha=0.15, linewidth=0, zorder=0.5)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
         axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, n = {n_pairs}")
     for axes in filter(style.in_first_column, panels):
-        axes.set_ylabel("r(asymmetry, preference)")
+        axes.set_ylabel("r of asymmetry\nand preference")
     panels[0].set_ylim(*RANGE)
     return figure
 

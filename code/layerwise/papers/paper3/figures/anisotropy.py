@@ -20,16 +20,17 @@ SHARE, VARIANCE = "intrinsic_dim_ratio", "eigenvalue_variance"
 def anisotropy(numbers: Numbers) -> Figure:
     """Measures of anisotropy over all layers (notebook 004).
 
-    Red: L*, the layer of the largest share of the first principal component.
+    Black diamond: L*, the layer of the largest share of the first principal component.
     """
     keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE)
     model, document = numbers.model("anisotropy", *keys)
     peak, shares = document["L_star_anisotropy"], document[SHARE]
-    title = f"The first component's share of the variance peaks at layer {peak} of "
-    title += f"{document['n_layers']}{_fall(shares, document['drawn']['half_layer'])}"
+    title = f"The first component holds most of the variance at layer {peak} of "
+    title += f"{document['n_layers']}: {told_from_one(shares[peak])} of it"
+    title += _fall(shares, document["drawn"]["half_layer"])
     series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
-    remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Red: "
-    remark += f"layer {peak}, where the share is {told_from_one(shares[peak])}."
+    remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Black: "
+    remark += f"layer {peak}."
     if steepest := document["drawn"].get("steepest_rise"):
         remark += f" It rises most, by {steepest[1]:.2f}, into layer {steepest[0]}."
     remark += f" {style.FINAL_NORM} {numbers.grey}"
@@ -37,7 +38,7 @@ def anisotropy(numbers: Numbers) -> Figure:
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, (key, values) in zip(panels, series.items(), strict=True):
         axes.plot(values, marker=".", color=style.BLUE)
-        axes.plot(peak, values[peak], "D", color=style.RED)
+        axes.plot(peak, values[peak], "D", color=style.INK)
         if key == VARIANCE:
             style.log_axis(axes, "y")
         style.layer_axis(axes, range(len(values)), most=6)
@@ -57,8 +58,10 @@ def _fall(shares: Sequence[float], half: int | None) -> str:
     """Say how the share goes on beyond its peak; the last layer is read after the final norm."""
     last = len(shares) - 1
     if half == last:
-        drop = f"{told_from_one(shares[last - 1])} to {told_from_one(shares[last])}"
-        return f" and falls below half of that only at the last, after the final norm ({drop})"
+        before, after = (told_from_one(shares[layer]) for layer in (last - 1, last))
+        return f"; still {before} at layer {last - 1}, and {after} behind the final norm"
+    if half is None and max(shares) == shares[last]:
+        return ""
     if half is None:
-        return " and stays above half of its peak"
-    return f" and falls below half of its peak at layer {half}"
+        return ", and more than half of that at every later layer"
+    return f", and less than half of that from layer {half} on"

@@ -41,13 +41,13 @@ def depth_gain(numbers: Numbers) -> Figure:
     survey = _survey(numbers)
     over = [f"Pythia-{name}" for name, gain in family.items() if gain.exceeds]
     over += [name for name, gain in survey.items() if gain.exceeds]
-    title = f"The correlation of depth and gain is {_law(numbers, 'depth_gain')} over "
+    title = f"r of depth and gain is {_law(numbers, 'depth_gain')} over "
     title += f"{len(sizes)} Pythia sizes"
     shown = [("Pythia sizes", family)]
     if survey:
-        title += f", {_law(numbers, SURVEY)} over {len(survey)} models of the survey"
+        title += f", {_law(numbers, SURVEY)} over {len(survey)} survey models"
         shown += [("models of the survey", survey)]
-    title += f"; above the claimed bound: {', '.join(over) or 'none'}"
+    title += f"; above the bound: {', '.join(over) or 'none'}"
     remark = "Gain of the second-last block."
     shape: dict[str, Any] = {"columns": len(shown), "sharey": True}
     figure, panels = style.panels(numbers, title, 2.9, remark, **shape)
@@ -150,7 +150,7 @@ def lab_heritage(numbers: Numbers) -> Figure:
     """Which models damp, by lab (Paper 3, section 4.2 and figure 2).
 
     The mean gain of every model of the paper's survey with its 95% interval over the prompts
-    (Student's); red: below one, blue: above, grey and hollow: the interval includes one.
+    (Student's). Black diamonds: below one; blue: above; grey and hollow: the interval includes one.
     """
     keys = ("tested_results", "drawn/models", "drawn/counts")
     document = numbers.document("lab_heritage", "hunt", *keys)
@@ -190,14 +190,24 @@ def _by_lab(
     for row, name in enumerate(order):
         gain, ends = models[name]["gain"], models[name].get("interval")
         clear = bool(ends) and not ends[0] <= 1 <= ends[1]
-        colour = style.GREY if not clear else style.RED if gain < 1 else style.BLUE
+        colour = style.GREY if not clear else style.INK if gain < 1 else style.BLUE
         if ends:
             axes.hlines(row, *ends, color=colour)
         look: dict[str, Any] = {} if clear else {"mfc": "none"}
         axes.plot(gain, row, "D" if gain < 1 else "o", color=colour, markersize=4, **look)
-        if row and labs[name] != labs[order[row - 1]]:
-            axes.axhline(row - 0.5, color=style.GREY, linewidth=0.5)
-    style.category_axis(axes, [f"{numbers.shown(name)} ({labs[name]})" for name in order])
+    style.category_axis(axes, [numbers.shown(name) for name in order])
+    _shade_labs(axes, [labs[name] for name in order])
     axes.axvline(1, **style.REFERENCE)
     axes.set(xlabel="mean gain", title=f"n = {len(order)} models")
     axes.grid(visible=False, axis="y")
+
+
+def _shade_labs(axes: Axes, labs: Sequence[str]) -> None:
+    """Shade the rows of every second lab, and name each beside its rows."""
+    beside = axes.get_yaxis_transform()
+    for number, lab in enumerate(dict.fromkeys(labs)):
+        first, n = labs.index(lab), labs.count(lab)
+        if number % 2 == 0:
+            span = first - 0.5, first + n - 0.5
+            axes.axhspan(*span, color=style.GREY, alpha=0.12, linewidth=0, zorder=0)
+        axes.text(1.01, first + (n - 1) / 2, lab, transform=beside, va="center", color=style.GREY)

@@ -30,14 +30,13 @@ def spectral_norms(numbers: Numbers) -> Figure:
         r = style.signed_interval(answer["value"], (answer["low"], answer["high"]))
         title += f": their correlation is {r}"
     figure, (axes,) = style.panels(numbers, title, 2.7, SLICE)
-    for number, point in enumerate(points.values()):
+    for point in points.values():
         x, y = point["x"], point["y"]
-        colour = style.look(number)["color"]
         if x["low"] is not None:
-            axes.hlines(y["value"], x["low"], x["high"], color=colour)
+            axes.hlines(y["value"], x["low"], x["high"], color=style.BLUE)
         if y["low"] is not None:
-            axes.vlines(x["value"], y["low"], y["high"], color=colour)
-        axes.plot(x["value"], y["value"], linestyle="none", **style.look(number))
+            axes.vlines(x["value"], y["low"], y["high"], color=style.BLUE)
+        axes.plot(x["value"], y["value"], marker="o", color=style.BLUE)
     style.log_axis(axes, "x")
     axes.margins(x=0.25, y=0.15)  # room for names
     axes.axhline(1, **style.REFERENCE)
@@ -57,8 +56,8 @@ def critical_layer(numbers: Numbers) -> Figure:
     """L* by the formula, half of the depth, and L* of the attention trace (Paper 3, figure A2).
 
     A row per model, in percent of its depth: the formula's layer (bar), and the trace's with its
-    population standard deviation over five prompts (point). Dashed: L/2. Red: the largest error of
-    the formula.
+    population standard deviation over five prompts (point). Dashed: L/2. Black diamond: the largest
+    error of the formula.
     """
     document = numbers.document("critical_layer", "argmax", "results")
     rows = {row["model"].split("/")[-1]: row for row in document["results"]}
@@ -78,7 +77,7 @@ def critical_layer(numbers: Numbers) -> Figure:
     axes.axvline(MIDDLE, label="L/2", **style.REFERENCE)
     for place, (name, row) in enumerate(rows.items()):
         first, drawn = place == 0, row["drawn"]
-        colour = style.RED if name == worst else style.BLUE
+        colour = style.INK if name == worst else style.BLUE
         axes.plot(
             drawn["predicted"],
             place,
@@ -92,7 +91,7 @@ def critical_layer(numbers: Numbers) -> Figure:
             drawn["empirical"],
             place,
             xerr=drawn["std"],
-            marker="o",
+            marker="D" if name == worst else "o",
             color=colour,
             label="trace, mean and SD over prompts" if first else None,
         )

@@ -40,7 +40,7 @@ FEWEST_FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show
 
 
 @dataclass(frozen=True)
-class Model:
+class GainModel:
     """A model of the sweep or the hunt, or the reader's.
 
     Attributes:
@@ -92,26 +92,26 @@ IN_PRINT = {
 NO_SPREAD = "no spread over prompts was published"
 
 
-def sweep_models(evidence: Evidence) -> dict[str, Model]:
+def sweep_models(evidence: Evidence) -> dict[str, GainModel]:
     """Return the eight Pythia sizes of the sweep."""
     models = models_by_name(evidence[SWEEP])
-    return {name: Model(name, model, "sweep") for name, model in models.items()}
+    return {name: GainModel(name, model, "sweep") for name, model in models.items()}
 
 
-def hunt_models(evidence: Evidence) -> dict[str, Model]:
+def hunt_models(evidence: Evidence) -> dict[str, GainModel]:
     """Return the models of the survey."""
     models = models_by_name(evidence[HUNT])
-    return {name: Model(name, model, "hunt") for name, model in models.items()}
+    return {name: GainModel(name, model, "hunt") for name, model in models.items()}
 
 
-def pooled_models(evidence: Evidence) -> dict[str, Model]:
+def pooled_models(evidence: Evidence) -> dict[str, GainModel]:
     """Return the models of survey and sweep; a model in both is the sweep's, with more prompts."""
     return hunt_models(evidence) | sweep_models(evidence)
 
 
-def single_models(evidence: Evidence) -> dict[str, Model]:
+def single_models(evidence: Evidence) -> dict[str, GainModel]:
     """Return every model with gains, or the reader's."""
-    own = {name: Model(name, entry, name) for name, entry in evidence.role("gains").items()}
+    own = {name: GainModel(name, entry, name) for name, entry in evidence.role("gains").items()}
     return (pooled_models(evidence) if evidence.role("sample") else {}) | own
 
 
@@ -123,14 +123,14 @@ def all_models_together(evidence: Evidence) -> dict[str, Evidence]:
 # --- of one model ---------------------------------------------------------------------------------
 
 
-def relative_to_bound(model: Model, estimate: Estimate) -> Estimate:
+def relative_to_bound(model: GainModel, estimate: Estimate) -> Estimate:
     """Return a gain as a multiple of equation 3's bound at the model's depth."""
     bound = depth_bound(model.depth)
     ends = {name: getattr(estimate, name) / bound for name in ("value", "low", "high")}
     return replace(estimate, **ends)
 
 
-def block_gain(model: Model, block: int, where: str) -> Estimate:
+def block_gain(model: GainModel, block: int, where: str) -> Estimate:
     """Return the mean gain of a block; few files have its spread over the prompts."""
     mean = model.entry.all_layer_gains[block]
     if "all_layer_gains_std" not in model.entry:
@@ -141,27 +141,27 @@ def block_gain(model: Model, block: int, where: str) -> Estimate:
     )
 
 
-def largest_block_gain(model: Model) -> Estimate:
+def largest_block_gain(model: GainModel) -> Estimate:
     """Return the largest mean gain of a block."""
     block = int(np.argmax(model.entry.all_layer_gains[:]))
     return block_gain(model, block, f"block {block}")
 
 
-def inner_mean(model: Model) -> float:
+def inner_mean(model: GainModel) -> float:
     """Return the geometric mean of the gains between the first block and the last."""
     return math.exp(np.mean(logarithms(model.entry.all_layer_gains[1:-1])))
 
 
-def inner_blocks_gain(model: Model) -> Estimate:
+def inner_blocks_gain(model: GainModel) -> Estimate:
     """Return the geometric mean of the inner blocks' gains with its interval over the blocks."""
     logs = logarithms(model.entry.all_layer_gains[1:-1])
     return on_log_scale(mean_estimate(logs, "blocks"))
 
 
-def rules_by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[str, Function]:
+def rules_by_reading(transform: Callable[[GainModel, Estimate], Estimate]) -> dict[str, Function]:
     """Return a rule per definition of the last gain besides the published one."""
 
-    def rule(name: GainReading, model: Model) -> Estimate:
+    def rule(name: GainReading, model: GainModel) -> Estimate:
         return transform(model, model.reading(name))
 
     return {
@@ -169,7 +169,7 @@ def rules_by_reading(transform: Callable[[Model, Estimate], Estimate]) -> dict[s
     }
 
 
-def gain_at_once(model: Model) -> Estimate:
+def gain_at_once(model: GainModel) -> Estimate:
     """Return the gain with an interval that holds for all pooled models together."""
     if not model.entry.evidence.role("sample"):
         raise NotMeasured("one model is no family of tests")

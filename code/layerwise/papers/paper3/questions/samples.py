@@ -22,7 +22,7 @@ from layerwise.papers.paper3.questions.gains import (
     FEWEST_FOR_MAJORITY,
     MAJORITY,
     N_LAWS,
-    Model,
+    GainModel,
     all_models_together,
     hunt_models,
     inner_mean,
@@ -49,8 +49,8 @@ from layerwise.statistics.estimates import (
     spearman_estimate,
 )
 
-Models = Mapping[str, Model]
-Number = Callable[[Model], float]
+Models = Mapping[str, GainModel]
+Number = Callable[[GainModel], float]
 Select = Callable[[Evidence], Models]
 LEAVE_OUT: Mapping[str, Any] = {"leave_out": True}
 
@@ -80,12 +80,12 @@ def rules_over_models(
     return {choice: partial(rule, options) for choice, options in choices.items()}
 
 
-def mean_gain(model: Model) -> float:
+def mean_gain(model: GainModel) -> float:
     """Return the mean gain of the second-last block."""
     return gain(model.entry)
 
 
-def mean_final_gain(model: Model) -> float:
+def mean_final_gain(model: GainModel) -> float:
     """Return the mean gain of the last block, after the final norm."""
     return final_gain(model.entry)
 
@@ -163,7 +163,9 @@ class Sides:
         return Sides(self.chances + other.chances, self.by_value + other.by_value)
 
 
-def count_sides(models: Iterable[Model], reading: GainReading = GainReading.PENULTIMATE) -> Sides:
+def count_sides(
+    models: Iterable[GainModel], reading: GainReading = GainReading.PENULTIMATE
+) -> Sides:
     """Return the sides of 1 on which the gains of models lie."""
     return sides_of([model.reading(reading) for model in models])
 
@@ -174,7 +176,7 @@ def sides_of(estimates: Sequence[Estimate]) -> Sides:
     return Sides(chances, sum(dampens(estimate.value) for estimate in estimates))
 
 
-def split_by_lab(models: Models) -> tuple[list[Model], list[Model]]:
+def split_by_lab(models: Models) -> tuple[list[GainModel], list[GainModel]]:
     """Return EleutherAI's models, the sweep's among them, and all others."""
     eleuther = [model for model in models.values() if not is_other_lab(model)]
     return eleuther, [model for model in models.values() if is_other_lab(model)]
@@ -233,7 +235,7 @@ def difference_of_labs(models: Models, n_tests: int = 1) -> Estimate:
 
 
 def share_on_side(
-    models: Iterable[Model], *, damping: bool, reading: GainReading = GainReading.PENULTIMATE
+    models: Iterable[GainModel], *, damping: bool, reading: GainReading = GainReading.PENULTIMATE
 ) -> Estimate:
     """Return the share of a group that damps, or expands, the undecided by their chances."""
     counts = count_sides(models, reading)
@@ -404,12 +406,12 @@ CROWDING = (
 # --- which of them explains more? -----------------------------------------------------------------
 
 
-def is_other_lab(model: Model) -> float:
+def is_other_lab(model: GainModel) -> float:
     """Return 1 for a model of a lab that is not EleutherAI; the sweep's models name no lab."""
     return float(model.experiment != "sweep" and model.entry.lab != ELEUTHER)
 
 
-def log_size(model: Model) -> float:
+def log_size(model: GainModel) -> float:
     """Return the logarithm of the blocks' parameters, 12 times depth times width squared."""
     return math.log(12 * model.depth * model.entry.d_model**2)
 
@@ -423,7 +425,7 @@ def difference_of_r(models: Models, first: Number, second: Number) -> Estimate:
     return correlation_difference_estimate(gains, first_numbers, second_numbers, "models")
 
 
-def head_density(model: Model) -> float:
+def head_density(model: GainModel) -> float:
     """Return the number of heads over the size of a head."""
     return density(model.entry)
 

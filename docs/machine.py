@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Write docs/claims.schema.json and docs/badge.svg, which other programs and pages read.
+
+python docs/machine.py [results/published/claims.json]      (or `make docs`)
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from layerwise.engine.judged_shape import judged_schema
+from layerwise.present.badge import badge_svg
+from layerwise.present.records import central_claims
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def files(document: dict) -> dict[str, str]:
+    """The texts of both, by their files in docs/."""
+    schema = json.dumps(judged_schema(), indent=1, ensure_ascii=False)
+    badge = badge_svg(central_claims(document, {}))
+    return {"claims.schema.json": f"{schema}\n", "badge.svg": badge}
+
+
+def main(path: Path) -> None:
+    """Read judged claims, write both files."""
+    for name, text in files(json.loads(path.read_text(encoding="utf-8"))).items():
+        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "results/published/claims.json")
