@@ -132,11 +132,11 @@ class Rows:
         return [row for row in self.table if {n: row[n] for n in self.labels} == self.labels]
 
 
-def r_and_p_rules(correlation: Callable[[Any], Correlation], key: str, says: str) -> Rules:
+def r_and_p(correlation: Callable[[], Correlation], key: str, says: str) -> Rules:
     """Return the rules of r and of its p, whose keys begin alike."""
     return {
-        f"{key}r": Rule(lambda source: correlation(source).r, says),
-        f"{key}p": Rule(lambda source: correlation(source).p, f"p of {says}"),
+        f"{key}r": Rule(lambda: correlation().r, says),
+        f"{key}p": Rule(lambda: correlation().p, f"p of {says}"),
     }
 
 

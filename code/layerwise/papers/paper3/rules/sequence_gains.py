@@ -4,14 +4,13 @@ The norm is that of all tokens together, so the first token rules it (Paper 3, a
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules
+from layerwise.engine.derivation import Document, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
-from layerwise.papers.paper3.rules.gain_files import contracting_percent, r_and_p_rules
+from layerwise.papers.paper3.rules.gain_files import contracting_percent, r_and_p
 from layerwise.papers.shared.names.result_files import FOUR, INPUTS, LLAMAS, MISTRAL
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
@@ -47,86 +46,87 @@ def mistral_stream(evidence: Evidence) -> Entry:
     return evidence[MISTRAL].residual_stream_analysis["mistral-7b"]
 
 
-def entropy_correlation(evidence: Evidence, correlation: Callable[..., Correlation]) -> Correlation:
-    """Return r of entropy and last gain over the texts of the input dependency."""
-    texts = evidence[INPUTS].results.values()
-    return correlation(*np.array([(text.entropy, text.gains[-1]) for text in texts]).T)
+def stream_statistics(stream: Entry) -> Rules:
+    """The gains of one stream, block by block."""
+    return {
+        "last_gain": Rule(lambda: last_gain(stream), words_of(last_gain)),
+        "max_gain": Rule(lambda: np.max(ratios(stream)), "the largest gain of a block"),
+        "max_gain_layer": Rule(lambda: np.argmax(ratios(stream)), "the block of the largest gain"),
+        "contracting_pct": Rule(
+            lambda: contracting_percent(ratios(stream)), "percent of the blocks that contract"
+        ),
+    }
 
 
-def llama_gain_by_token(evidence: Evidence) -> float:
-    """Return LLaMA's last gain, norms taken token by token."""
-    return last_gain(evidence[LLAMAS].models[LLAMA].residual)
+def whole_stream_statistics(stream: Entry) -> Rules:
+    """The same, and what the notebook of four models adds."""
+    return {
+        **stream_statistics(stream),
+        "initial_gain": Rule(lambda: ratios(stream, slice(2))[0], "gain of the first block"),
+        "expanding_pct": Rule(
+            lambda: 100 - contracting_percent(ratios(stream)), "percent of the blocks that expand"
+        ),
+        "final_cumulative": Rule(
+            lambda: float(np.exp(np.cumsum(np.log(ratios(stream) + OFFSET))[-1])),
+            "the product of all gains, as the notebook took it",
+        ),
+    }
 
 
-def llama_gain_of_sequence(evidence: Evidence) -> float:
-    """Return LLaMA's last gain, norms of the whole sequence."""
-    return last_gain(evidence[FOUR].results[LLAMA])
+def study_of_streams(evidence: Evidence) -> Rules:
+    """The input dependency, and the benchmark's models by the other norm (appendices)."""
+
+    def entropy_and_gain(correlation: Callable[..., Correlation]) -> Correlation:
+        texts = evidence[INPUTS].results.values()
+        return correlation(*np.array([(text.entropy, text.gains[-1]) for text in texts]).T)
+
+    def llama_by_token() -> float:
+        return last_gain(evidence[LLAMAS].models[LLAMA].residual)
+
+    def llama_of_sequence() -> float:
+        return last_gain(evidence[FOUR].results[LLAMA])
+
+    def order() -> str:
+        results = evidence[FOUR].results
+        gains = {name: last_gain(results[model]) for name, model in BENCHMARKED.items()}
+        gains["Mistral-7B"] = last_gain(mistral_stream(evidence))
+        return " < ".join(sorted(gains, key=gains.__getitem__))
+
+    return {
+        **r_and_p(
+            lambda: entropy_and_gain(pearson),
+            "correlation/pearson_",
+            "Pearson's r of entropy and last gain over the texts",
+        ),
+        **r_and_p(
+            lambda: entropy_and_gain(spearman),
+            "correlation/spearman_",
+            "Spearman's r of entropy and last gain over the texts",
+        ),
+        "expansion_ratio/of_rounded": Rule(
+            lambda: round(llama_by_token(), 2) / round(llama_of_sequence(), 2),
+            "LLaMA's last gain by token over that of the sequence, both rounded first",
+        ),
+        "expansion_ratio/unrounded": Rule(
+            lambda: llama_by_token() / llama_of_sequence(),
+            "LLaMA's last gain over all tokens over that of the whole sequence",
+        ),
+        "order": Rule(order, "the benchmark's models by last gain, the smallest first"),
+        "other_metric": Rule(llama_by_token, "LLaMA's last gain, norms taken token by token"),
+    }
 
 
-def models_in_order(evidence: Evidence) -> str:
-    """Return the benchmark's models by last gain, the smallest first."""
-    gains = {name: last_gain(evidence[FOUR].results[model]) for name, model in BENCHMARKED.items()}
-    gains["Mistral-7B"] = last_gain(mistral_stream(evidence))
-    return " < ".join(sorted(gains, key=gains.__getitem__))
-
-
-def product_of_gains(stream: Entry) -> float:
-    """Return the product of all gains, as the notebook took it."""
-    return float(np.exp(np.cumsum(np.log(ratios(stream) + OFFSET))[-1]))
-
-
-def ratio_of_rounded(evidence: Evidence) -> float:
-    """Return LLaMA's last gain by token over that of the sequence, both rounded first."""
-    return round(llama_gain_by_token(evidence), 2) / round(llama_gain_of_sequence(evidence), 2)
-
-
-STREAM_RULES: Rules = {
-    "last_gain": last_gain,
-    "max_gain": Rule(lambda stream: np.max(ratios(stream)), "the largest gain of a block"),
-    "max_gain_layer": Rule(
-        lambda stream: np.argmax(ratios(stream)), "the block of the largest gain"
-    ),
-    "contracting_pct": Rule(
-        lambda stream: contracting_percent(ratios(stream)), "percent of the blocks that contract"
-    ),
-}
-FULL_RULES: Rules = {
-    **STREAM_RULES,
-    "initial_gain": Rule(lambda stream: ratios(stream, slice(2))[0], "gain of the first block"),
-    "expanding_pct": Rule(
-        lambda stream: 100 - contracting_percent(ratios(stream)),
-        "percent of the blocks that expand",
-    ),
-    "final_cumulative": product_of_gains,
-}
-STUDY_RULES: Rules = {
-    **r_and_p_rules(
-        partial(entropy_correlation, correlation=pearson),
-        "correlation/pearson_",
-        "Pearson's r of entropy and last gain over the texts",
-    ),
-    **r_and_p_rules(
-        partial(entropy_correlation, correlation=spearman),
-        "correlation/spearman_",
-        "Spearman's r of entropy and last gain over the texts",
-    ),
-    "expansion_ratio/of_rounded": ratio_of_rounded,
-    "expansion_ratio/unrounded": Rule(
-        lambda evidence: llama_gain_by_token(evidence) / llama_gain_of_sequence(evidence),
-        "LLaMA's last gain over all tokens over that of the whole sequence",
-    ),
-    "order": models_in_order,
-    "other_metric": llama_gain_by_token,
-}
 DOCUMENTS = {
     **{
-        model: Document(f"{FOUR}#/results/{model}", {"": FULL_RULES}, derived_only=True)
+        model: Document(
+            f"{FOUR}#/results/{model}", {"": whole_stream_statistics}, derived_only=True
+        )
         for model in MODELS
     },
-    "mistral-7b": Document(mistral_stream, {"": STREAM_RULES}, derived_only=True),
+    "mistral-7b": Document(mistral_stream, {"": stream_statistics}, derived_only=True),
     "study": Document(
         None,
-        {"": STUDY_RULES},
+        {"": study_of_streams},
         places={"/correlation": (INPUTS, "/correlation")},
         derived_only=True,
     ),

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from layerwise.engine.derivation import Document, Rule, Rules
+from layerwise.engine.derivation import Document, Rule, Rules, words_of
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import (
     dampens,
     entry_reader,
     gain,
     pooled_by_name,
-    r_and_p_rules,
+    r_and_p,
     short_name,
 )
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.names.result_files import SPECTRAL, own_file
-from layerwise.statistics.correlation import Correlation, pearson
+from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import mann_whitney
 
 MODELS = (
@@ -82,14 +82,12 @@ def group_values(
     return np.array([number(model) for model in models_of_group(evidence, group)])
 
 
-def ratio_of_groups(number: Callable[[Entry], float], above: str, below: str, says: str) -> Rule:
-    """Return a rule for the mean of a number over one group over the mean over another."""
-
-    def ratio(evidence: Evidence) -> float:
-        means = [np.mean(group_values(evidence, number, group)) for group in (above, below)]
-        return float(means[0] / means[1])
-
-    return Rule(ratio, f"{says}: the mean of {above} over the mean of {below}")
+def ratio_of_groups(
+    evidence: Evidence, number: Callable[[Entry], float], above: str, below: str
+) -> float:
+    """Return the mean of a number over one group over its mean over another."""
+    means = [np.mean(group_values(evidence, number, group)) for group in (above, below)]
+    return float(means[0] / means[1])
 
 
 def lab_test(evidence: Evidence) -> tuple[float, float]:
@@ -100,13 +98,6 @@ def lab_test(evidence: Evidence) -> tuple[float, float]:
     )
 
 
-def clusters_word(evidence: Evidence) -> str:
-    """Say whether EleutherAI's smallest mean W_V norm is above the largest of the others."""
-    lowest = min(group_values(evidence, layer_moment, "eleuther"))
-    highest = max(group_values(evidence, layer_moment, "others"))
-    return "clusters high" if lowest > highest else "overlaps the others"
-
-
 def models_with_gains(evidence: Evidence) -> dict[str, tuple[Entry, Entry]]:
     """Return the models that have norms and a gain, by name: the entries of both."""
     gained = pooled_by_name(evidence)
@@ -114,96 +105,116 @@ def models_with_gains(evidence: Evidence) -> dict[str, tuple[Entry, Entry]]:
     return {name: (model, gained[name]) for name, model in models.items() if name in gained}
 
 
-def ratios_and_gains(evidence: Evidence) -> dict[str, tuple[float, float]]:
-    """Return W_V over W_O and the mean gain of the models that have both, by name."""
+def own_norms(model: Entry) -> Rules:
+    """The norms of a reader's model."""
     return {
-        name: (value_over_output(norms), gain(gains))
-        for name, (norms, gains) in models_with_gains(evidence).items()
+        **{
+            f"{matrix}_{name}_spectral": Rule(
+                partial(layer_moment, model, matrix, moment), words_of(layer_moment)
+            )
+            for name, moment in (("mean", np.mean), ("std", np.std))
+            for matrix in MATRICES
+        },
+        "W_V_over_W_O": Rule(lambda: value_over_output(model), words_of(value_over_output)),
     }
 
 
-def ratio_gain_correlation(evidence: Evidence) -> Correlation:
-    """Return r of W_V over W_O and the mean gain, with its p."""
-    return pearson(*np.array(list(ratios_and_gains(evidence).values())).T)
+def model_norms(model: Entry) -> Rules:
+    """The norms of one model (table of spectral norms)."""
+    return {
+        "W_V_mean_spectral": Rule(
+            lambda: layer_moment(model, "W_V"), "mean spectral norm of W_V over the layers"
+        ),
+        "W_O_mean_spectral": Rule(
+            lambda: layer_moment(model, "W_O"), "mean spectral norm of W_O over the layers"
+        ),
+        "W_V_over_W_O": Rule(lambda: value_over_output(model), words_of(value_over_output)),
+    }
 
 
-def best_threshold(evidence: Evidence, decimals: int | None = None) -> tuple[int, int]:
-    """Return the number of models that the best threshold sorts rightly, damping above it.
+def norms_of_labs(evidence: Evidence) -> Rules:
+    """The norms of labs beside each other, and whether their ratio tells who damps."""
 
-    Beside it stands that of the better constant guess, which a threshold beyond all models is too.
-    """
-    sides = [(r, dampens(gain, decimals)) for r, gain in ratios_and_gains(evidence).values()]
-    thresholds = [-np.inf, *(r for r, _ in sides)]
-    damping = sum(damps for _, damps in sides)
-    right = max(sum((r > threshold) == damps for r, damps in sides) for threshold in thresholds)
-    return right, max(damping, len(sides) - damping)
+    def ratio(number: Callable[[Entry], float], above: str, below: str, says: str) -> Rule:
+        return Rule(
+            lambda: ratio_of_groups(evidence, number, above, below),
+            f"{says}: the mean of {above} over the mean of {below}",
+        )
+
+    def clusters() -> str:
+        lowest = min(group_values(evidence, layer_moment, "eleuther"))
+        highest = max(group_values(evidence, layer_moment, "others"))
+        return "clusters high" if lowest > highest else "overlaps the others"
+
+    def ratios() -> dict[str, tuple[float, float]]:
+        """Return W_V over W_O and the mean gain of the models that have both, by name."""
+        return {
+            name: (value_over_output(norms), gain(gains))
+            for name, (norms, gains) in models_with_gains(evidence).items()
+        }
+
+    def best_threshold(decimals: int | None = None) -> tuple[int, int]:
+        """Return the number of models that the best threshold sorts rightly, damping above it.
+
+        Beside it stands that of the better constant guess, which a threshold beyond all is too.
+        """
+        sides = [(r, dampens(gain, decimals)) for r, gain in ratios().values()]
+        thresholds = [-np.inf, *(r for r, _ in sides)]
+        damping = sum(damps for _, damps in sides)
+        right = max(sum((r > threshold) == damps for r, damps in sides) for threshold in thresholds)
+        return right, max(damping, len(sides) - damping)
+
+    def predicts(decimals: int | None = None) -> bool:
+        right, constant = best_threshold(decimals)
+        return right > constant
+
+    def model_at_end(end: Callable[..., str]) -> str:
+        by_name = ratios()
+        return end(by_name, key=lambda name: by_name[name][0])
+
+    late_squares = "squared W_V norm over the last third of the layers"
+    return {
+        "clusters": Rule(
+            clusters,
+            "whether EleutherAI's smallest mean W_V norm is above the largest of the others",
+        ),
+        "value_ratio": ratio(layer_moment, "eleuther", "meta", "W_V"),
+        "value_to_output_ratio": ratio(value_over_output, "pythia", "meta", "W_V over W_O"),
+        "value_to_output_ratio_of_labs": ratio(
+            value_over_output, "eleuther", "meta", "W_V over W_O"
+        ),
+        "mann_whitney/p": Rule(
+            lambda: lab_test(evidence)[1],
+            "p of the rank test of the W_V norms, EleutherAI against the other labs",
+        ),
+        **r_and_p(
+            lambda: pearson(*np.array(list(ratios().values())).T),
+            "prediction/",
+            "r of the ratio of norms and the gain",
+        ),
+        "prediction/predicts": Rule(
+            predicts,
+            "whether the best threshold is right more often than one answer for all models",
+        ),
+        "prediction/predicts_rounded": Rule(
+            lambda: predicts(2),
+            "whether a threshold predicts better than a constant guess, after rounding",
+        ),
+        "prediction/right": Rule(
+            lambda: best_threshold()[0], "how many models the best threshold sorts rightly"
+        ),
+        "prediction/constant": Rule(
+            lambda: best_threshold()[1], "how many models the better constant guess sorts rightly"
+        ),
+        "prediction/largest": Rule(lambda: model_at_end(max), "the model of the largest ratio"),
+        "prediction/smallest": Rule(lambda: model_at_end(min), "the model of the smallest ratio"),
+        "late_square_ratio/others": ratio(late_square, "pythia", "others", late_squares),
+        "late_square_ratio/meta": ratio(late_square, "pythia", "meta", late_squares),
+    }
 
 
-def ratio_predicts(evidence: Evidence, decimals: int | None = None) -> bool:
-    """Return whether the best threshold is right more often than one answer for all models."""
-    right, constant = best_threshold(evidence, decimals)
-    return right > constant
-
-
-def model_at_end(evidence: Evidence, end: Callable[..., str]) -> str:
-    """Return the model with the largest or the smallest of these ratios."""
-    ratios = ratios_and_gains(evidence)
-    return end(ratios, key=lambda name: ratios[name][0])
-
-
-NORM_RULES: Rules = {
-    f"{matrix}_{name}_spectral": partial(layer_moment, matrix=matrix, moment=moment)
-    for name, moment in (("mean", np.mean), ("std", np.std))
-    for matrix in MATRICES
-}
-MODEL_RULES: Rules = {
-    "W_V_mean_spectral": Rule(layer_moment, "mean spectral norm of W_V over the layers"),
-    "W_O_mean_spectral": Rule(
-        partial(layer_moment, matrix="W_O"), "mean spectral norm of W_O over the layers"
-    ),
-    "W_V_over_W_O": value_over_output,
-}
-STUDY_RULES: Rules = {
-    "clusters": clusters_word,
-    "value_ratio": ratio_of_groups(layer_moment, "eleuther", "meta", "W_V"),
-    "value_to_output_ratio": ratio_of_groups(value_over_output, "pythia", "meta", "W_V over W_O"),
-    "value_to_output_ratio_of_labs": ratio_of_groups(
-        value_over_output, "eleuther", "meta", "W_V over W_O"
-    ),
-    "mann_whitney/p": Rule(
-        lambda evidence: lab_test(evidence)[1],
-        "p of the rank test of the W_V norms, EleutherAI against the other labs",
-    ),
-    **r_and_p_rules(ratio_gain_correlation, "prediction/", "r of the ratio of norms and the gain"),
-    "prediction/predicts": ratio_predicts,
-    "prediction/predicts_rounded": Rule(
-        lambda evidence: ratio_predicts(evidence, 2),
-        "whether a threshold predicts better than a constant guess, after rounding",
-    ),
-    "prediction/right": Rule(
-        lambda evidence: best_threshold(evidence)[0],
-        "how many models the best threshold sorts rightly",
-    ),
-    "prediction/constant": Rule(
-        lambda evidence: best_threshold(evidence)[1],
-        "how many models the better constant guess sorts rightly",
-    ),
-    "prediction/largest": Rule(
-        lambda evidence: model_at_end(evidence, max), "the model of the largest ratio"
-    ),
-    "prediction/smallest": Rule(
-        lambda evidence: model_at_end(evidence, min), "the model of the smallest ratio"
-    ),
-    "late_square_ratio/others": ratio_of_groups(
-        late_square, "pythia", "others", "squared W_V norm over the last third of the layers"
-    ),
-    "late_square_ratio/meta": ratio_of_groups(
-        late_square, "pythia", "meta", "squared W_V norm over the last third of the layers"
-    ),
-}
-
-READER = Document(own_file("spectral"), {"": {**NORM_RULES, "W_V_over_W_O": value_over_output}})
+READER = Document(own_file("spectral"), {"": own_norms})
 DOCUMENTS = {
-    **{model: Document(entry_reader(SPECTRAL, model), {"": MODEL_RULES}) for model in MODELS},
-    "study": Document(None, {"": STUDY_RULES}),
+    **{model: Document(entry_reader(SPECTRAL, model), {"": model_norms}) for model in MODELS},
+    "study": Document(None, {"": norms_of_labs}),
 }
