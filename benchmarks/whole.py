@@ -35,9 +35,9 @@ PARTS = {
     "load the model": "layerwise.models.load:load_model",
     "forward passes": "layerwise.measuring.own_model:extract",
     "measures of states": "layerwise.measuring.own_model:measure",
-    "intervals": "layerwise.papers.shared.experiments.reader:result_files",
-    "gains": "layerwise.papers.paper3.experiments.own_weights:gains",
-    "wait for spectral norms": "layerwise.papers.paper3.experiments.own_weights:spectral",
+    "intervals": "layerwise.papers.experiments.reader:result_files",
+    "gains": "layerwise.papers.experiments.own_weights:gains",
+    "wait for spectral norms": "layerwise.papers.experiments.own_weights:spectral",
     "figures, page, tables": "layerwise.reader.result:write",
 }
 PASSES, START = "forward passes", "interpreter, imports, checks"

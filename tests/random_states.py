@@ -10,7 +10,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.models.store import BEFORE_NORM, POOLINGS, digest_of_texts, open_states
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import analyse_reader
-from layerwise.papers.shared.experiments import reader
+from layerwise.papers.experiments import reader
 from layerwise.papers.shared.published import read_published
 from layerwise.statistics.bootstrap import Draws
 

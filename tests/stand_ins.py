@@ -17,7 +17,7 @@ from layerwise.models import tracing
 from layerwise.models.load import Checkpoint, load_model
 from layerwise.models.projections import Weights
 from layerwise.models.registry import read_models
-from layerwise.papers.paper3.experiments.table import measure_experiment
+from layerwise.papers.experiments.table import measure_experiment
 from tiny_checkpoints import PROMPTS, PUBLISHED, REPOSITORY, twin_folder
 
 MODELS = read_models(REPOSITORY / "models.yaml")

@@ -8,7 +8,7 @@ measures     states and matrices -> numbers
 models       a checkpoint -> its states, traces and weights, batch by batch; the only torch
 engine       numbers with their origin, rules, claims, verdicts, questions; knows no paper
 present      verdicts and statistics -> figures, the HTML page, the LaTeX paper, the terminal
-papers       what the three papers claim: rules, questions, experiments, figures of each
+papers       what the three papers claim: experiments, and rules, questions, figures of each
 measuring    one model -> numbers in the published places, by the papers' experiments
 reader       a reader's own model, taken through the same steps as the papers'
 run          the pipeline's stages, the reader's verbs, the rehearsal, what can run here

@@ -24,9 +24,9 @@ from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.answers import answers, answers_over_models, numbers_in_print
 from layerwise.papers.across.questions import QUESTIONS, documents
+from layerwise.papers.experiments import choices
 from layerwise.papers.paper2.questions.curves import mean_over
 from layerwise.papers.paper3.questions.samples import fisher_of_densities
-from layerwise.papers.shared.experiments import choices
 from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.rules.categories import decisive_category

@@ -18,7 +18,7 @@ from layerwise.measures import entropy as e
 from layerwise.measures import residual_gain as g
 from layerwise.measures import sheaf
 from layerwise.measures.traces import Trace
-from layerwise.papers.paper3.experiments.gains import gains_over_texts
+from layerwise.papers.experiments.gains import gains_over_texts
 
 TINY = 1e-10
 

@@ -8,7 +8,7 @@ import yaml
 from layerwise.errors import LayerwiseError
 from layerwise.models.families import FAMILIES
 from layerwise.models.registry import Model, find_model, read_models
-from layerwise.papers.paper3.experiments.table import EXPERIMENTS
+from layerwise.papers.experiments.table import EXPERIMENTS
 
 SHAPE = {"n_layers": 2, "hidden_size": 32, "n_heads": 4, "adds_bos": False}
 ENTRY = {
@@ -44,7 +44,9 @@ def test_registry_of_the_repository(registry: dict[str, Model]) -> None:
     assert {m.family for m in registry.values()} <= set(FAMILIES)
     skipped = [slug for slug, model in registry.items() if model.skipped]
     assert skipped == ["bloom-1b1", "bloom-1b7"]
-    assert {name for m in registry.values() for name in m.experiments} == set(EXPERIMENTS)
+    extractions = [extraction for m in registry.values() for extraction in m.extractions.values()]
+    named = [*(m.experiments for m in registry.values()), *(e.experiments for e in extractions)]
+    assert {name for names in named for name in names} == set(EXPERIMENTS)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import analyse_reader
+from layerwise.papers.experiments import reader
 from layerwise.papers.paper2.rules.scaling import compare
-from layerwise.papers.shared.experiments import reader
 from layerwise.papers.shared.names.result_files import SCALING
 from layerwise.papers.shared.roles import PAPERS
 from layerwise.statistics.bootstrap import Draws

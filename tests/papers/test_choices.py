@@ -18,7 +18,7 @@ from layerwise.measures.pairwise import pair_metrics
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.shared.experiments import reader
+from layerwise.papers.experiments import reader
 from layerwise.papers.shared.names.choices import Choice
 from layerwise.reader.arrays import Arrays
 from layerwise.statistics.bootstrap import Draws

@@ -14,7 +14,7 @@ from judged import analysed
 from layerwise.engine.measured import measured
 from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError
-from layerwise.papers.paper3.experiments.table import EXPERIMENTS, measure_experiment
+from layerwise.papers.experiments.table import EXPERIMENTS, measure_experiment
 from stand_ins import blocks_of, found, passed, subject
 from tiny_checkpoints import PROMPTS
 

@@ -12,8 +12,8 @@ import torch
 from layerwise.errors import LayerwiseError
 from layerwise.measures.residual_gain import module_gain, module_gains
 from layerwise.models.projections import Weights
-from layerwise.papers.paper3.experiments import gains, streams
-from layerwise.papers.paper3.experiments.table import EXPERIMENTS
+from layerwise.papers.experiments import gains, streams
+from layerwise.papers.experiments.table import EXPERIMENTS
 from stand_ins import checkpoint, passed, seen, subject, theirs
 from tiny_checkpoints import PROMPTS
 

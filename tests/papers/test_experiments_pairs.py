@@ -9,7 +9,7 @@ import pytest
 from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import derive, evidence_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.experiment import Fragments
+from layerwise.engine.experiment import Fragments, PairSubject
 from layerwise.engine.measured import measured, merge
 from layerwise.engine.published import DATASET, Published, leaves, pointer
 from layerwise.measures.values import Values
@@ -18,9 +18,10 @@ from layerwise.models.registry import read_models
 from layerwise.models.store import HiddenStates
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import TABLES
+from layerwise.papers.experiments.pairs import tables, text_fragments
+from layerwise.papers.experiments.table import fill_experiments
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.rules.pair_curves import read_curve
-from layerwise.papers.shared.experiments.fill import fragments, tables, text_fragments
 from layerwise.papers.shared.names.curves import CURVES
 from layerwise.papers.shared.names.result_files import (
     CHOICES_FILE,
@@ -86,7 +87,12 @@ def values(states: dict[str, HiddenStates], pairs: StatementPairs) -> dict[str, 
 @pytest.fixture(scope="module")
 def parts(values: dict[str, Values], published: Published) -> dict[str, Fragments]:
     return {
-        key: fragments(MODELS[key], key, value, published, Draws(**DRAWS))
+        key: fill_experiments(
+            PairSubject(
+                MODELS[key].slug, MODELS[key].extractions[key], value, published, Draws(**DRAWS)
+            ),
+            key,
+        )
         for key, value in values.items()
     }
 

@@ -10,8 +10,8 @@ from layerwise.engine.experiment import Subject
 from layerwise.measures import sheaf
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.traces import Trace
-from layerwise.papers.paper3.experiments import attention_sheaf, matrices, streams
-from layerwise.papers.paper3.experiments.table import measure_experiment
+from layerwise.papers.experiments import attention_sheaf, matrices, streams
+from layerwise.papers.experiments.table import measure_experiment
 from layerwise.papers.shared.names.matrices import SLICINGS
 from stand_ins import MODELS, checkpoint, family_of, of_texts, passed, subject, w_v
 from tiny_checkpoints import PROMPTS, PUBLISHED

@@ -4,7 +4,7 @@ import pytest
 
 from layerwise.engine.evidence import Evidence
 from layerwise.measuring.reduction import measure
-from layerwise.papers.shared.experiments import reader
+from layerwise.papers.experiments import reader
 from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.roles import PAPERS
 from random_states import DRAWS, FEW, numbers_of, some_pairs, write_states

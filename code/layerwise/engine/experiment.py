@@ -2,20 +2,25 @@
 
 An experiment looks at one model and gives fragments: numbers by file and JSON Pointer, as
 published. It fills the lowest level alone: what follows from other numbers of a file is left to
-rules.
+rules. `Experiment` looks at prompts one by one, or at weights; `PairExperiment` at the values that
+one extraction gives of all statement pairs.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
-from layerwise.engine.published import BEYOND, Published, pointer
+from layerwise.engine.published import BEYOND, Published, leaves, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Trace
-from layerwise.models.registry import Model
+from layerwise.measures.values import Values
+from layerwise.models.registry import Extraction, Model
+from layerwise.statistics.bootstrap import Draws
 
 Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands there
+Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
 
 
 @dataclass(frozen=True)
@@ -133,3 +138,48 @@ def numbers(place: str, entry: Any) -> Iterator[tuple[str, Any]]:
         return
     for name, value in entry.items():
         yield from numbers(place + pointer(name), value)
+
+
+class RestsOn(Enum):
+    """What has to be there for an experiment over statement pairs."""
+
+    EACH_CATEGORY = "what a category gives stands without the others"
+    ALL_CATEGORIES = "nothing, where a category is lacking"
+    PROMPTS = "the hidden states of the prompts"
+
+
+@dataclass(frozen=True)
+class PairSubject:
+    """The values of one extraction of a model."""
+
+    slug: str
+    extraction: Extraction
+    values: Values
+    published: Published  # for the places of fragments only, never for a value
+    draws: Draws
+
+
+@dataclass(frozen=True)
+class PairExperiment:
+    """What the values of statement pairs fill of the published files.
+
+    Attributes:
+        fill: gives the parts of files, nested as published.
+        rests_on: without which there are no fragments.
+        models: the slugs that its files are about; None for all that name the experiment.
+    """
+
+    fill: Callable[[PairSubject], Documents]
+    rests_on: RestsOn = RestsOn.EACH_CATEGORY
+    models: Collection[str] | None = None
+
+    def fragments(self, subject: PairSubject, *, is_whole: bool) -> Fragments:
+        """Return the fragments of one extraction; `is_whole`: its values are of all categories."""
+        is_there = {
+            RestsOn.EACH_CATEGORY: True,
+            RestsOn.ALL_CATEGORIES: is_whole,
+            RestsOn.PROMPTS: subject.values.n_prompts > 0,
+        }
+        if not is_there[self.rests_on] or subject.slug not in (self.models or [subject.slug]):
+            return {}
+        return {file: dict(leaves("", filled)) for file, filled in self.fill(subject).items()}

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.experiment import Fragments
+from layerwise.engine.experiment import Fragments, PairSubject
 from layerwise.engine.published import Published
 from layerwise.measuring.reduction import measure
 from layerwise.models.registry import Model
 from layerwise.models.store import open_states
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.shared.experiments import fill
+from layerwise.papers.experiments.table import fill_experiments
 from layerwise.statistics.bootstrap import Draws
 
 
@@ -35,6 +35,8 @@ def numbers_of_states(
     Raises:
         LayerwiseError: as for `measure`.
     """
-    sampling = {"layer_step": model.extractions[name].layer_step, "seed": choices["seed"]}
+    extraction = model.extractions[name]
+    sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"]}
     values = measure(open_states(folder), pairs, **sampling, **choices["bins"])
-    return fill.fragments(model, name, values, published, draws, is_whole=is_whole)
+    subject = PairSubject(model.slug, extraction, values, published, draws)
+    return fill_experiments(subject, name, is_whole=is_whole)

@@ -21,9 +21,8 @@ from layerwise.models.load import Checkpoint, with_random_weights
 from layerwise.models.replicates import Replicates
 from layerwise.models.texts import StatementPairs
 from layerwise.models.token_ids import Wrapping
-from layerwise.papers.paper3.experiments import own_weights
-from layerwise.papers.shared.experiments import reader
-from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.papers.experiments import own_weights, reader
+from layerwise.papers.experiments.reader import Measured
 from layerwise.progress import step
 from layerwise.statistics.bootstrap import Draws
 

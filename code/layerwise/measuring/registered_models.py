@@ -42,7 +42,7 @@ from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
 from layerwise.models.store import HiddenStates
 from layerwise.models.token_ids import check_texts
-from layerwise.papers.paper3.experiments.table import measure_experiment
+from layerwise.papers.experiments.table import measure_experiment
 from layerwise.progress import Advance, meter, say, track
 from layerwise.statistics.bootstrap import Draws
 

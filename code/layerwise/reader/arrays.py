@@ -18,8 +18,8 @@ from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
+from layerwise.papers.experiments import reader
 from layerwise.papers.fetching.texts import read_pairs
-from layerwise.papers.shared.experiments import reader
 from layerwise.reader.page.cautions import WITHOUT_PREFERENCE, text_cautions
 from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import papers

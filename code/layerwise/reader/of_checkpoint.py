@@ -16,7 +16,7 @@ from layerwise.models.load import Checkpoint
 from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
-from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.papers.experiments.reader import Measured
 from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,

@@ -12,7 +12,7 @@ from layerwise.engine.words import category_labels
 from layerwise.measures.values import Values
 from layerwise.models.chat_templates import DATE
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.shared.experiments.reader import Measured
+from layerwise.papers.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
 from layerwise.reader.page.answers import describe_correlations, summarize
 from layerwise.reader.page.cautions import cautions, document_cautions

@@ -6,9 +6,9 @@ from layerwise.engine.measured import NAME, write_fragments
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
 from layerwise.models.provenance import describe_environment
+from layerwise.papers.experiments.pairs import text_fragments
 from layerwise.papers.fetching import upstream
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.experiments.fill import text_fragments
 from layerwise.present.terminal import as_text as plain
 from layerwise.progress import say
 from layerwise.run.doctor import FULL, as_text, examine, measuring, obstacles

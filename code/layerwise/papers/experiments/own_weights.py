@@ -16,8 +16,8 @@ from layerwise.models.families import n_heads
 from layerwise.models.load import Checkpoint
 from layerwise.models.projections import Weights
 from layerwise.models.store import HiddenStates
-from layerwise.papers.paper3.experiments.gains import gains_over_texts
-from layerwise.papers.paper3.experiments.matrices import numbers_by_block
+from layerwise.papers.experiments.gains import gains_over_texts
+from layerwise.papers.experiments.matrices import numbers_by_block
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.names.result_files import own_file
 from layerwise.progress import track

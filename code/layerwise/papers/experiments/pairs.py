@@ -2,7 +2,8 @@
 
 An extraction is one model in one dtype, at its own sampled layers, with or without its chat
 template. What spans several models (phases, patterns, divergences, counts) is derived from the
-fragments by rules; what follows from another file is left out here.
+fragments by rules; what follows from another file is left out here. `table` says which of these
+functions an experiment calls.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,28 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.experiment import Fragments, dotted, is_about
-from layerwise.engine.measured import merge
-from layerwise.engine.published import Published, leaves, pointer
+from layerwise.engine.experiment import Documents, Fragments, PairSubject, dotted, is_about
+from layerwise.engine.published import pointer
 from layerwise.measures.pairwise import METRICS
-from layerwise.measures.values import MEAN_POOLED, Values, layer_reading
-from layerwise.models.registry import Extraction, Model
+from layerwise.measures.values import MEAN_POOLED, layer_reading
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.shared.experiments import choices, documents
+from layerwise.papers.experiments import documents
 from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.curves import CURVES, METRIC, CurvePlace
-from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import (
-    CHOICES_FILE,
-    TYPED_INTERVALS,
-    TYPED_MODELS,
-    WORDS,
-)
+from layerwise.papers.shared.names.result_files import TYPED_INTERVALS, TYPED_MODELS, WORDS
 from layerwise.statistics import curves, phases
-from layerwise.statistics.bootstrap import Draws
 
-Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
 Test = tuple[float, float, float]  # r, and the ends of its interval
 # Where Paper 2's first model has the documents on its layers.
 OF_FIRST_MODEL = {
@@ -47,94 +38,37 @@ DECIMALS = 2  # of the tables that Paper 2's figure is drawn from
 UNSAVED = ("eigenvalue_variance", "var_top10", "var_top50", "spectra")  # of the anisotropy profile
 
 
-def fragments(
-    model: Model,
-    key: str,
-    values: Values,
-    published: Published,
-    draws: Draws,
-    *,
-    is_whole: bool = True,
-) -> Fragments:
-    """Return what one extraction of the registry fills; `published` gives places, never a value.
-
-    Values are of the extraction's own layers: an interval depends on every test before it.
-
-    Arguments:
-        is_whole: whether the values are of all categories; if not, what rests on others is missing.
-    """
-    extraction = model.extractions[key]
-    parts = _category_parts(model.slug, extraction, values, published)
-    parts += _prompt_parts(model.slug, extraction, values)
-    under_choices: Fragments = {}
-    if is_whole:
-        parts += _parts_over_categories(model.slug, extraction, values, published, draws)
-        under_choices = {CHOICES_FILE: {pointer(key): choices.document(values, draws)}}
-    filled = [
-        {file: dict(leaves("", document))} for part in parts for file, document in part.items()
-    ]
-    return merge([under_choices, *filled])
-
-
-def _category_parts(
-    slug: str, extraction: Extraction, values: Values, published: Published
-) -> list[Documents]:
-    """Return what rests on one category each."""
-    parts: list[Documents] = []
-    if "p1_ua" in extraction.experiments:
-        parts.append(paper_1_file(values, slug.partition("-")[0]))
-    if "p1_outcorr" in extraction.experiments:
-        parts.append(output_files(values, slug.partition("-")[0], published))
-    if "p1_pythia_ua" in extraction.experiments and slug in files.UA_FILES:  # two sizes were saved
-        columns = documents.OF_LAST_LAYER
-        parts.append({files.UA_FILES[slug]: documents.category_numbers(values, columns)})
-    return parts
-
-
-def _prompt_parts(slug: str, extraction: Extraction, values: Values) -> list[Documents]:
-    """Return what rests on the prompts alone."""
-    if slug != SLUG or "p2_layers" not in extraction.experiments or not values.n_prompts:
-        return []
-    profile = documents.anisotropy(values)
-    return [{files.ANISOTROPY: {name: profile[name] for name in UNSAVED}}]
-
-
-def _parts_over_categories(
-    slug: str, extraction: Extraction, values: Values, published: Published, draws: Draws
-) -> list[Documents]:
-    """Return what rests on all categories, or on the pairs of all."""
-    if extraction.template == "once":
-        return []  # beside the published condition, and never in its place
-    if slug == "llama-3p1-8b-instruct":
-        return [template_files(values, draws, with_template=extraction.template != "none")]
-    parts: list[Documents] = []
-    if "p2_scaling" in extraction.experiments:
-        parts.append(scaling_file(values, slug, published))
-    if "p2_layers" in extraction.experiments:
-        parts.append(
-            (first_model_files if slug == SLUG else cross_validation_file)(values, slug, draws)
-        )
-    return parts
-
-
 # --- Paper 1: categories ------------------------------------------------------------------------
 
 
-def paper_1_file(values: Values, model: str) -> Documents:
+def name_in_paper_1(slug: str) -> str:
+    """Return what the files of Paper 1 call a model: llama-3p1-8b is llama."""
+    return slug.partition("-")[0]
+
+
+def paper_1_file(subject: PairSubject) -> Documents:
     """Return a model's main result file (`Results/results_<model>_*.json`)."""
+    values = subject.values
     by_category = documents.category_numbers(values, ("uniformity_a", "uniformity_b"))
     last = values.layers.index(values.n_layers)
     similarity = values.pair_metrics[last, list(METRICS).index("within_pair_sim")]
     for number, entry in enumerate(by_category.values()):
         entry["pair_similarity_mean"] = float(similarity[values.category_of_pair == number].mean())
-    return {files.PAPER1[model]: by_category}
+    return {files.PAPER1[name_in_paper_1(subject.slug)]: by_category}
 
 
-def output_files(values: Values, model: str, published: Published) -> Documents:
+def last_layer_file(subject: PairSubject) -> Documents:
+    """Return a size's file of cosines, preferences and shares of pairs (notebook 002)."""
+    by_category = documents.category_numbers(subject.values, documents.OF_LAST_LAYER)
+    return {files.UA_FILES[subject.slug]: by_category}
+
+
+def output_files(subject: PairSubject) -> Documents:
     """Return a model's share of the supplement's files on outputs, and of notebook 003.
 
     Its labels of regimes and its column `divergence` are left out: no rule for them is published.
     """
+    model, values, published = name_in_paper_1(subject.slug), subject.values, subject.published
     by_file: Documents = {
         file: {
             str(row): by_category[entry["category"]]
@@ -157,27 +91,29 @@ def output_files(values: Values, model: str, published: Published) -> Documents:
 # --- Paper 2: layers ----------------------------------------------------------------------------
 
 
-def scaling_file(values: Values, slug: str, published: Published) -> Documents:
+def scaling_file(subject: PairSubject) -> Documents:
     """Return a model of the family file (notebook 002); its last r follows from the file on UA."""
+    slug, values = subject.slug, subject.values
     by_strategy = documents.strategies(values)
     results = {
         str(layer): {"correlation": by_strategy[layer_reading(layer)]["correlation"]}
         for layer in values.layers
         if slug not in files.UA_FILES or layer != values.n_layers
     }
-    names = published.document(files.SCALING)["models"]
+    names = subject.published.document(files.SCALING)["models"]
     (name,) = (name for name in names if is_about(name, dotted(slug)))
     model = {"n_layers": values.n_layers, "layer_results": results}
     return {files.SCALING: {"models": {name: model}}}
 
 
-def first_model_files(values: Values, slug: str, draws: Draws) -> Documents:
+def first_model_files(subject: PairSubject) -> Documents:
     """Return the files on Pythia-6.9B's layers, and Paper 2's tables of its curve.
 
     The last layer over the categories follows from the file on UA. The bins are compared, as in
     their notebook, with two-decimal intervals over categories and a flag of the unrounded one.
     """
-    by_result, last = documents.layer_documents(values, draws), values.n_layers
+    values, last = subject.values, subject.values.n_layers
+    by_result = documents.layer_documents(values, subject.draws)
     by_file: Documents = {file: by_result[name] for name, file in OF_FIRST_MODEL.items()}
     for name in (MEAN_POOLED, layer_reading(last)):
         del by_file[files.LAYERS]["strategies"][name]["correlation"]
@@ -193,22 +129,28 @@ def first_model_files(values: Values, slug: str, draws: Draws) -> Documents:
     del by_file[files.BOOTSTRAP]["layer_results"][str(last)]
     results = by_file[files.PAIRS]["results"]
     curve = {layer: tuple(results[str(layer)][METRIC].values()) for layer in values.layers}
-    return {**by_file, **tables(curve, CURVES[slug])}
+    return {**by_file, **tables(curve, CURVES[subject.slug])}
 
 
-def cross_validation_file(values: Values, slug: str, draws: Draws) -> Documents:
+def unsaved_anisotropy(subject: PairSubject) -> Documents:
+    """Return what the notebook computed of Pythia-6.9B's prompts and did not save."""
+    profile = documents.anisotropy(subject.values)
+    return {files.ANISOTROPY: {name: profile[name] for name in UNSAVED}}
+
+
+def cross_validation_file(subject: PairSubject) -> Documents:
     """Return the file of Llama, Apertus and Gemma: r and interval over the pairs.
 
     Llama's has three measures from one stream and r over the categories, whose last value follows
     from Paper 1's cosines.
     """
-    place = CURVES[slug]
-    by_file = curve_documents(values, place, draws)
+    values, place = subject.values, CURVES[subject.slug]
+    by_file = curve_documents(subject, place)
     by_file[place.file] |= {
         "n_layers": values.n_layers,
         "layers_tested": list(values.layers),
         "n_pairs": values.n_pairs,
-        "n_bootstrap": draws.n_resamples,
+        "n_bootstrap": subject.draws.n_resamples,
     }
     if place.metric:
         r = documents.strategies(values)
@@ -219,21 +161,23 @@ def cross_validation_file(values: Values, slug: str, draws: Draws) -> Documents:
     return by_file
 
 
-def template_files(values: Values, draws: Draws, *, with_template: bool) -> Documents:
+def template_files(subject: PairSubject) -> Documents:
     """Return a condition of the template notebook, whose stream drew WITH, then WITHOUT."""
-    place = CURVES["llama-3p1-8b-instruct" + "-template" * with_template]
-    by_file = curve_documents(values, place, draws, 0 if with_template else len(values.layers))
+    with_template = subject.extraction.template != "none"
+    place = CURVES[subject.slug + "-template" * with_template]
+    tests_before = 0 if with_template else len(subject.values.layers)
+    by_file = curve_documents(subject, place, tests_before)
     if with_template:
-        by_file[place.file]["n_pairs"] = values.n_pairs
+        by_file[place.file]["n_pairs"] = subject.values.n_pairs
     return by_file
 
 
-def curve_documents(
-    values: Values, place: CurvePlace, draws: Draws, tests_before: int = 0
-) -> Documents:
+def curve_documents(subject: PairSubject, place: CurvePlace, tests_before: int = 0) -> Documents:
     """Return a curve in its file, and in Paper 2's tables."""
     metrics = LLAMA_METRICS if place.metric else (METRIC,)
-    by_layer = documents.pair_intervals(values, draws, metrics, tests_before=tests_before)
+    by_layer = documents.pair_intervals(
+        subject.values, subject.draws, metrics, tests_before=tests_before
+    )
     tests = {
         str(layer): {
             name: documents.r_and_ends(test, place.names) for name, test in by_metric.items()

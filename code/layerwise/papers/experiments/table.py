@@ -4,12 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from layerwise.engine.experiment import Experiment, Fragments, Subject
+from layerwise.engine.experiment import (
+    Experiment,
+    Fragments,
+    PairExperiment,
+    PairSubject,
+    RestsOn,
+    Subject,
+)
 from layerwise.engine.measured import merge
-from layerwise.papers.paper3.experiments import attention_sheaf as sheaf
-from layerwise.papers.paper3.experiments import gains, matrices, streams
-from layerwise.papers.paper3.experiments.gains import half_entropy, prompt_rows
+from layerwise.engine.published import pointer
+from layerwise.papers.experiments import attention_sheaf as sheaf
+from layerwise.papers.experiments import choices, gains, matrices, pairs, streams
+from layerwise.papers.experiments.gains import half_entropy, prompt_rows
 from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared.names.models import SLUG
 
 TEXTS = "input_dependency"
 FFN_TEXTS = {"pythia-1p4b": "ffn_expansion", "pythia-6p9b": "ffn_expansion_6p9b"}
@@ -19,7 +28,24 @@ TUNED_BASES = {
     "llama-3p1-8b": "LLaMA-3.1-8B-Base",
 }
 
-EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
+# The conditions of Paper 2's models beside its first, and of the template notebook.
+OTHER_CURVES = ("llama-3p1-8b", "apertus-8b", "gemma-2b")
+TEMPLATE_MODELS = ("llama-3p1-8b-instruct",)
+
+EXPERIMENTS: Mapping[str, Sequence[Experiment | PairExperiment]] = {
+    # four models, 23 categories (Paper 1, section 3); the supplement on outputs
+    "p1_ua": [PairExperiment(pairs.paper_1_file)],
+    "p1_outcorr": [PairExperiment(pairs.output_files)],
+    # Pythia sizes by category (two were saved), and over their layers (Paper 2, section 4)
+    "p1_pythia_ua": [PairExperiment(pairs.last_layer_file, models=files.UA_FILES)],
+    "p2_scaling": [PairExperiment(pairs.scaling_file, RestsOn.ALL_CATEGORIES)],
+    # r over the pairs by layer, of four models and two conditions (Paper 2, tables 1 and 2)
+    "p2_layers": [
+        PairExperiment(pairs.first_model_files, RestsOn.ALL_CATEGORIES, models=(SLUG,)),
+        PairExperiment(pairs.unsaved_anisotropy, RestsOn.PROMPTS, models=(SLUG,)),
+        PairExperiment(pairs.cross_validation_file, RestsOn.ALL_CATEGORIES, models=OTHER_CURVES),
+        PairExperiment(pairs.template_files, RestsOn.ALL_CATEGORIES, models=TEMPLATE_MODELS),
+    ],
     # eight Pythia sizes, 25 prompts (section 4.1)
     "sweep": [Experiment(files.SWEEP, "models", gains.gains_by_layer_and_prompt, "gain_sweep")],
     # 16 models of five labs, five prompts (sections 4.2, 5.4); figure 3 gives GPT-2's class too
@@ -71,6 +97,31 @@ def measure_experiment(name: str, subject: Subject, *, of_texts_alone: bool = Fa
     wanted = [
         experiment
         for experiment in EXPERIMENTS[name]
-        if experiment.prompts is not None or not of_texts_alone
+        if isinstance(experiment, Experiment)
+        and (experiment.prompts is not None or not of_texts_alone)
     ]
     return merge(experiment.fragments(name, once) for experiment in wanted)
+
+
+def fill_experiments(subject: PairSubject, extraction: str, *, is_whole: bool = True) -> Fragments:
+    """Return what an extraction fills of the published files, and what is asked under any choice.
+
+    Values are of the extraction's own layers: an interval depends on every test before it. A
+    template that is applied as it is meant to be stands beside the published condition, and never
+    in its place: it fills choices alone.
+
+    Args:
+        extraction: its name in the registry, at which its choices stand.
+        is_whole: whether the values are of all categories; if not, what rests on others is missing.
+    """
+    filled = [
+        experiment.fragments(subject, is_whole=is_whole)
+        for name in EXPERIMENTS
+        if name in subject.extraction.experiments and subject.extraction.template != "once"
+        for experiment in EXPERIMENTS[name]
+        if isinstance(experiment, PairExperiment)
+    ]
+    if is_whole:
+        under_choices = choices.document(subject.values, subject.draws)
+        filled.append({files.CHOICES_FILE: {pointer(extraction): under_choices}})
+    return merge(filled)

@@ -22,7 +22,7 @@ from layerwise.measures.values import (
     before_norm_reading,
     layer_reading,
 )
-from layerwise.papers.shared.experiments.documents import r_and_ends
+from layerwise.papers.experiments.documents import r_and_ends
 from layerwise.papers.shared.names.categories import NUMERIC, SERIES
 from layerwise.papers.shared.names.choices import Choice
 from layerwise.statistics import phases

@@ -15,7 +15,7 @@ from layerwise.engine.experiment import Subject
 from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.entropy import half_entropy
 from layerwise.measures.residual_gain import mean_token_norms, sequence_norms
-from layerwise.papers.paper3.experiments.gains import readings
+from layerwise.papers.experiments.gains import readings
 
 CAPITAL, PANGRAM = "1_Factual", "5_Original_Test"
 MISTRAL = "mistral-7b"

@@ -8,7 +8,7 @@ import numpy as np
 
 from layerwise.engine.published import DATASET, PROMPTS, Published
 from layerwise.measures.values import Values
-from layerwise.papers.shared.experiments import choices, documents
+from layerwise.papers.experiments import choices, documents
 from layerwise.papers.shared.names.models import READER
 from layerwise.papers.shared.names.result_files import (
     CHOICES_FILE,
