@@ -14,6 +14,7 @@ from layerwise.papers.fetching.upstream import DATA_FILES
 from layerwise.papers.shared.names.result_files import LAYERS, TABLES
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.picture import NARROW
+from layerwise.present.html import TEMPLATES
 
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 
@@ -118,7 +119,6 @@ def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, A
 
 def folders(
     base: Path,
-    root: Path,
     records: list[dict[str, Any]],
     source: str = "published",
     *,
@@ -134,7 +134,7 @@ def folders(
     made = SimpleNamespace(
         **{name: base / name for name in ("statistics", "figures", "published", "out")},
         claims=base / "claims.json",
-        templates=root / "report" / "templates",
+        templates=TEMPLATES / "page",
     )
     for folder in (made.statistics, made.figures, made.published):
         folder.mkdir(parents=True)

@@ -45,7 +45,6 @@ def _drawn_and_tabulated(figures: tuple[str, ...], tables: tuple[str, ...]) -> t
     return (
         *(f"figures/{name}.{kind}" for name in figures for kind in ("pdf", "svg")),
         *(f"tables/{name}.csv" for name in tables),
-        "tables.tex",
     )
 
 

@@ -1,6 +1,6 @@
 """Where the files stand that belong to the code or are its results, in a clone and in a wheel.
 
-`find_home` is for what fits this code alone: templates, pins, the published numbers. `here` is for
+`find_home` is for what fits this code alone: pins, the published numbers. `here` is for
 what a reader asks about: the checkout around the working folder, as git finds it. Where there is
 none, both are the same: the repository of an editable install, or the copy that a wheel brings.
 """
@@ -19,14 +19,11 @@ MARKS = (
     "params.yaml",
     "claims/central.yaml",
     "published/registry.csv",
-    "report/templates/page.css",
-    "report/own_model/index.html.j2",
-    "paper/own_model/tables.tex.j2",
 )
 
 
 def find_home(package: Path = PACKAGE) -> Path:
-    """Return the folder of templates, tables and judged claims that fit this code.
+    """Return the folder of the published tables and judged claims that fit this code.
 
     Raises:
         LayerwiseError: for a package without its files: neither in its repository nor from a wheel.
@@ -35,7 +32,7 @@ def find_home(package: Path = PACKAGE) -> Path:
     if home := next(filter(has_files, places), None):
         return home
     raise LayerwiseError(
-        f"{package}: templates and published tables belong to the package, they are neither in "
+        f"{package}: the published tables belong to the package, they are neither in "
         f"{places[0]} nor in {places[1]} ({_lacking(places[1])}); install it from a clone "
         "(pip install .) or from a wheel"
     )

@@ -21,7 +21,7 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
 
     def make(folder: Path) -> dict[str, Path]:
         judged = results / "published"
-        made = folders(folder / "published", root, [])
+        made = folders(folder / "published", [])
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(root)
             patch.setattr("layerwise.reader.of_checkpoint.N_RESAMPLES", 200)
@@ -31,7 +31,6 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
             part = {"claim": "p2.a", "verdict": "differs"}
             of_random = folders(
                 folder / "random",
-                root,
                 [record("p2.a", verdict="differs", inputs=["beyond/ours#/x"])],
                 "measured",
                 random_weights=True,

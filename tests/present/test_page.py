@@ -25,7 +25,7 @@ from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.result_files import LAYERS
 from layerwise.present.choices import say_choices
-from layerwise.present.html import prose
+from layerwise.present.html import TEMPLATES, prose
 from layerwise.present.page import first_sentences
 from layerwise.present.records import readable, relative_difference, view
 from layerwise.present.values import short_text, value_text, with_signs
@@ -244,7 +244,7 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
         record("p2.b", inputs=inputs[1:], verdict="differs", cause="printed otherwise"),
         record("p3.c", statistic=None, recomputed=None, verdict="not checkable", file="Paper 3"),
     ]
-    made = folders(tmp_path, root, records)
+    made = folders(tmp_path, records)
     page = Page(text := built(made))
     assert [claim["id"] for claim in page.data["claims"]] == ["p2.a", "p2.b", "p3.c"]
     cells = [{"file": LAYERS, "key": f"/x/{n}", "value": f"{n}.5"} for n in (1, 2)]
@@ -256,7 +256,7 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     assert {"Paper 2, differs: 1 claims", "Paper 3, not checkable: 1 claims"} <= labels
     assert built(made) == text
     said = [*page.words, *(value for _, value in page.values)]
-    said.append((root / "report/templates/page.js").read_text(encoding="utf-8"))
+    said.append((TEMPLATES / "page/page.js").read_text(encoding="utf-8"))
     curved = [words for words in said if CURVED.search(words)]
     assert curved == []  # they are the PDF's
 
@@ -265,7 +265,7 @@ def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root:
     records = [record("p2.a", verdict="differs", recomputed=0.9, inputs=["beyond/ours#/x"])]
     for random_weights in (True, False):
         folder = tmp_path / str(random_weights)
-        made = folders(folder, root, records, "measured", random_weights=random_weights)
+        made = folders(folder, records, "measured", random_weights=random_weights)
         page = Page(built(made, "measured"))
         assert ("These numbers mean nothing." in "".join(page.words)) == random_weights
         assert page.values.count(("data-word", "RANDOM")) == 12 * random_weights
@@ -274,7 +274,7 @@ def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root:
 def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Path) -> None:
     claim = record("p2.a", verdict="reproduced", inputs=["beyond/ours#/x"])
     claim["provenance"]["runs"] = ["pythia-70m/sweep"]
-    made = folders(tmp_path, root, [claim], "measured")
+    made = folders(tmp_path, [claim], "measured")
     document = json.loads(made.claims.read_text())
     how = {"dtype": "float16", "device": "H100", "driver": "580.65", "versions": {"torch": "2.13"}}
     how |= {"model": "EleutherAI/pythia-70m", "revision": "a39f36b1", "hub": None}
@@ -298,7 +298,7 @@ def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: P
     }
     word = record("p2.a", verdict=AS_RANDOM, published="STRONG", recomputed="STRONG", **beside)
     number = record("p2.b", verdict="reproduced", noise={"band": 0.0123, "replicates": 5})
-    page = Page(built(folders(tmp_path, root, [word, number], "measured"), "measured"))
+    page = Page(built(folders(tmp_path, [word, number], "measured"), "measured"))
     first, second = page.data["claims"]
     assert first["control"] == "1 of 3 draws give it: STRONG, WEAK, -"
     assert first["noise"] == "4 of 5 replicates give the same"
@@ -318,7 +318,7 @@ def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: P
 def test_page_refused(
     tmp_path: Path, root: Path, file: str, text: str | None, message: str
 ) -> None:
-    made = folders(tmp_path, root, [record("p2.a", inputs=[f"{LAYERS}#/x/1"])])
+    made = folders(tmp_path, [record("p2.a", inputs=[f"{LAYERS}#/x/1"])])
     made.templates = Path(shutil.copytree(made.templates, tmp_path / "templates"))
     (tmp_path / file).unlink()
     if text is not None:
@@ -341,7 +341,7 @@ def test_a_claim_says_in_how_many_draws_random_weights_answer_yes(
 ) -> None:
     counts = ({"draws": 5, "yes": 3, "unanswered": 0}, {"draws": 7, "yes": 0, "unanswered": 0})
     central = [central_claim(f"p2.{n}", drawn=drawn) for n, drawn in enumerate(counts)]
-    page = built(folders(tmp_path, root, hostile_claims(("x",)), central=central))
+    page = built(folders(tmp_path, hostile_claims(("x",)), central=central))
     assert page.count(" draws.") == page.count("in 3 of 5 draws.") == 1
 
 
@@ -357,7 +357,7 @@ def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
         )
         for number, text in enumerate(texts)
     ]
-    return built(folders(folder, root, hostile_claims(texts), central=central))
+    return built(folders(folder, hostile_claims(texts), central=central))
 
 
 def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(

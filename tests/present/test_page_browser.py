@@ -94,7 +94,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> dict[str, str
         random = source == "measured"
         made = folders(
             base,
-            root,
             made_up(),
             source,
             random_weights=random,
@@ -370,7 +369,7 @@ def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: P
         central_claim(f"p2.{part['claim']}", "fails", says=part["claim"], printed=[part])
         for part in parts
     ]
-    made = folders(tmp_path, root, hostile_claims(WRITTEN), central=shown)
+    made = folders(tmp_path, hostile_claims(WRITTEN), central=shown)
     stage.run("published", **vars(made))
     small = "return [...document.querySelectorAll('tr.claim small')].map(s => s.textContent)"
     with opened(window, (made.out / "index.html").as_uri()) as page:

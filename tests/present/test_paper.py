@@ -239,7 +239,7 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
 
 
 def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
-    made = folders(tmp_path, root, reported()["claims"], central=reported()["central"])
+    made = folders(tmp_path, reported()["claims"], central=reported()["central"])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
     out = tmp_path / "tex"

@@ -23,7 +23,6 @@ import transformers
 from matplotlib import cbook
 from matplotlib.legend import Legend
 from matplotlib.text import Text
-from test_paper import document, needs_latex
 
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
@@ -37,7 +36,6 @@ from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.shared.names.choices import Choice
 from layerwise.present.figures import style
 from layerwise.present.tables import Table
-from layerwise.present.typeset import build_pdf
 from layerwise.reader.analyze import analyze
 from layerwise.reader.page import answers, figures, page, sections
 from layerwise.reader.page.cautions import cautions
@@ -101,7 +99,7 @@ def test_the_page_asks_for_nothing_and_holds_what_it_offers(out: Path) -> None:
     text = (out / "index.html").read_text()
     found = Page(text)
     assert all(link.startswith(("#", "data:")) for link in found.links)
-    offered = [*out.glob("tables/*"), *out.glob("figures/*"), out / "tables.tex"]
+    offered = [*out.glob("tables/*"), *out.glob("figures/*")]
     offered += [out / f"{name}.json" for name in NAMES]
     assert found.saved == {path.name: path.read_bytes() for path in offered}
     assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
@@ -234,20 +232,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return results_of(tmp_path_factory.mktemp("hostile"), HOSTILE)
 
 
-@needs_latex
-def test_the_tables_are_typeset_with_the_packages_they_name(tmp_path: Path) -> None:
-    names = ("<script>", *HOSTILE[1:5], "größe")  # pdfLaTeX has no 語
-    found = results_of(tmp_path, names)
-    row = next(iter(found["pairs"]["results"].values()))
-    found["pairs"]["results"] = {str(layer): row for layer in range(30)}
-    tex = page.tex(page.Own(MODEL, [("model", MODEL)], [], {}, sections.sections_of(found)))
-    (packages,) = re.findall(r"% The preamble needs: (\\usepackage\{[a-z,]+\})", tex)
-    assert r"\begin{longtable}" in tex  # of 150 rows
-    (tmp_path / "tables.tex").write_text(tex)
-    folder = document(tmp_path, r"\input{tables}", packages)
-    assert build_pdf(folder, "main").read_bytes().startswith(b"%PDF")
-
-
 @pytest.mark.parametrize("name", figures.ACROSS)
 @pytest.mark.parametrize("n", [2, 8, 21, 22, 60])
 def test_figures_of_many_models_stay_readable(analyzed: Result, name: str, n: int) -> None:
@@ -305,7 +289,6 @@ def test_a_reading_without_r_says_why(results: Any) -> None:
     own = page.Own("m", [], [], {}, {section: [table]})
     cells = cells_of(page.html(own, []), "layers")
     assert cells[(at := cells.index("first token")) + 1 : at + 3] == ["–", "–"]
-    assert "first token & -- & --" in page.tex(own)
     assert "first token,,\n" in table.csv
 
 

@@ -161,7 +161,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     assert len(marked) == n_answers
     (few,) = found.cautions  # the second drew fewer
     assert "resamples" in few
-    for file in ("scaling.json", "scaling/tables/peaks.csv", "scaling/tables.tex"):
+    for file in ("scaling.json", "scaling/tables/peaks.csv"):
         written_file = tmp_path / "out" / file
         assert page.saved[written_file.name] == written_file.read_bytes()
     assert page.values.count(("role", "img")) == 1

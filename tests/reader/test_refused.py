@@ -68,7 +68,7 @@ def test_what_the_system_refuses_is_a_sentence_and_leaves_nothing(
     command, place, curves, root, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(root)
-    made = folders(tmp_path / "made", root, [record("p2.a")])
+    made = folders(tmp_path / "made", [record("p2.a")])
     few = {"claims": made.claims, "statistics": made.statistics, "figures": made.figures}
     commands = {
         "page": lambda out: page.run("published", **few, out=out),

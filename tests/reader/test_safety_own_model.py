@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_paper import depth, tokens
 
 from hostile import MARKUP, PATHS, TEX, is_unseen
 from layerwise.engine.words import category_labels
@@ -17,7 +16,6 @@ from tiny_checkpoints import contents, twin_folder
 TOKEN = "hf_0123456789abcdefghijABCDEFGHIJ"
 HOSTILE = (*MARKUP[:1], *MARKUP[5:7], *TEX[:2], *TEX[4:6], TEX[8], *PATHS[:2])
 MODEL = '"><img src=x onerror=alert(1)> $\\frac{$ \\input{x} & %'
-COMMANDS = {"\\input", "\\immediate", "\\write", "\\frac", "\\catcode", "\\csname"}
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +50,6 @@ def test_names_are_words_of_the_page_and_nothing_else(made: Path) -> None:
     shown = [*category_labels(HOSTILE).values(), MODEL]
     assert [name for name in shown if name not in "".join(page.words)] == []
     assert {sign for sign in text if is_unseen(sign)} == {"\n"}
-
-
-def test_the_tables_hold_no_command_of_theirs(made: Path) -> None:
-    """But for the comments above them, which say how to use them."""
-    lines = (made / "tables.tex").read_text(encoding="utf-8").split("\n")
-    text = "\n".join(line for line in lines if not line.startswith("%"))
-    assert COMMANDS.isdisjoint(tokens(text))
-    assert depth(text) == 0
 
 
 def test_files_are_called_the_same_whatever_names_say_and_hold_no_token(made: Path) -> None:

@@ -233,7 +233,7 @@ def read(out):
 
 def test_analyze_writes_one_file_per_analysis(analyzed):
     results, documents = analyzed.documents, {*PUBLISHED, "sensitivity", "gains", "spectral"}
-    beside = {"hidden_states", "figures", "tables", "tables.tex", "index.html"}
+    beside = {"hidden_states", "figures", "tables", "index.html"}
     left = {path.name for path in analyzed.folder.iterdir()}
     assert left == {f"{name}.json" for name in documents} | beside
     assert list(results["category_bootstrap"]["layer_results"]) == ["0", "4", "5"]

@@ -16,6 +16,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
 from layerwise.present.values import with_signs
 
+TEMPLATES = Path(__file__).parent / "templates"  # a folder for each thing that is made of them
 # Formulas that sentences hold as plain text, and their elements.
 _FORMULAS = (
     (r"\b(W)_([QKVO])\b", r"\1<sub>\2</sub>"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import layerwise
 from layerwise.engine.recomputing import JudgedPaper
 from layerwise.files import write_text
-from layerwise.home import find_home
+from layerwise.present.html import TEMPLATES
 from layerwise.present.latex import render
 from layerwise.present.page import page
 from layerwise.present.pictures import Figures
@@ -31,7 +31,7 @@ def write_page(judged: JudgedPaper, path: Path) -> None:
         judged.published,
         document["inputs"],
         document["judged_from"],
-        find_home() / "report/templates",
+        TEMPLATES / "page",
         methods={},
         names={},
         environment={"layerwise": layerwise.__version__},
@@ -50,4 +50,4 @@ def write_latex(judged: JudgedPaper, path: Path) -> None:
         "claims": readable(judged.document["claims"], {}),
         "paper": judged.paper,
     }
-    write_text(path, render(find_home() / "paper/another_paper", LATEX, filled))
+    write_text(path, render(TEMPLATES / "another_paper", LATEX, filled))

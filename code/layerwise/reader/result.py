@@ -173,7 +173,7 @@ class Result:
             figures = f"; figures: {drawn}" if drawn.is_dir() else ""
             lines = [
                 f"{files} in {out}",
-                f"the page: {out / index}; tables: {tables}, {tables}.tex{figures}",
+                f"the page: {out / index}; tables: {tables}{figures}",
             ]
         left_out = self._page.left_out.items()
         return [*lines, *(f"no {files}: {reason}" for reason, files in left_out)]

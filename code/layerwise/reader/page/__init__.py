@@ -5,13 +5,10 @@ cautions   what to know of them: warnings that the data call for
 figures    what the pipeline's figures read of a reader's models
 answers    the answers as rows: word, number, drawing, what random weights gave
 statements the view by statement, and the table by pair
-page       everything a page says (`Own`), and its files: HTML, LaTeX, CSV
+page       everything a page says (`Own`), and its files: HTML, CSV
 of_one     the page of one model; `across`: of several, the papers' families beside them
 """
 
-from layerwise.home import find_home
-
-ROOT = find_home()
-HTML, LATEX = "index.html.j2", "tables.tex.j2"
-STYLES = ("report/templates/page.css", "report/own_model/own.css")
-SCRIPT = "report/own_model/own.js"
+HTML = "index.html.j2"
+STYLES = ("page/page.css", "own_model/own.css")
+SCRIPT = "own_model/own.js"

@@ -8,11 +8,11 @@ from typing import Any
 from layerwise.engine.curves import Curves
 from layerwise.engine.words import display_names, label_model
 from layerwise.folders import FIGURES, FIGURES_ACROSS
+from layerwise.home import find_home
 from layerwise.models.registry import read_models
 from layerwise.papers.across.rules import drawn
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import OWN, Numbers
-from layerwise.reader.page import ROOT
 
 OF_ONE, ACROSS = FIGURES, FIGURES_ACROSS
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
@@ -44,7 +44,7 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
 @cache
 def _displays() -> dict[str, str]:
-    return display_names(read_models(ROOT / "models.yaml"))
+    return display_names(read_models(find_home() / "models.yaml"))
 
 
 def display_name(name: str) -> str:

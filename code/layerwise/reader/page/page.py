@@ -1,6 +1,5 @@
 """A reader's own models as one HTML page, LaTeX tables, figures and CSV files."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +12,10 @@ from layerwise.engine.measured import group_by_reason
 from layerwise.engine.questions.answers import Answer
 from layerwise.engine.questions.words import MEANINGS
 from layerwise.files import write_text
-from layerwise.present import latex
 from layerwise.present.figures.picture import Picture
-from layerwise.present.html import MEDIA, embedded, fill, inlined, policy
+from layerwise.present.html import MEDIA, TEMPLATES, embedded, fill, inlined, policy
 from layerwise.present.tables import Table
-from layerwise.reader.page import HTML, LATEX, ROOT, SCRIPT, STYLES
+from layerwise.reader.page import HTML, SCRIPT, STYLES
 from layerwise.reader.page.answers import (
     LISTED,
     answers_by_question,
@@ -27,8 +25,6 @@ from layerwise.reader.page.answers import (
     summarize_random_weights,
 )
 from layerwise.reader.page.sections import Section
-
-LONGEST_FLOAT = 40  # rows: more do not fit on one page
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,6 @@ def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index:
             pictures.append(figure)
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
-    write_text(folder / part / "tables.tex", tex(own))
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -117,7 +112,7 @@ def html(
     pictures: Sequence[Picture],
     part: str = ".",
     files: Mapping[str, bytes] = MappingProxyType({}),
-    root: Path = ROOT,
+    templates: Path = TEMPLATES,
 ) -> str:
     """Return the page: one text that opens from disk and asks for nothing.
 
@@ -128,8 +123,8 @@ def html(
     Raises:
         LayerwiseError: for a broken template, or a figure that is not a whole SVG.
     """
-    css = "\n".join(inlined(root / name) for name in STYLES)
-    script = inlined(root / SCRIPT) if own.by_pair else ""
+    css = "\n".join(inlined(templates / name) for name in STYLES)
+    script = inlined(templates / SCRIPT) if own.by_pair else ""
     context = {
         "own": own,
         "answers": [describe(answer, own.beside) for answer in own.answers],
@@ -144,19 +139,4 @@ def html(
         "script": Markup(script),
         "policy": policy(css, script),
     }
-    return fill([root / "report/own_model", root / "report/templates"], HTML, context)
-
-
-def tex(own: Own, root: Path = ROOT) -> str:
-    """Return the tables as LaTeX, to be read into a document with `\\input`.
-
-    Raises:
-        LayerwiseError: for a broken template.
-    """
-    context = {
-        "own": own,
-        "label": re.sub(r"[^a-z0-9]+", "-", own.display.lower()).strip("-") or "model",
-        "longest": LONGEST_FLOAT,
-        "claims": [],  # of the papers: none is quoted
-    }
-    return latex.render(root / "paper/own_model", LATEX, context)
+    return fill([templates / "own_model", templates / "page"], HTML, context)

@@ -14,6 +14,7 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY, pins_of
 from layerwise.papers.shared.published import read_published
+from layerwise.present.html import TEMPLATES
 from layerwise.present.page import ENVIRONMENT, page
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
@@ -30,7 +31,7 @@ def run(
     figures: Place,
     out: Place,
     published: Place = Path("published"),
-    templates: Place = Path("report/templates"),
+    templates: Place = TEMPLATES / "page",
     models: Place = Path("models.yaml"),
     small: Place = FOLDER,
     asymmetry: Place = Path("docs/asymmetry.svg"),
