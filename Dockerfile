@@ -25,7 +25,7 @@ WORKDIR /opt/layerwise
 COPY pyproject.toml README.md LICENSE ./
 COPY requirements requirements
 COPY code/layerwise/__init__.py code/layerwise/
-COPY archive/wheel_data.py archive/
+COPY .ci/wheel_data.py .ci/
 ARG TORCH=cuda
 # The image is read-only when it runs: what is imported is compiled here.
 RUN PIP_NO_CACHE_DIR=1 TORCH=${TORCH} PYTHON=python3 requirements/setup.sh models dev \
@@ -73,4 +73,4 @@ LABEL org.opencontainers.image.title="layerwise" \
     org.opencontainers.image.licenses="MIT" \
     org.opencontainers.image.version="${VERSION}" \
     org.opencontainers.image.revision="${REVISION}"
-ENTRYPOINT ["/opt/layerwise/docker/entrypoint.sh"]
+ENTRYPOINT ["/opt/layerwise/.ci/entrypoint.sh"]

@@ -1,4 +1,4 @@
-# What a reader runs; `make` or `make help` lists it. What maintainers run stands in maintain.mk.
+# What a reader runs; `make` or `make help` lists it. What maintainers run stands in .ci/maintain.mk.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -54,4 +54,4 @@ reproduce-small: setup-models  ## measure the models that fit here from their we
 reproduce-full: setup-models  ## measure every number again from the weights: network, GPU (GPUS=4); again: what failed
 	@python -m layerwise.run.steps.run all $(if $(GPUS),--gpus $(GPUS))
 
-include maintain.mk
+include .ci/maintain.mk

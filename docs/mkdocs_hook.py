@@ -15,9 +15,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {  # page of the repository: its place in the site
     "README.md": "index.md",
-    "CHANGELOG.md": "changes.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
+    ".github/CONTRIBUTING.md": "contributing.md",
+    ".github/SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
     "claims/README.md": "ledger.md",
     "examples/README.md": "examples.md",
@@ -26,7 +25,7 @@ OUTSIDE = {  # page of the repository: its place in the site
     "tests/README.md": "tests.md",
 }
 # How the search weighs pages: what a reader asks for before the long lists that name it too.
-BOOST = {"glossary.md": 2, "own-model.md": 2, "api.md": 4, "claims.md": 0.1, "changes.md": 0.1}
+BOOST = {"glossary.md": 2, "own-model.md": 2, "api.md": 4, "claims.md": 0.1, "changelog.md": 0.1}
 BADGE = re.compile(r"^\[!\[.*\]\(https://.*\n", re.MULTILINE)  # images from elsewhere
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 IMAGE = re.compile(r'\b(src|srcset)="(?!\w+:)([^"\s]+)"')  # of a picture with two sizes

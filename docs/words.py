@@ -18,7 +18,7 @@ ADVICE = {
     r"ways? of asking": "analysis choice",
     "[\N{LEFT SINGLE QUOTATION MARK}-\N{DOUBLE LOW-9 QUOTATION MARK}]": "straight quotes",
 }
-PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "*/README.md", "claims/*.yaml")
+PAGES = ("README.md", ".github/*.md", "docs/*.md", "*/README.md", "claims/*.yaml")
 # Quotations, code, and what the papers' authors call their own notebooks and tests.
 QUOTED = re.compile(r"(hunt|twin) notebook|twin test|`[^`]*`|\"[^\"]*\"")
 
@@ -37,7 +37,7 @@ def main() -> None:
     """Print the hints of all pages but the one that lists the words."""
     for pattern in PAGES:
         for page in sorted(ROOT.glob(pattern)):
-            if page.name != "style.md":
+            if page.name not in ("style.md", "changelog.md"):
                 for number, word, better in hints(page.read_text(encoding="utf-8")):
                     print(f"{page.relative_to(ROOT)}:{number}: {word!r}; better: {better}")
 

@@ -68,7 +68,7 @@ container() { # run the image's entry point: container WORK [ENV=VALUE ...] -- [
     while [ "$1" != -- ]; do env+=(--env "$1") && shift; done
     shift
     buildah run --user "$user" "${env[@]}" --volume "$work:/artifact" "$running" -- \
-        /opt/layerwise/docker/entrypoint.sh "$@"
+        /opt/layerwise/.ci/entrypoint.sh "$@"
 }
 
 expect() { # expect WANTED_STATUS WANTED_TEXT COMMAND ...

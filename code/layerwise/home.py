@@ -10,7 +10,7 @@ from pathlib import Path
 from layerwise.errors import LayerwiseError
 
 PACKAGE = Path(__file__).resolve().parent
-IN_WHEEL = "data"  # the folder of the package that the build makes (archive/wheel_data.py)
+IN_WHEEL = "data"  # the folder of the package that the build makes (.ci/wheel_data.py)
 REPOSITORY = ("dvc.yaml", "code/layerwise/__init__.py")  # what no other repository has
 # One file of each folder that a verb reads; a copy that lacks one is refused at the start, not when
 # its turn comes, after hours of measuring.

@@ -90,7 +90,7 @@ def test_a_package_without_its_files_is_none(tmp_path):
 
 @pytest.fixture(scope="module")
 def hook(root):
-    return SimpleNamespace(**runpy.run_path(str(root / "archive" / "wheel_data.py")))
+    return SimpleNamespace(**runpy.run_path(str(root / ".ci" / "wheel_data.py")))
 
 
 def included(hook, root, version="standard"):
@@ -209,7 +209,7 @@ def test_a_wheel_of_a_fresh_clone_judges_them(hook, tmp_path, monkeypatch, there
 def test_the_hook_says_what_it_needs_before_that_is_installed(root):
     """pip asks it first, where nothing is but what builds."""
     hidden = "import runpy, sys; sys.modules['yaml'] = None; runpy.run_path(sys.argv[1])"
-    hook = root / "archive" / "wheel_data.py"
+    hook = root / ".ci" / "wheel_data.py"
     subprocess.run([sys.executable, "-c", hidden, hook], check=True)
 
 

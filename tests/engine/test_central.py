@@ -305,7 +305,7 @@ def test_the_list_is_the_one_that_was_fixed(root):
     """Who changes a question fixes the list again, and tells which marks moved."""
     text = (root / "claims" / "central.yaml").read_bytes()
     (date,) = re.findall(r"fixed on (\d{4}-\d\d-\d\d), before\n", text.decode())
-    told = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    told = (root / "docs/changelog.md").read_text(encoding="utf-8")
     fixed = re.findall(r"fixed on\s+(\d{4}-\d\d-\d\d), SHA-256 `(\w{64})`", told)
     assert fixed[0] == (date, hashlib.sha256(text).hexdigest())
 

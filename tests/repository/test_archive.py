@@ -15,12 +15,12 @@ from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY
 
 @pytest.fixture(scope="module")
 def archive(root):
-    return SimpleNamespace(**runpy.run_path(str(root / "archive" / "build.py")))
+    return SimpleNamespace(**runpy.run_path(str(root / ".ci" / "build_archive.py")))
 
 
 @pytest.fixture(scope="module")
 def manifest(root):
-    return SimpleNamespace(**runpy.run_path(str(root / "archive" / "manifest.py")))
+    return SimpleNamespace(**runpy.run_path(str(root / ".ci" / "manifest.py")))
 
 
 @pytest.fixture

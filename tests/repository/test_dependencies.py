@@ -41,7 +41,7 @@ def told(heading: str) -> set[str]:
 
 def imported() -> set[str]:
     """Top-level modules that sources import, in functions too."""
-    folders = [ROOT / name for name in ("code", "tests", "benchmarks", "archive")]
+    folders = [ROOT / name for name in ("code", "tests", "benchmarks", ".ci")]
     paths = [path for folder in folders for path in folder.rglob("*.py")]
     modules = {"layerwise"}
     for node in (node for path in paths for node in ast.walk(ast.parse(path.read_bytes()))):

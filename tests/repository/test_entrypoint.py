@@ -26,7 +26,8 @@ def image(root, tmp_path):
     (folder / "code" / "module.py").write_text("x = 1\n")
     (folder / ".venv").mkdir()
     (folder / ".image").write_text("one\n")
-    shutil.copytree(root / "docker", folder / "docker")
+    (folder / ".ci").mkdir()
+    shutil.copy(root / ".ci" / "entrypoint.sh", folder / ".ci" / "entrypoint.sh")
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("make", "layerwise"):
@@ -49,7 +50,7 @@ def gpu(image, status, report):
 def run(image, *arguments, **variables):
     work = image / "work"
     done = subprocess.run(
-        ["bash", str(image / "image" / "docker" / "entrypoint.sh"), *arguments],
+        ["bash", str(image / "image" / ".ci" / "entrypoint.sh"), *arguments],
         env={
             "PATH": f"{image / 'programs'}{os.pathsep}{os.environ['PATH']}",
             "LAYERWISE_IMAGE": str(image / "image"),
@@ -99,9 +100,9 @@ def test_the_check_of_the_gpu_is_right_about_this_machine(image):
 
 
 def test_every_command_is_run_where_it_belongs(image, root):
-    text = (root / "docker" / "entrypoint.sh").read_text()
+    text = (root / ".ci" / "entrypoint.sh").read_text()
     (targets,) = re.findall(r"^ *(test \| .*)\)$", text, re.MULTILINE)
-    rules = (root / "Makefile").read_text() + (root / "maintain.mk").read_text()
+    rules = (root / "Makefile").read_text() + (root / ".ci/maintain.mk").read_text()
     for target in targets.split(" | "):
         assert f"\n{target}:" in rules
         assert run(image, target)[1].startswith(f"{MAKE} {target} in {tree(image)}")

@@ -136,7 +136,7 @@ def parsed(words: list[str]) -> Any:
 
 
 def test_commands_parse_and_targets_exist() -> None:
-    rules = (ROOT / "Makefile").read_text() + (ROOT / "maintain.mk").read_text()
+    rules = (ROOT / "Makefile").read_text() + (ROOT / ".ci/maintain.mk").read_text()
     targets = set(re.findall(r"^([a-z-]+):", rules, re.MULTILINE))
     named = set()
     for page in (*PAGES, "examples/README.md"):

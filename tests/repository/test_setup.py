@@ -47,7 +47,7 @@ GNU = (
 )
 
 
-@pytest.mark.parametrize("name", ["Makefile", "maintain.mk", "requirements/setup.sh"])
+@pytest.mark.parametrize("name", ["Makefile", ".ci/maintain.mk", "requirements/setup.sh"])
 def test_what_a_reader_runs_first_asks_for_nothing_of_gnu(root, name):
     lines = (root / name).read_text().splitlines()
     assert [line for line in lines if any(re.search(pattern, line) for pattern in GNU)] == []

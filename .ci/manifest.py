@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Print the files of codecheck.yml's manifest that git does not hold: the assets of a release.
 
-    python3 archive/manifest.py        (after `make reproduce`)
+    python3 .ci/manifest.py        (after `make reproduce`)
 
 Every file of the manifest must be there, in git or not. Needs PyYAML and git.
 """

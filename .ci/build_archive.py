@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the versioned archive: what git holds at HEAD, where it comes from, and checksums.
 
-    python3 archive/build.py [FOLDER]        (default: dist)
+    python3 .ci/build_archive.py [FOLDER]        (default: dist)
 
 Makes FOLDER/layerwise-VERSION.tar.gz and its .sha256. The same commit gives the same bytes: names
 in order, owners and clocks taken out, no time in the compressed header. (The bytes of a .gz also

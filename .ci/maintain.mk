@@ -3,7 +3,7 @@
 .PHONY: docker-build docker-run docker-test bench bench-gpu lint lock clean
 
 help-maintain:  ## this list
-	@$(LISTED) maintain.mk
+	@$(LISTED) .ci/maintain.mk
 
 setup-docs:
 	@requirements/setup.sh docs
@@ -31,7 +31,7 @@ verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and param
 	@python tests/lock_proof.py
 
 archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
-	@python3 archive/build.py dist
+	@python3 .ci/build_archive.py dist
 
 docs: setup-dev  ## docs/*.md from the imports, dvc.yaml and the judged claims
 	@python docs/architecture.py
@@ -47,7 +47,7 @@ notebooks: setup-dev  ## examples/*.ipynb with their outputs, as a forge shows t
 	@python docs/notebooks.py
 
 site: setup-docs  ## README and docs/ as a site that opens from disk: site/index.html
-	@NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --config-file .ci/mkdocs.yml --quiet --strict
 	@echo site/index.html
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
@@ -75,8 +75,8 @@ bench-gpu: setup-models  ## the same on a GPU: seconds, memory, half-precision n
 	@python benchmarks/gpu.py
 
 lint: setup-dev  ## ruff, mypy, the contracts of imports, hadolint, and hints on words
-	ruff check code tests benchmarks archive docs requirements
-	ruff format --check code tests benchmarks archive docs requirements
+	ruff check code tests benchmarks .ci docs requirements
+	ruff format --check code tests benchmarks .ci docs requirements
 	mypy
 	lint-imports --no-cache
 	hadolint Dockerfile
@@ -98,4 +98,4 @@ lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and what was measured stay
 	rm -rf results/published/[!vt]* figures/pdf/published report/published paper/generated paper/published.pdf
 	rm -rf dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find code tests benchmarks archive docs -name __pycache__ -prune -exec rm -rf {} +
+	find code tests benchmarks .ci docs -name __pycache__ -prune -exec rm -rf {} +
