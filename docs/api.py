@@ -30,7 +30,7 @@ inputs and results.
 | compare several models | [`compare`](#layerwise.compare) |
 | read the papers' claims, and the central ones | [`claims`](#layerwise.claims), \
 [`headlines`](#layerwise.headlines) |
-| judge a paper of your own | [`layerwise.engine`](#layerwise.engine.judge_paper) |
+| judge a paper of your own | [`layerwise.own_paper`](#layerwise.own_paper.judge_paper) |
 """
 JUDGE = "[A verdict page for your own paper](another-paper.md) uses these, step by step."
 SECTIONS = {  # heading: (what stands below it, the names)
@@ -39,9 +39,9 @@ SECTIONS = {  # heading: (what stands below it, the names)
     "Judge a paper": (
         JUDGE,
         (
-            *("engine.judge_paper", "engine.Paper", "engine.Document", "engine.Rule"),
-            *("engine.Question", "engine.Range", "engine.Sentences", "engine.Claimed"),
-            "engine.JudgedPaper",
+            *("own_paper.judge_paper", "own_paper.Paper", "own_paper.Document", "own_paper.Rule"),
+            *("own_paper.Question", "own_paper.Range", "own_paper.Sentences", "own_paper.Claimed"),
+            "own_paper.JudgedPaper",
         ),
     ),
 }

@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from html import escape
 from pathlib import Path
 
-from layerwise.engine.analysing import recomputed_cells
 from layerwise.engine.central import Central
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.tally import tally_sentence
+from layerwise.engine.judging import recomputed_cells
+from layerwise.engine.records import tally_sentence
 from layerwise.engine.verdicts import FALLS, FULL, VERDICTS, count_verdicts, gives
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models

@@ -4,9 +4,9 @@ from dataclasses import replace
 from functools import cache
 
 from layerwise.engine import verdicts
-from layerwise.engine.analysing import derive_all
 from layerwise.engine.claims import read_ledger
 from layerwise.engine.derivation import evidence_of
+from layerwise.engine.judging import derive_all
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.papers.across.analyses import TABLES, analyse
 from layerwise.papers.shared.published import read_published

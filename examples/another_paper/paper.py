@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from layerwise.engine import (
+from layerwise.own_paper import (
     Claimed,
     Document,
     Paper,
@@ -19,8 +19,9 @@ from layerwise.engine import (
     Rule,
     Sentences,
     judge_paper,
+    write_latex,
+    write_page,
 )
-from layerwise.present import write_latex, write_page
 from layerwise.statistics.estimates import pearson_estimate
 
 HERE = Path(__file__).resolve().parent

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from layerwise.engine import judge_paper
 from layerwise.errors import LayerwiseError
+from layerwise.own_paper import judge_paper
 
 RUN = """
 import json, runpy, sys

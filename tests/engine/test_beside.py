@@ -9,9 +9,9 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from layerwise import analyze
-from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.beside import (
+from layerwise.engine.question import (
     Again,
+    Answer,
     Shared,
     compare_draws,
     compare_replicates,

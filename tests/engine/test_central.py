@@ -10,11 +10,10 @@ import pytest
 from claim_records import record
 from judged import changed, everything, judged
 from layerwise.engine.central import count_as_printed, judge_central, read_central
-from layerwise.engine.findings import tell_findings
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS, yes_alone_under
 from layerwise.engine.published import answers_by_model
-from layerwise.engine.questions.question import Question, Range
-from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, seen_claim
+from layerwise.engine.question import Question, Range
+from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, seen_claim, tell_findings
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.together import PAPERS
 

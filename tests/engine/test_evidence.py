@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from layerwise.engine.analysing import recomputed_cells
 from layerwise.engine.derivation import (
     NOWHERE,
     Document,
@@ -18,6 +17,7 @@ from layerwise.engine.derivation import (
     words_of,
 )
 from layerwise.engine.evidence import Evidence, Missing
+from layerwise.engine.judging import recomputed_cells
 from layerwise.engine.measured import measured
 from layerwise.engine.published import NotMeasured, Published
 from layerwise.errors import LayerwiseError

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import Derivation, evidence_of
 from layerwise.engine.evidence import Missing
+from layerwise.engine.judging import derive_all
 from layerwise.engine.measured import (
     fate,
     measured,

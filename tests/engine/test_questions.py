@@ -16,9 +16,18 @@ from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
 from layerwise.engine.published import DATASET, PUBLISHED, NotMeasured, Published
-from layerwise.engine.questions.question import Range, word
-from layerwise.engine.questions.table import cells
-from layerwise.engine.questions.words import MEANINGS, NO, NO_SPREAD, TOO_FEW, UNDECIDED, WORDS, YES
+from layerwise.engine.question import (
+    MEANINGS,
+    NO,
+    NO_SPREAD,
+    TOO_FEW,
+    UNDECIDED,
+    WORDS,
+    YES,
+    Range,
+    cells,
+    word,
+)
 from layerwise.errors import LayerwiseError
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES

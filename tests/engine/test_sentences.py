@@ -3,7 +3,7 @@
 import re
 
 from claim_records import record
-from layerwise.engine.tally import Totals, tally_sentence, totals
+from layerwise.engine.records import Totals, tally_sentence, totals
 
 
 def test_totals_count_each_kind_of_document_apart():

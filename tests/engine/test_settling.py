@@ -10,7 +10,7 @@ from judged import everything
 from layerwise.engine.central import read_central
 from layerwise.engine.prospects import Means, conjunction, models_of, quantified, settle
 from layerwise.engine.published import OVER_MODELS, answers_by_model
-from layerwise.engine.questions.question import Question, Range
+from layerwise.engine.question import Question, Range
 from layerwise.engine.settling import MeasuredBy, targets, tell_settling, units_text
 from layerwise.models import needs
 from layerwise.models.registry import Model, read_models

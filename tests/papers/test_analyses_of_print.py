@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import fisher_exact
 
 from judged import DRAWS, analysed, at, changed, inputs_of, ledger
-from layerwise.engine.analysing import recomputed_cells
 from layerwise.engine.evidence import Evidence
+from layerwise.engine.judging import recomputed_cells
 from layerwise.engine.verdicts import gives
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE, read_curve

@@ -16,7 +16,7 @@ import pytest
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.words import WORDS
+from layerwise.engine.question import WORDS
 from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
 from layerwise.papers.across import story, surprises
 from layerwise.papers.across.together import PAPERS

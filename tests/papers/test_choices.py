@@ -12,7 +12,7 @@ from scipy import stats
 
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import PUBLISHED, Published
-from layerwise.engine.questions.question import NO, YES, Question, Range
+from layerwise.engine.question import NO, YES, Question, Range
 from layerwise.errors import LayerwiseError
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measuring.reduction import measure

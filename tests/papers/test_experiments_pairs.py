@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from layerwise.engine.analysing import derive_all
 from layerwise.engine.derivation import derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.experiment import Fragments, PairSubject
+from layerwise.engine.judging import derive_all
 from layerwise.engine.measured import measured, merge
 from layerwise.engine.published import DATASET, Published, leaves, pointer
 from layerwise.measures.values import Values

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.words import NO_SPREAD
+from layerwise.engine.question import NO_SPREAD
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
 

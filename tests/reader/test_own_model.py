@@ -27,7 +27,7 @@ from matplotlib.text import Text
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
-from layerwise.engine.questions.answers import Answer
+from layerwise.engine.question import Answer
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.questions import QUESTIONS

@@ -24,16 +24,26 @@ from layerwise.engine.marks import (
     weigh,
 )
 from layerwise.engine.published import PUBLISHED, answers_by_model, pointer
-from layerwise.engine.questions.words import OPPOSITE, WORDS, YES
-from layerwise.engine.seen import Claimed, Detail, InRow, Record, Seen, Sentences, stands, told
+from layerwise.engine.question import OPPOSITE, WORDS, YES
+from layerwise.engine.seen import (
+    Claimed,
+    Detail,
+    InRow,
+    Record,
+    Seen,
+    Sentences,
+    stands,
+    told,
+    too_few_sentences,
+    unanswered_sentences,
+)
 from layerwise.engine.settling import Settling
-from layerwise.engine.units import too_few_sentences, unanswered_sentences
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
-    from layerwise.engine.questions.question import Question
+    from layerwise.engine.question import Question
 
 FILE = "central.yaml"
 Word: Any = Literal[WORDS]
@@ -130,7 +140,7 @@ class Point:
         model: what it is about.
         low, high: the ends of the interval, of 90% where the claim is that a number lies between
             two bounds (two one-sided tests at 5%); None where too few units give none.
-        word: whether it lies where the claim says, a word of `engine.questions`.
+        word: whether it lies where the claim says, a word of `engine.question`.
         above, below: the ends of the range that the claim names; None where there is no end.
         n: units, `unit` says of what; `method`: what gives the interval, or the p in its place.
         p: the p, where there is no interval.

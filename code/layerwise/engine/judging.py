@@ -1,28 +1,123 @@
-"""The ledger against the statistics of one source: claims judged, central ones marked, findings.
+"""A source, from numbers to judged claims: statistics, verdicts, marks, findings.
 
-Beside the statistics stand those of replicates with rounding noise and of draws of random weights,
-where there are any: a verdict on a measured number rests on all three.
+`statistics_files` runs every table of rules; `judge_ledger` holds the ledger against what they
+give. Beside the statistics stand those of replicates with rounding noise and of draws of random
+weights, where there are any: a verdict on a measured number rests on all three. `judge_paper` does
+both for a paper of one's own, from the folder of its numbers and claims.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Required
+from typing import Any, NamedTuple, Required
 
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.claims import read_ledger
-from layerwise.engine.findings import tell_findings
-from layerwise.engine.measured import CONTROL, NOISE
+from layerwise.engine.derivation import (
+    Derivation,
+    Table,
+    derive,
+    derived_cells,
+    documents_of,
+    evidence_of,
+)
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.measured import CONTROL, NOISE, map_leaves
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
 from layerwise.engine.prospects import NO_MEANS, Means, with_settling
-from layerwise.engine.published import HEADER, Published, read_table
-from layerwise.engine.seen import told
-from layerwise.engine.story import tell_story
+from layerwise.engine.published import COUNTED, HEADER, Cell, Published, read_table, read_tables
+from layerwise.engine.question import documents_of_questions
+from layerwise.engine.records import count_by_paper, hashes_judged_from
+from layerwise.engine.seen import tell_findings, tell_story, told
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
 from layerwise.shapes import Loose, require_shape
+from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
+
+# --- statistics ---
+
+
+WRITTEN = ("documents", "derived", "given", "undefined")
+OF_MEASURED = ("missing",)  # in print nothing is missing
+
+
+def derive_all(tables: Mapping[str, Table], evidence: Evidence) -> dict[str, Derivation]:
+    """Return the documents of every analysis, and from which cells they were derived or given."""
+    return {name: derive(table, evidence) for name, table in tables.items()}
+
+
+class Recomputed(NamedTuple):
+    """What a rule gives for a published cell, and whether it only repeats a number that it read."""
+
+    analysis: str
+    cell: Cell
+    value: Any
+    is_copy: bool
+
+
+def recomputed_cells(tables: Mapping[str, Table], evidence: Evidence) -> Iterator[Recomputed]:
+    """Yield what the rules give for every published cell that a document has a place for."""
+    for analysis, table in tables.items():
+        for document in documents_of(table, evidence).values():
+            for cell, compute in derived_cells(document, evidence).items():
+                with evidence.recording() as recording:
+                    value = compute()
+                read = recording.cells
+                is_copy = cell in read or _is_copy(value, read, evidence.cells)
+                yield Recomputed(analysis, cell, value, is_copy)
+
+
+def _is_copy(value: Any, read: Collection[Cell], numbers: Published) -> bool:
+    """Return whether a value is the one number that its rule read; a count of ours is no copy."""
+    if len(read) != 1 or isinstance(value, bool):
+        return False
+    ((file, key),) = read
+    return file not in COUNTED and numbers.cells[file, key] == value
+
+
+def statistics_files(
+    tables: Mapping[str, Table], numbers: Published, draws: Draws
+) -> dict[str, dict[str, Any]]:
+    """Return, by analysis, its documents and what in them was derived or given, as JSON holds it.
+
+    Args:
+        tables: the rules of a paper, by analysis.
+        numbers: what they are applied to, printed or measured.
+        draws: how often and from which seed is resampled.
+    """
+    evidence = evidence_of(numbers, draws, tables)
+    kept = (*WRITTEN, *OF_MEASURED) if evidence.measured else WRITTEN
+    return {
+        name: {key: map_leaves(getattr(derivation, key), _finite) for key in kept}
+        for name, derivation in derive_all(tables, evidence).items()
+    }
+
+
+def _finite(leaf: Any) -> Any:
+    """Return a leaf, None where it is not finite: half precision leaves layers without a number."""
+    return None if isinstance(leaf, float) and not math.isfinite(leaf) else leaf
+
+
+@contextlib.contextmanager
+def errors_naming(folder: Path) -> Iterator[None]:
+    """Let a rule that cannot take a number say, inside the block, which folder it came from."""
+    try:
+        yield
+    except LayerwiseError as error:
+        raise LayerwiseError(f"{folder}, a *.csv or measured.json: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise LayerwiseError(
+            f"{folder}: a number in a *.csv or measured.json is not of the kind of the published "
+            f"one ({type(error).__name__}: {error!s:.200}); restore it, or measure it again"
+        ) from error
+
+
+# --- claims ---
 
 
 class StatisticsFile(Loose, total=False):
@@ -180,3 +275,76 @@ def input_hashes(records: Iterable[Mapping[str, Any]], known: Mapping[str, str])
             "has none; pin it in registry.csv, or restore the table that lists it"
         )
     return {file: known[file] for file in files}
+
+
+# --- a paper of one's own ---
+
+
+PRINT = "published"  # the source whose numbers are those in print
+NUMBERS, LEDGER = "published", "claims"  # folders of a paper
+
+
+@dataclass(frozen=True)
+class JudgedPaper:
+    """A paper whose claims are judged by its own published numbers.
+
+    Attributes:
+        paper: its rules and questions.
+        published: its numbers, by file and key.
+        questions: the answers to its questions, {question: document}.
+        document: the judged claims, the central claims and the findings: what
+            `claims.json` holds.
+    """
+
+    paper: Paper
+    published: Published
+    questions: Mapping[str, Any]
+    document: Mapping[str, Any]
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The mark of every central claim, by id."""
+        return {claim["id"]: claim["mark"] for claim in self.document["central"]}
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdict of every claim, by id."""
+        return {record["id"]: record["verdict"] for record in self.document["claims"]}
+
+
+def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> JudgedPaper:
+    """Judge every claim of a paper by its published numbers, and mark its central claims.
+
+    Args:
+        paper: its rules and questions.
+        folder: holds `published/*.csv` (columns file, key, value) and `claims/` (the claims in
+            `paper1/*.yaml`, the central ones in `central.yaml`).
+        draws: how often, at which level and from which seed is resampled; 10,000 times at 95 %
+            by default.
+
+    Raises:
+        LayerwiseError: naming the file, and what is wrong in it.
+    """
+    names = sorted(path.name for path in (folder / NUMBERS).glob("*.csv"))
+    if not names:
+        raise LayerwiseError(
+            f"{folder / NUMBERS}: there must be a table of published numbers, found no *.csv; add "
+            "one with the columns file, key and value"
+        )
+    published = read_tables(folder / NUMBERS, names)
+    tables: dict[str, Table] = {"questions": partial(documents_of_questions, paper.questions)}
+    analyses = statistics_files(
+        tables | dict(paper.rules), published, draws or Draws(N_RESAMPLES, LEVEL, SEED)
+    )
+    sides = SourceStatistics(statistics_of(PRINT, analyses, published), [], [])
+    judged = judge_ledger(folder / LEDGER, sides, published, paper)
+    known = table_hashes(folder / NUMBERS, names)
+    document = {
+        "source": PRINT,
+        "counts": count_by_paper(judged["claims"]),
+        "statistics": {},
+        "judged_from": hashes_judged_from(folder / LEDGER, folder / NUMBERS),
+        "inputs": input_hashes(judged["claims"], known),
+        **judged,
+    }
+    return JudgedPaper(paper, published, analyses["questions"]["documents"], document)

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layerwise.engine.derivation import Table
-from layerwise.engine.questions.question import Question
-from layerwise.engine.seen import Sentences, Tell, say_nothing
+from layerwise.engine.question import Question
+from layerwise.engine.seen import Matter, Sentences, Tell, say_nothing
 from layerwise.engine.settling import MeasuredBy
-from layerwise.engine.story import Matter
 from layerwise.errors import LayerwiseError
 
 

@@ -1,21 +1,30 @@
 """Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them.
 
 A version and a seal, one SHA-256 over the content, stand for every check of a field: what this
-version wrote and nobody changed is right; all else is judged again.
+version wrote and nobody changed is right; all else is judged again. What programs of others read is
+promised by a shape, of which JSON Schema is generated; a measured file has more fields than these.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
 
-from layerwise.engine.marks import mark_text
-from layerwise.engine.verdicts import count_verdicts
+from pydantic import Field, JsonValue, TypeAdapter
+
+from layerwise.engine.central import Central
+from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
+from layerwise.engine.marks import MARKS, mark_text
+from layerwise.engine.seen import Finding
+from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, count_verdicts
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of
 from layerwise.home import is_repository, judged_claims
 from layerwise.progress import say
+from layerwise.shapes import Loose, Paper, Strict
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
@@ -146,3 +155,158 @@ def require_judged(document: dict[str, Any], hashes: Mapping[str, str], statisti
                 f"{statistics / name}: these statistics are not the ones that were judged; "
                 f"run `dvc repro judge@{document['source']}` first"
             )
+
+
+# --- counts of verdicts ---
+
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The counts of the claims of one kind of document.
+
+    Attributes:
+        n: claims; the rest of them needs the weights, or has no value to compare.
+        compared: recomputed from lower-level values or measured; they `agree` or `differ`.
+        contradicted: statements that the published material denies.
+        copies: roundings or copies of a stored number.
+    """
+
+    n: int
+    compared: int
+    agree: int
+    differ: int
+    contradicted: int
+    copies: int
+
+
+def totals(records: Iterable[Record]) -> dict[DocumentKind, Totals]:
+    """Return the totals of the papers, then of the supplements and of the notebooks."""
+    counts = count_verdicts(records, lambda record: record["document"])
+    return {kind: _totals(counts[kind]) for kind in DOCUMENT_KINDS if kind in counts}
+
+
+def _totals(verdicts: Counter[str]) -> Totals:
+    agree = sum(verdicts[word] for word in ("agrees", "reproduced", AS_RANDOM))
+    differ, copies = verdicts["differs"], verdicts["follows"] + verdicts["same number"]
+    n, contradicted = verdicts.total(), verdicts["contradicted"]
+    return Totals(n, agree + differ, agree, differ, contradicted, copies)
+
+
+def in_short(records: Sequence[Record], central: Iterable[Record]) -> dict[str, int]:
+    """Return the few counts of the papers' claims that DVC's tables of metrics have room for.
+
+    None is called like a dependency of a stage, `claims` for one: `dvc exp show` has a column for
+    each of both, and of two with one name it loses both.
+    """
+    papers = totals(records).get("paper", Totals(0, 0, 0, 0, 0, 0))
+    marks = Counter(claim["mark"] for claim in central)
+    return {
+        "claims of the papers": papers.n,
+        "agree": papers.agree,
+        "differ": papers.differ,
+        "contradicted": papers.contradicted,
+        **{f"central: {mark}": marks[mark] for mark in MARKS},
+    }
+
+
+def tally_sentence(records: Iterable[Record]) -> str:
+    """Say the totals: the papers', then those of what stands beside them."""
+    counts = totals(records)
+    sentences = []
+    if papers := counts.pop("paper", None):
+        sentences.append(
+            f"Of {papers.n:,} claims of the papers, {papers.compared:,} are recomputed and "
+            f"compared: {papers.agree:,} agree, {papers.differ:,} differ. "
+            f"{papers.contradicted:,} more are contradicted by what is published; the others are "
+            "roundings or copies of a stored number, need the models' weights, or have no value "
+            "to compare."
+        )
+    others = [
+        f"{kind}s, {total.n:,} claims ({total.agree:,} agree, {total.differ:,} differ, "
+        f"{total.contradicted:,} contradicted)"
+        for kind, total in counts.items()
+    ]
+    if others:
+        sentences.append(f"Counted apart: {'; '.join(others)}.")
+    return " ".join(sentences)
+
+
+# --- the shape of the file ---
+
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = "Judged claims of layerwise, results/SOURCE/claims.json"
+
+
+class OtherReading(Strict):
+    """What another reading of a claim's words gives; `gives`: whether that is the printed value."""
+
+    text: str
+    value: JsonValue
+    gives: bool
+    inputs: list[str]
+
+
+class Provenance(Loose):
+    """Where a claim stands, the statistic that answers it, and the cells behind that."""
+
+    file: str | None
+    key: str | None
+    statistic: str | None
+    inputs: list[str]
+    runs: NotRequired[list[str]]
+
+
+class JudgedClaim(Loose):
+    """A printed value, the value computed again, and the verdict; docs/glossary.md defines them."""
+
+    id: str
+    paper: Paper
+    document: Literal["paper", "supplement", "notebook"]
+    where: str
+    quantity: str
+    model: str | None
+    unit: str | None
+    kind: str
+    decimals: int | str | None
+    published: JsonValue
+    recomputed: JsonValue
+    verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
+    tolerance: Literal[tuple(TOLERANCES)]  # type: ignore[valid-type]
+    cause: str | None
+    readings: list[OtherReading]
+    provenance: Provenance
+
+
+class StoryPart(Strict):
+    """A part of the answer in prose."""
+
+    id: str
+    title: str
+    text: str
+
+
+class JudgedClaims(Loose):
+    """All claims of the papers as one source answers them."""
+
+    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
+    source: Literal["published", "measured"]
+    counts: dict[str, dict[str, int]]
+    statistics: dict[str, Sha256]
+    judged_from: dict[str, Sha256]
+    central: list[Central]
+    findings: list[Finding]
+    story: list[StoryPart]
+    surprises: list[str]
+    claims: list[JudgedClaim]
+    seal: Sha256
+
+
+def judged_schema() -> dict[str, Any]:
+    """Return the JSON Schema of claims.json."""
+    schema = TypeAdapter(JudgedClaims).json_schema()
+    return {"$schema": DIALECT, **schema, "title": TITLE}

@@ -1,8 +1,10 @@
-"""What a sentence may speak of: claims, answers, statistics and marks of one source.
+"""What texts say of a source: sentences, findings, the story; a text is a function of a `Seen`.
 
 The sentences on a central claim are a function that yields f-strings (`papers/*/central.py`); what
 it speaks of it takes from a `Seen`. A value that the source does not have is `MISSING`: it compares
-with nothing, and a sentence that names it is left out. So no sentence outlives its number.
+with nothing, and a sentence that names it is left out. So no sentence outlives its number. Findings
+and the paragraphs of the story are such functions too; a claim that falls and that no sentence
+speaks of is a finding by itself.
 """
 
 import fnmatch
@@ -11,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layerwise.engine.published import OVER_MODELS, PUBLISHED, answers_by_model, pointer
-from layerwise.engine.questions.words import NO, UNDECIDED, YES
+from layerwise.engine.question import NO, TOO_FEW, UNDECIDED, YES
 from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
 from layerwise.errors import LayerwiseError
+from layerwise.shapes import Paper
 
 Record = Mapping[str, Any]
 LEAST_P = 0.001  # that is spelled in digits
@@ -137,7 +140,7 @@ class SeenAnswer:
     """The answer to a question about one model, under one choice.
 
     Attributes:
-        word: of `engine.questions.words`; empty where the source answers nothing.
+        word: of `engine.question`; empty where the source answers nothing.
         value, ends: the estimate and its 95% interval; `narrow`: that of two one-sided tests.
         n: units; `p`: the p beside the interval; `where`: what it is about more closely.
     """
@@ -359,3 +362,140 @@ def say_nothing(seen: Seen) -> Iterator[str]:
 def told(tell: Tell, seen: Seen) -> Iterator[str]:
     """Yield what a function tells, without the sentences that name a missing value."""
     yield from (sentence for sentence in tell(seen) if NO_VALUE not in sentence)
+
+
+# --- questions without an answer ---
+
+
+def unanswered_sentences(
+    asks: Sequence[Mapping[str, Any]], undefined: Mapping[str, str], says: Mapping[str, str]
+) -> list[str]:
+    """Return a sentence for each answer, as the papers asked, that the numbers do not give.
+
+    Arguments:
+        undefined: {statistic: reason}, of the statistics that have no value.
+        says: what each question says, by name.
+    """
+    sentences = []
+    for ask in asks:
+        start, end = f"questions:{ask['question']}:/models/", f"/{PUBLISHED}"
+        for place, why in undefined.items():
+            model = place.removeprefix(start).removesuffix(end)
+            is_whole = place == f"{start}{model}{end}"
+            if is_whole and model in ask.get("of", [model]):
+                of_model = "" if model == OVER_MODELS else f" of {model}"
+                said = says[ask["question"]].removesuffix(".")
+                sentences.append(f"The question{of_model} '{said}' has no answer: {why}.")
+    return sentences
+
+
+def too_few_sentences(
+    asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any], says: Mapping[str, str]
+) -> list[str]:
+    """Return a sentence for each question that its units could not answer: how many it takes."""
+    sentences = {}
+    for ask in asks:
+        models = answers_by_model(documents, ask["question"])
+        for model in ask.get("of", models):
+            cell = models.get(model, {}).get(PUBLISHED)
+            if cell is not None and cell["word"] == TOO_FEW:
+                said = says[ask["question"]].removesuffix(".")
+                sentences[said] = (
+                    f"{cell['n']} {cell['unit']} are too few to answer '{said}', whatever they "
+                    f"show; it takes {cell['fewest']}."
+                )
+    return [*sentences.values()]
+
+
+# --- findings ---
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fact that does not stand: what is said of it, and the claims that it speaks of."""
+
+    id: str
+    paper: Paper
+    text: str
+    claims: list[str]
+
+
+def tell_findings(
+    findings: Sentences, records: Sequence[Record], seen: Seen, told_of: Iterable[str]
+) -> list[Finding]:
+    """Return the findings that have something to say, then one for each quantity left over.
+
+    Arguments:
+        findings: the functions that tell of them, by id.
+        seen: what they see.
+        told_of: ids of the claims that the central claims speak of.
+    """
+    known = {record["id"]: record for record in records}
+    facts, listed = [], {*told_of}
+    for name, tell in findings.items():
+        view = seen.afresh()
+        try:
+            text = " ".join(told(tell, view))
+        except LayerwiseError as error:
+            raise LayerwiseError(f"the finding {name}: {error}") from None
+        listed |= view.asked
+        claims = [record["id"] for record in records if record["id"] in view.asked]
+        if text:
+            facts.append(Finding(name, known[claims[0]]["paper"], text, claims))
+    left = [record for record in records if record["verdict"] in FALLS]
+    return [*facts, *_left_over(record for record in left if record["id"] not in listed)]
+
+
+def _left_over(records: Iterable[Record]) -> list[Finding]:
+    """Return a finding for every quantity of a paper."""
+    groups: dict[tuple[int, str], list[Any]] = {}
+    for record in records:
+        groups.setdefault((record["paper"], record["quantity"]), []).append(record)
+    return [
+        Finding(
+            group[0]["id"],
+            group[0]["paper"],
+            f"{group[0]['quantity']}: {_given(group[0])}, not {seen_claim(group[0]).printed}.",
+            [record["id"] for record in group],
+        )
+        for group in groups.values()
+    ]
+
+
+def _given(record: Record) -> str:
+    claim = seen_claim(record)
+    return f"{claim}" if claim.known else "no value"
+
+
+# --- the story ---
+
+
+@dataclass(frozen=True)
+class Matter:
+    """What a paragraph is about, and the function that tells it."""
+
+    id: str
+    title: str
+    tell: Tell
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph on what a reader should believe about one matter."""
+
+    id: str
+    title: str
+    text: str
+
+
+def tell_story(matters: Iterable[Matter], seen: Seen) -> list[Paragraph]:
+    """Return the paragraphs that have something to say, in order."""
+    paragraphs = []
+    for matter in matters:
+        try:
+            text = " ".join(told(matter.tell, seen))
+        except LayerwiseError as error:
+            raise LayerwiseError(f"the paragraph {matter.id}: {error}") from None
+        if text:
+            paragraphs.append(Paragraph(matter.id, matter.title, text))
+    return paragraphs

@@ -13,23 +13,3 @@ figures                                     what all figures share: style, SVG, 
 publishing                                  page and LaTeX of a paper of one's own
 terminal                                    tables and colours, plain where nobody looks
 """
-
-from importlib import import_module
-
-TYPE_CHECKING = False  # for type checkers it is true; `typing` itself takes long to import
-if TYPE_CHECKING:
-    from typing import Any
-
-    from layerwise.present.publishing import write_latex, write_page
-
-__all__ = ["write_latex", "write_page"]
-
-
-def __getattr__(name: str) -> "Any":
-    if name not in __all__:
-        raise AttributeError(f"module 'layerwise.present' has no attribute {name!r}")
-    return getattr(import_module("layerwise.present.publishing"), name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from layerwise.engine.marks import UNANSWERED
 from layerwise.engine.paper import Paper
-from layerwise.engine.questions.table import base
-from layerwise.engine.questions.words import YES
+from layerwise.engine.question import YES, base
 
 
 def say_choices(answers: Mapping[str, str], paper: Paper) -> str:

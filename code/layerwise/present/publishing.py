@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import layerwise
-from layerwise.engine.recomputing import JudgedPaper
+from layerwise.engine.judging import JudgedPaper
 from layerwise.files import write_text
 from layerwise.present.html import TEMPLATES
 from layerwise.present.latex import render

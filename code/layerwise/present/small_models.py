@@ -13,8 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.question import Question
-from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, YES
+from layerwise.engine.question import NO, NO_SPREAD, TOO_FEW, YES, Question
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.folders import CONTROL

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.beside import compare_draws, compare_replicates
+from layerwise.engine.question import Answer, compare_draws, compare_replicates
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
 from layerwise.folders import CONTROL, REPLICATES

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
-from layerwise.engine.questions.answers import Printed
+from layerwise.engine.question import Printed
 from layerwise.papers.across.answers import numbers_in_print
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.upstream import PUBLISHED

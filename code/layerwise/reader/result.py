@@ -10,13 +10,12 @@ from markupsafe import escape
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from layerwise.engine.curves import Curves
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import together, write_json
 from layerwise.folders import ACROSS, FILES, FILES_ACROSS, PART
 from layerwise.given import read_place
 from layerwise.papers.across.figures.printing import print_all
-from layerwise.present.figures.numbers import Numbers
+from layerwise.present.figures.numbers import Curves, Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
 from layerwise.present.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word

@@ -8,9 +8,7 @@ from typing import Any, Literal
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED
-from layerwise.engine.questions.answers import Answer, Printed, Results
-from layerwise.engine.questions.table import cells, documents_of_questions
-from layerwise.engine.questions.words import WORDS
+from layerwise.engine.question import WORDS, Answer, Printed, Results, cells, documents_of_questions
 from layerwise.papers.across.questions import QUESTIONS, rows
 from layerwise.papers.shared.names.result_files import SWEEP
 from layerwise.papers.shared.published import tables_of_reader

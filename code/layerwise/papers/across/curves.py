@@ -6,11 +6,11 @@ A curve is `[(depth, value), ...]`. `rules.depth_curves` has those of the papers
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from layerwise.engine.curves import Curve
-from layerwise.engine.questions.answers import Results
+from layerwise.engine.question import Results
 from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.terms import GAIN, PAIRWISE, strategies_by_layer
+from layerwise.present.figures.numbers import Curve
 
 PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.questions.question import Question
-from layerwise.engine.questions.table import Row, cells, document, documents_of_questions
+from layerwise.engine.question import Question, Row, cells, document, documents_of_questions
 from layerwise.papers.paper1 import questions as paper1
 from layerwise.papers.paper2.questions import categories, curves
 from layerwise.papers.paper3.questions import benchmark, gains, samples, weights

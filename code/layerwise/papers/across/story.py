@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import OVER_MODELS
-from layerwise.engine.questions.words import NO_SPREAD, UNDECIDED
-from layerwise.engine.seen import Seen, listed, spell_p
-from layerwise.engine.story import Matter
+from layerwise.engine.question import NO_SPREAD, UNDECIDED
+from layerwise.engine.seen import Matter, Seen, listed, spell_p
 from layerwise.papers.paper1.central import MODELS, NAMES
 from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED
 from layerwise.papers.paper2.central import NAMES as NAMES_OF_CURVES

@@ -11,7 +11,7 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
-from layerwise.engine.questions.question import OF_MEAN, Question, Range
+from layerwise.engine.question import OF_MEAN, Question, Range
 from layerwise.papers.paper1.rules.calibration import BAND, PASS_BELOW
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.choices import STATES, Choice

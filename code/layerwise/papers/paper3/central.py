@@ -6,7 +6,7 @@ its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.questions.words import TOO_FEW
+from layerwise.engine.question import TOO_FEW
 from layerwise.engine.seen import (
     Claimed,
     Detail,

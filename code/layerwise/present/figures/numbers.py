@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.curves import Curves
 from layerwise.engine.published import OVER_MODELS, PUBLISHED, answers_by_model
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import Names, display_names, label_model
@@ -14,6 +13,10 @@ from layerwise.files import read_json
 from layerwise.models.registry import read_models
 
 Document = Mapping[str, Any]
+Curve = list[
+    tuple[float, float]
+]  # over relative depth (layer over number of blocks): (depth, value)
+Curves = Mapping[str, Mapping[str, Curve]]  # by quantity, then by model
 RANDOM = "random weights: the numbers mean nothing"
 OWN = "own"  # a reader's own model, which is no source of the pipeline
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.questions.answers import Printed, Results
+from layerwise.engine.question import Printed, Results
 from layerwise.papers.across.analyses import analyse
 from layerwise.papers.across.answers import answers, answers_over_models
 from layerwise.present.tables import Table

@@ -7,9 +7,16 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from layerwise.engine.questions.answers import Answer
-from layerwise.engine.questions.beside import find_again, shared_answers
-from layerwise.engine.questions.words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.question import (
+    NO,
+    NO_SPREAD,
+    TOO_FEW,
+    UNDECIDED,
+    YES,
+    Answer,
+    find_again,
+    shared_answers,
+)
 from layerwise.engine.words import category_labels, in_words
 from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import layerwise
-from layerwise.engine.questions.answers import Answer
+from layerwise.engine.question import Answer
 from layerwise.engine.words import category_labels
 from layerwise.measures.values import Values
 from layerwise.models.chat_templates import DATE

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.analysing import errors_naming, statistics_files
+from layerwise.engine.judging import errors_naming, statistics_files
 from layerwise.engine.measured import all_fragments, is_random, measured, read_measurements, sides
 from layerwise.engine.published import Published
 from layerwise.files import together, write_json

@@ -13,10 +13,10 @@ from layerwise.engine.records import (
     count_by_paper,
     hashes_judged_from,
     hashes_of,
+    in_short,
     sealed,
     verdicts_csv,
 )
-from layerwise.engine.tally import in_short
 from layerwise.files import together, write_json, write_text
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS

@@ -6,14 +6,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.curves import Curve
 from layerwise.papers.across.curves import own_curves
 from layerwise.papers.paper3.figures.gains import bound_by_depth
 from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.terms import GAIN, OVER_MODELS, PAIRWISE
 from layerwise.present.figures import style
-from layerwise.present.figures.numbers import Numbers
+from layerwise.present.figures.numbers import Curve, Numbers
 
 QUANTITIES = {
     CATEGORIES: "r over the categories",

@@ -3,7 +3,6 @@
 A curve is `[(depth, value), ...]`; curves are by quantity, then by model.
 """
 
-from layerwise.engine.curves import Curve, Curves
 from layerwise.engine.evidence import Evidence, by_layer
 from layerwise.papers.across.curves import curve_over_depth, curves_by_quantity
 from layerwise.papers.paper2.rules.pair_curves import read_curve
@@ -12,6 +11,7 @@ from layerwise.papers.shared.names import result_files as files
 from layerwise.papers.shared.names.curves import CATEGORIES
 from layerwise.papers.shared.names.models import NAMES, SLUG
 from layerwise.papers.shared.terms import PAIRWISE
+from layerwise.present.figures.numbers import Curve, Curves
 
 
 def curves_of_papers(evidence: Evidence) -> Curves:

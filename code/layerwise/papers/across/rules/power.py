@@ -13,8 +13,7 @@ from typing import Any
 from layerwise.engine.derivation import Document, Function, Rule, words_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.question import OF_R, Asked, Question
-from layerwise.engine.questions.words import NO
+from layerwise.engine.question import NO, OF_R, Asked, Question
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.questions.curves import mean_over
 from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE, read_curve

@@ -6,8 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from layerwise.engine.published import PUBLISHED, answers_by_model
-from layerwise.engine.questions.table import count_words
-from layerwise.engine.questions.words import YES
+from layerwise.engine.question import YES, count_words
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers

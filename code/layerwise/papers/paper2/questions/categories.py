@@ -9,7 +9,7 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import PUBLISHED, NotMeasured
-from layerwise.engine.questions.question import OF_R, Question, Range
+from layerwise.engine.question import OF_R, Question, Range
 from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
 from layerwise.papers.shared.names.choices import STATES, Choice
 from layerwise.papers.shared.names.models import slug_of

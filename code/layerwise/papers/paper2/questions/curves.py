@@ -9,7 +9,7 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import PUBLISHED, NotMeasured
-from layerwise.engine.questions.question import OF_R, Question, Range
+from layerwise.engine.question import OF_R, Question, Range
 from layerwise.papers.paper2.rules.pair_curves import PairCurve, read_curve
 from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.curves import METRIC

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.questions.words import NO
+from layerwise.engine.question import NO
 from layerwise.papers.shared.terms import ELEUTHER, depth_bound
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import NothingToDraw, Numbers

@@ -7,7 +7,7 @@ import numpy as np
 
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.question import OF_MEAN, Question, Range
+from layerwise.engine.question import OF_MEAN, Question, Range
 from layerwise.papers.paper3.questions.gains import (
     FEWEST_FOR_MAJORITY,
     MAJORITY,

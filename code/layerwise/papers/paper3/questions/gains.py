@@ -13,7 +13,7 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
-from layerwise.engine.questions.question import Question, Range
+from layerwise.engine.question import Question, Range
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.rules.gain_files import models_by_name
 from layerwise.papers.shared.names.choices import Choice

@@ -10,7 +10,7 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.questions.question import OF_MEAN, OF_R, Question, Range
+from layerwise.engine.question import OF_MEAN, OF_R, Question, Range
 from layerwise.papers.paper3.questions.gains import N_LAWS, all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
 from layerwise.papers.paper3.rules.gain_files import gain, short_name
