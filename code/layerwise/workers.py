@@ -1,8 +1,18 @@
 """Work that other processes do meanwhile: a function of this package on its arguments, a core each.
 
-Not a pool of `multiprocessing`: its processes begin by running the caller's own script once more.
-The processes here are `python -m layerwise.workers FD`, started when work comes that none is free
-for, and kept for the next; they end with the process that started them. They write nothing: what a
+Why not `ProcessPoolExecutor`: who calls `layerwise.analyze` is a reader's script or notebook.
+
+- A spawned process begins by running that script once more, which without `if __name__ ==
+  "__main__"` ends in an error; a forked one has torch's threads and the GPU's context half alive.
+- One process that the system ends for want of memory breaks that whole pool; here its task alone
+  fails, and another process takes its place.
+- There arguments wait in the queue; here they are made when a process is free, so of a large
+  model's matrices one for each process is in memory at a time.
+
+Why not threads: most of the work is Python (statistics, figures), which they do one at a time.
+
+The processes are `python -m layerwise.workers FD`, started when work comes that none is free for,
+and kept for the next; they end with the process that started them. They write nothing: what a
 killed run leaves behind is one process's alone.
 """
 

@@ -18,11 +18,11 @@ from safetensors.torch import load_file, save_file
 
 import layerwise
 from layerwise import LayerwiseError
-from layerwise.folders import RECORD
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import from_memory, with_random_weights
 from layerwise.models.quantised import PACKED
 from layerwise.papers.fetching.texts import read_pairs
+from layerwise.reader.files import RECORD
 from tiny_checkpoints import EXAMPLE, TEXTS, deviations, twin_folder
 
 BLOCK = 8  # rows and columns of fp8 weights that share a scale

@@ -23,13 +23,13 @@ import layerwise
 from fuzz import refusal
 from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
-from layerwise.folders import FILES, RECORD
 from layerwise.models.chat_templates import DATE, OwnTemplate
 from layerwise.models.checkpoint import open_folder
 from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
 from layerwise.papers.fetching.texts import read_pairs
+from layerwise.reader.files import FILES, RECORD
 from layerwise.reader.plan import plan
 from layerwise.reader.request import request_of
 from parsed_page import Page

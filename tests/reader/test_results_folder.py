@@ -8,7 +8,7 @@ import pytest
 
 from layerwise import compare
 from layerwise.errors import LayerwiseError
-from layerwise.folders import CONTROL, DOCUMENTS, FILES, FILES_ACROSS, REPLICATES, SCALING
+from layerwise.reader.files import CONTROL, DOCUMENTS, FILES, FILES_ACROSS, REPLICATES, SCALING
 from layerwise.reader.results_folder import (
     OF_ONE_MODEL,
     check_comparison_folder,

@@ -8,7 +8,7 @@ import pytest
 
 from hostile import MARKUP, PATHS, TEX, is_unseen
 from layerwise.engine.words import category_labels
-from layerwise.folders import FILES
+from layerwise.reader.files import FILES
 from layerwise.run import cli
 from parsed_page import Page
 from tiny_checkpoints import contents, twin_folder

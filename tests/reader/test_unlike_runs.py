@@ -11,8 +11,8 @@ import pytest
 import layerwise
 from layerwise import LayerwiseError
 from layerwise.files import read_json, write_json
-from layerwise.folders import RECORD
 from layerwise.reader.compare import UNLIKE
+from layerwise.reader.files import RECORD
 from layerwise.reader.run_record import unlike_settings, unlike_texts
 from tiny_checkpoints import EXAMPLE, twin_folder
 

@@ -28,9 +28,9 @@ from comparison import differences
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.folders import CONTROL, RECORD
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PAPERS
+from layerwise.reader.files import CONTROL, RECORD
 
 MEASURED = Path(__file__).resolve().parents[2] / "examples" / "measured"
 OUT = Path("out/real")

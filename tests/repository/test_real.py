@@ -16,7 +16,6 @@ import layerwise
 from layerwise.engine.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.folders import CONTROL, RECORD
 from layerwise.models.registry import RANDOM
 from layerwise.papers.across.answers import answers, numbers_in_print
 from layerwise.papers.across.figures.drawing import draw, draw_all
@@ -24,6 +23,7 @@ from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
 from layerwise.present.figures import style
+from layerwise.reader.files import CONTROL, RECORD
 from layerwise.reader.page import figures
 from layerwise.reader.page.answers import summarize, summarize_random_weights
 from layerwise.reader.page.cautions import document_cautions

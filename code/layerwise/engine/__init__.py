@@ -11,4 +11,19 @@ settling, prospects   what would settle an open one; computed from the law of it
 seen                  what texts say: sentences of central claims, findings, the story
 paper, judging        a paper as one value; its source from numbers to judged claims
 records               results/SOURCE/claims.json: read, counted, its shape promised
+
+A number is in one of a few states. Each word means this and nothing else:
+
+in a source's tables (`measured.fate`)
+    measured   what our runs found stands in the place of what is printed
+    kept       a name or a setting of the papers, as printed: no measurement changes it
+    gone       a printed number beside measured ones that nobody measured; reading it is an error
+of a statistic (`derivation.Derivation`)
+    derived    a rule gives it, from numbers that are there
+    given      it is copied from the published file; no rule stands behind it
+    undefined  all that its rule reads is there, and there is no value: a test of an empty group
+    missing    its rule reads a number that is gone
+of a run (`measured.Runs`)
+    absent     why an experiment gave nothing
+    lacking    texts whose hidden states are not sound; what rests on them is gone, the rest stands
 """

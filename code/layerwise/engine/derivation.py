@@ -243,6 +243,8 @@ def derive(table: Table, evidence: Evidence) -> Derivation:
     for name, document in documents_of(table, evidence).items():
         derivation.documents[name] = _shown(document, evidence, name, derivation.given)
         statistics = list(_evaluate(document, evidence, name, derivation))
+        # What read no number (a setting, a constant of the method) says nothing by itself: it is
+        # shown beside numbers, and alone it would pass an empty document off as a measured one.
         is_measured = any(statistic.rests_on == "numbers" for statistic in statistics)
         for statistic in statistics:
             is_constant = statistic.rests_on in ("settings", "nothing")
@@ -300,6 +302,9 @@ def _evaluate(
     document: Document, evidence: Evidence, name: str, derivation: Derivation
 ) -> Iterator[Evaluated]:
     """Yield every statistic of a document that has a value; note why the others have none."""
+    # The list grows in front while it is worked off: a rule that gives a table of further rules is
+    # replaced by these, each a statistic with a record of its own. What the outer rule read only to
+    # find their keys is none of their inputs.
     pending = list(document.thunks(evidence))
     while pending:
         key, compute = pending.pop(0)
@@ -307,10 +312,13 @@ def _evaluate(
             with evidence.recording() as read:
                 value = compute()
         except NotMeasured as error:
+            # nobody's fault: it stays out, and `missing` names the first cell that it lacked
             if error.cell is not None:
                 derivation.missing[f"{name}:{key}"] = "#".join(error.cell)
             continue
         except LayerwiseError as error:
+            # Printed files are pinned, so a part that is not there is an error of ours; a measured
+            # source may lack it.
             if isinstance(error, Broken) and not evidence.measured:
                 raise
             derivation.undefined[f"{name}:{key}"] = str(error)
@@ -417,6 +425,8 @@ def derived_cells(document: Document, evidence: Evidence) -> dict[Cell, Callable
     for key, (file, start) in document.cells(evidence).items():
         for statistic, compute in document.thunks(evidence):
             if f"{statistic}/".startswith(f"{key}/"):
+                # A rule may give an object of several cells; each gets the whole rule and the way
+                # from its value to the cell. Nothing is computed before a cell is read.
                 at = start + statistic[len(key) :]
                 for below, _ in leaves("", evidence.part(file, at)):
                     rules[file, at + below] = partial(_part, compute, below)

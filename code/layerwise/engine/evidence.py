@@ -137,6 +137,8 @@ class Evidence:
             with self.recording() as read:
                 self._once[name] = compute(), read
         value, read = self._once[name]
+        # Who asks later computes nothing, and yet rests on all that was read: else of two
+        # statistics over one number only the first would name it.
         for recording in self._recordings:
             recording.cells |= read.cells
             recording.names |= read.names
@@ -147,8 +149,10 @@ class Evidence:
         return self.once(cell, partial(self._by_rule, cell))
 
     def _by_rule(self, cell: Cell) -> Any:
+        # A number that nobody measured is what its rule makes of those that were: reading a cell
+        # may run a rule, which reads other cells, which may run theirs. A rule that comes back to
+        # its own cell does not derive it, it reads it in another way: that cell must be measured.
         if cell not in self.rules or cell in self._pending:
-            # a rule that reads its own cell is another reading of what must be measured
             raise NotMeasured(f"{cell[1]!r} of {cell[0]} was not measured", cell)
         self._pending.add(cell)
         try:

@@ -31,10 +31,9 @@ from layerwise.files import (
     write_json,
     write_text,
 )
-from layerwise.folders import partial_of
 from layerwise.models.batches import Batch
 from layerwise.models.needs import spell_bytes
-from layerwise.models.store import is_whole
+from layerwise.models.store import is_whole, partial_of
 
 
 def require_room(place: Path, n_bytes: int) -> None:

@@ -18,7 +18,6 @@ from layerwise.engine.records import judged
 from layerwise.engine.verdicts import FALLS, VERDICTS
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
-from layerwise.given import PLAIN, Folder
 from layerwise.home import here
 from layerwise.present.records import (
     analysis_of,
@@ -37,7 +36,7 @@ from layerwise.present.strip import (
     methods_text,
 )
 from layerwise.present.terminal import FAINT, grid, said, word
-from layerwise.shapes import Paper, Strict, Whole, converted, require_shape
+from layerwise.shapes import PLAIN, Folder, Paper, Strict, Whole, converted, require_shape
 
 Record = dict[str, Any]
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")

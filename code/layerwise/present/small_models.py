@@ -12,11 +12,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from layerwise.engine.measured import CONTROL
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import NO, NO_SPREAD, TOO_FEW, YES, Question
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.folders import CONTROL
 from layerwise.present.range_picture import RangePicture, RangeRow, range_svg
 from layerwise.present.tables import interval_decimals, significant_decimals
 from layerwise.present.values import NOTHING, rounded

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
-from layerwise.folders import STATES
-from layerwise.given import read_model
+from layerwise.models.store import STATES
 from layerwise.papers.across.figures import DRAWING
 from layerwise.reader.request import Request, request_of
 from layerwise.reader.results_folder import alone, remove_states
+from layerwise.shapes import read_model
 
 if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
     from layerwise.reader.result import Result

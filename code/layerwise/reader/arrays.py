@@ -11,7 +11,6 @@ import numpy as np
 
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import require_name
-from layerwise.given import Draw, Folder, Layers
 from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure as reduced
 from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
@@ -27,7 +26,7 @@ from layerwise.reader.pooling import real_array
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import alone, check_results_folder
 from layerwise.reader.run_record import run_record, with_record
-from layerwise.shapes import Strict, converted
+from layerwise.shapes import Draw, Folder, Layers, Strict, converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 ABSENT = dict.fromkeys(

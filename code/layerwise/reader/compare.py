@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import cast
 
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.folders import RECORD, RECORDS
-from layerwise.given import Folder, read_place
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
+from layerwise.reader.files import RECORD, RECORDS
 from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Document, Result
 from layerwise.reader.results_folder import check_comparison_folder
 from layerwise.reader.run_record import Record, read_run, unlike_settings, unlike_texts
-from layerwise.shapes import converted
+from layerwise.shapes import Folder, converted, read_place
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
 UNLIKE = "_unlike"  # in scaling.json: the sentences on what differs between the runs

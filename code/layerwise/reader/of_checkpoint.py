@@ -7,7 +7,6 @@ from typing import Any
 from layerwise.engine.question import Answer, compare_draws, compare_replicates
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
-from layerwise.folders import CONTROL, REPLICATES
 from layerwise.measuring.own_model import Measurement
 from layerwise.measuring.reasons import reason_of
 from layerwise.models.fitting import is_out_of_memory
@@ -16,6 +15,7 @@ from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.experiments.reader import Measured
+from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,

@@ -10,14 +10,25 @@ from pydantic import Field
 
 from layerwise.errors import LayerwiseError, TextError, require_extra
 from layerwise.files import n_processes
-from layerwise.given import BY_NAME, PLAIN, Draw, Folder, Layers, Options, Text
 from layerwise.models.chat_templates import OwnTemplate, Wrapping
 from layerwise.models.checkpoint import CheckpointFiles, open_folder
 from layerwise.models.registry import Dtype
 from layerwise.models.texts import MIN_PAIRS_PER_CATEGORY, StatementPairs, place_of
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.reader.results_folder import check_results_folder, check_states_folder
-from layerwise.shapes import Device, Strict, Times, converted
+from layerwise.shapes import (
+    BY_NAME,
+    PLAIN,
+    Device,
+    Draw,
+    Folder,
+    Layers,
+    Options,
+    Strict,
+    Text,
+    Times,
+    converted,
+)
 
 
 class Choices(Strict):

@@ -12,13 +12,12 @@ from rich.text import Text
 
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import together, write_json
-from layerwise.folders import ACROSS, FILES, FILES_ACROSS, PART
-from layerwise.given import read_place
 from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures.numbers import Curves, Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
 from layerwise.present.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
+from layerwise.reader.files import ACROSS, FILES, FILES_ACROSS, PART
 from layerwise.reader.page import figures
 from layerwise.reader.page.answers import answers_as_html, answers_table
 from layerwise.reader.page.page import Own, write
@@ -28,6 +27,7 @@ from layerwise.reader.results_folder import (
     check_results_folder,
     remove_older,
 )
+from layerwise.shapes import read_place
 
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.papers.across.figures.drawing import Drawn

@@ -11,13 +11,13 @@ from typing import Any
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.folders import RECORD
 from layerwise.measures.values import sampled_layers
 from layerwise.models.passes import VERSION
 from layerwise.models.registry import RANDOM
 from layerwise.models.store import digest_of_texts
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import READER_ANALYSES
+from layerwise.reader.files import RECORD
 from layerwise.statistics.bootstrap import Draws
 
 Document = Mapping[str, Any]

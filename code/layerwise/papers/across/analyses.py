@@ -11,7 +11,6 @@ from typing import Any
 from layerwise.engine.derivation import Derivation, Document, Table, derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
-from layerwise.folders import RESULTS
 from layerwise.papers.across import questions
 from layerwise.papers.across.rules import power, sensitivity, sources
 from layerwise.papers.paper1.rules import calibration, neutral_control, output_correlation
@@ -40,6 +39,7 @@ from layerwise.papers.paper3.rules import (
     thermodynamic_benchmark,
     twins,
 )
+from layerwise.papers.shared.names.result_files import RESULTS
 from layerwise.statistics.bootstrap import Draws
 
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.

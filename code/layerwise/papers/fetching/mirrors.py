@@ -9,7 +9,7 @@ from typing import NamedTuple
 import requests
 
 from layerwise.errors import LayerwiseError, address_shown
-from layerwise.given import read_place
+from layerwise.shapes import read_place
 
 MIRROR_VARIABLE = "LAYERWISE_MIRROR"
 TIMEOUT = (3, 30)  # seconds until there is a way, and without a byte

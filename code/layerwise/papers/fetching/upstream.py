@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from layerwise.engine.published import DATASET, PROMPTS, read_table
 from layerwise.errors import LayerwiseError
 from layerwise.files import sha256_of, together
-from layerwise.given import read_place
 from layerwise.home import checkout, find_home
 from layerwise.papers.fetching.mirrors import (
     MIRROR_VARIABLE,
@@ -27,6 +26,7 @@ from layerwise.papers.fetching.mirrors import (
     read,
 )
 from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_document
+from layerwise.shapes import read_place
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"
 REPOSITORY = "https://github.com/buk81/uniformity-asymmetry"

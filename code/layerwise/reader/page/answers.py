@@ -18,7 +18,6 @@ from layerwise.engine.question import (
     shared_answers,
 )
 from layerwise.engine.words import category_labels, in_words
-from layerwise.folders import CONTROL, REPLICATES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.curves import METRIC
@@ -30,6 +29,7 @@ from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.strip_picture import svg_file
 from layerwise.present.tables import Table, Value, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
+from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.page.figures import display_name
 from layerwise.statistics.estimates import Estimate
 

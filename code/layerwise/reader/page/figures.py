@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 from layerwise.engine.words import display_names, label_model
-from layerwise.folders import FIGURES, FIGURES_ACROSS
 from layerwise.home import find_home
 from layerwise.models.registry import read_models
 from layerwise.papers.across.rules import drawn
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import OWN, Curves, Numbers
+from layerwise.reader.files import FIGURES, FIGURES_ACROSS
 
 OF_ONE, ACROSS = FIGURES, FIGURES_ACROSS
 LONGEST = 26  # characters of a name: three fit beside each other below a panel

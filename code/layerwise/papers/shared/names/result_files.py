@@ -81,6 +81,20 @@ CHOICES_FILE = f"{BEYOND}choices"  # the central claims' statistics under each c
 PROFILES_FILE = f"{BEYOND}aniso"  # of profiles, the last share before the final norm
 
 
+# The result documents of a reader's model.
+RESULTS = (
+    "validation",
+    "layers",
+    "category_bootstrap",
+    "bins",
+    "pairs",
+    "anisotropy",
+    "sensitivity",
+    "gains",
+    "spectral",
+)
+
+
 def own_file(result: str) -> str:
     """Return where a reader's model has the numbers behind one of its result files."""
     return f"own/{result}"

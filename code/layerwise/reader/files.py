@@ -1,22 +1,8 @@
-"""What stands in the place where a reader's model is analysed, or several are compared."""
+"""The files in the place where a reader's model is analysed, or several are compared."""
 
-from pathlib import Path
+from layerwise.papers.shared.names.result_files import RESULTS
 
-STATES = "hidden_states"
-AGAIN = "hidden_states_again"  # of replicates with rounding noise, and of random weights
-# The result documents; those of what was measured again.
-RESULTS = (
-    "validation",
-    "layers",
-    "category_bootstrap",
-    "bins",
-    "pairs",
-    "anisotropy",
-    "sensitivity",
-    "gains",
-    "spectral",
-)
-# Where each of them holds the record of its run, and scaling.json that of each model.
+# Where each result document holds the record of its run, and scaling.json that of each model.
 RECORD, RECORDS = "_run", "_runs"
 REPLICATES, CONTROL = "replicates", "control"
 DOCUMENTS = tuple(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL))
@@ -55,8 +41,3 @@ FILES_ACROSS = (
     SCALING,
     *(f"{PART}/{name}" for name in _drawn_and_tabulated(FIGURES_ACROSS, TABLES_ACROSS)),
 )
-
-
-def partial_of(folder: Path) -> Path:
-    """Return the folder of an unfinished extraction of hidden states."""
-    return folder.with_name(folder.name + ".partial")

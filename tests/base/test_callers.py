@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.given import read_model, read_place
+from layerwise.shapes import read_model, read_place
 
 
 @pytest.mark.parametrize("read", [lambda given: read_place("out", given), read_model])
