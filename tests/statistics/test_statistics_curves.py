@@ -116,7 +116,7 @@ WORDS = [
     ),
     (lambda last: crowding.predictions_met([model(last)])[0], {True: [0.9], False: [1.0]}),
     (
-        lambda *gains: crowding.notebook_verdict(surveyed(*gains)),
+        lambda *gains: crowding.accuracy_verdict(surveyed(*gains)),
         {
             "FALSIFIED": [(0.9, 1.1, 1.1)],
             "PARTIAL": [(0.9, 1.1), (0.9, 0.9, 1.1)],
