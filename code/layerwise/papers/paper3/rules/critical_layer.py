@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, count, words_of
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import short_name
@@ -157,8 +157,8 @@ def models_not_fitted(validation: Entry) -> dict[str, Entry]:
 def predicted_model(model: Entry) -> Rules:
     """What both validations say of a model."""
     return {
-        "L_star_predicted": Rule(lambda: predicted_layer(model), words_of(predicted_layer)),
-        "error_pct": Rule(lambda: formula_error(model), words_of(formula_error)),
+        "L_star_predicted": partial(predicted_layer, model),
+        "error_pct": partial(formula_error, model),
     }
 
 
@@ -183,7 +183,7 @@ def sign_change_model(model: Entry) -> Rules:
     """A model of the run that looks for the sign change, prompt by prompt."""
     return {
         **predicted_model(model),
-        "L_star_empirical": Rule(lambda: empirical_layer(model), words_of(empirical_layer)),
+        "L_star_empirical": partial(empirical_layer, model),
         "L_star_std": Rule(lambda: np.std(model[LAYERS]), "population SD of L* over the prompts"),
     }
 

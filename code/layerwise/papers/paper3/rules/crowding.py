@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, count, words_of
+from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import (
@@ -126,8 +126,8 @@ def densities_of_survey(results: Entry) -> Rules:
             lambda: percent(predictions_met(all_models(results), final_gain)),
             "percent of the models that the density rule predicts, gains behind the final norm",
         ),
-        "h25_accuracy": Rule(lambda: accuracy(results), words_of(accuracy)),
-        "h25_verdict": Rule(lambda: accuracy_verdict(results), words_of(accuracy_verdict)),
+        "h25_accuracy": partial(accuracy, results),
+        "h25_verdict": partial(accuracy_verdict, results),
         "density_ratio": Rule(
             density_ratio, "the head density of the pair's first model over that of the second"
         ),
@@ -137,7 +137,7 @@ def densities_of_survey(results: Entry) -> Rules:
 def surveyed_model(model: Entry) -> Rules:
     """A model of the survey, and what its density predicts."""
     return {
-        "rho": Rule(lambda: density(model), words_of(density)),
+        "rho": partial(density, model),
         "class": Rule(
             lambda: "DAMPEN" if damps(model) else "EXPAND",
             "whether the mean gain damps or expands",
@@ -155,7 +155,7 @@ def densities_of_clean_run(results: Entry) -> Rules:
         "h25_accuracy": Rule(
             lambda: 100 * accuracy(results), "percent of the models that the density rule predicts"
         ),
-        "h25_verdict": Rule(lambda: accuracy_verdict(results), words_of(accuracy_verdict)),
+        "h25_verdict": partial(accuracy_verdict, results),
     }
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Rule, Rules, words_of
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import (
@@ -109,9 +109,9 @@ def trace_statistics(runs: tuple[Entry, Entry]) -> Rules:
             ),
             "whether the trace by heads only rises",
         ),
-        "L_star_trace": Rule(lambda: trace_layer(second), words_of(trace_layer)),
-        "L_star_spectral": Rule(lambda: gap_layer(second), words_of(gap_layer)),
-        "L_star_apriori": Rule(lambda: apriori_layer(second), words_of(apriori_layer)),
+        "L_star_trace": partial(trace_layer, second),
+        "L_star_spectral": partial(gap_layer, second),
+        "L_star_apriori": partial(apriori_layer, second),
         "L_star_ratio_apriori": Rule(
             lambda: apriori_layer(second) / second.n_layers,
             "the a-priori L* in shares of the depth",
@@ -119,7 +119,7 @@ def trace_statistics(runs: tuple[Entry, Entry]) -> Rules:
         "L_star_ratio_trace": Rule(
             lambda: trace_layer(second) / second.n_layers, "the trace's L* in shares of the depth"
         ),
-        "first/L_star_gap_max": Rule(lambda: gap_layer(first), words_of(gap_layer)),
+        "first/L_star_gap_max": partial(gap_layer, first),
         "first/L_star_lambda2_max": Rule(
             lambda: np.argmax(first.lambda_2[:]), "the layer of the largest second eigenvalue"
         ),
@@ -159,7 +159,7 @@ def extended_statistics(model: Entry, name: str) -> Rules:
         return "NaN" if np.isnan(mean) else mean
 
     return {
-        "L_star": Rule(lambda: extended_layer(model), words_of(extended_layer)),
+        "L_star": partial(extended_layer, model),
         name: Rule(mean_or_nan, "the mean trace by heads, or the file's word for a missing one"),
     }
 

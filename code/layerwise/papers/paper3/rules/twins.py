@@ -1,10 +1,11 @@
 """Base models and their instruction-tuned versions (Paper 3, section 5.5; twin notebook)."""
 
 from collections.abc import Collection
+from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, all_of, count, words_of
+from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.papers.paper3.rules.gain_files import Rows, rows_reader
 from layerwise.papers.shared.names.result_files import TWIN_ROWS, TWINS
 from layerwise.statistics.correlation import pearson_r
@@ -54,15 +55,15 @@ def family_statistics(family: Rows) -> Rules:
             lambda: np.std(last_gains(family, "instruct")),
             "population SD of the tuned model's last gain",
         ),
-        "Base_Gain": Rule(lambda: base_gain(family), words_of(base_gain)),
-        "Instruct_Gain": Rule(lambda: tuned_gain(family), words_of(tuned_gain)),
+        "Base_Gain": partial(base_gain, family),
+        "Instruct_Gain": partial(tuned_gain, family),
         "Delta": Rule(change, "by how much tuning moves the mean last gain"),
         "Ratio": Rule(
             lambda: tuned_gain(family) / base_gain(family),
             "the tuned mean last gain over that of the base",
         ),
         "RLHF_Effect": Rule(effect, "the notebook's word for that difference"),
-        "Same_Sign": Rule(lambda: keeps_side(family), words_of(keeps_side)),
+        "Same_Sign": partial(keeps_side, family),
     }
 
 
