@@ -61,7 +61,7 @@ def surveyed(*gains):
 # a rule, and by word what it is said of: one value, or the arguments
 WORDS = [
     (
-        lambda peak: anisotropy.PROFILE_RULES["match_verdict"](profile(peak)),
+        lambda peak: anisotropy.profile_statistics(profile(peak))["match_verdict"](),
         {"EXCELLENT MATCH": [31, 25], "GOOD MATCH": [24, 23], "DISCREPANCY": [22]},
     ),
     # phase means: early, mid, late
@@ -116,7 +116,7 @@ WORDS = [
     ),
     (lambda last: crowding.predictions_met([model(last)])[0], {True: [0.9], False: [1.0]}),
     (
-        lambda *gains: crowding.notebook_verdict(surveyed(*gains)),
+        lambda *gains: crowding.accuracy_verdict(surveyed(*gains)),
         {
             "FALSIFIED": [(0.9, 1.1, 1.1)],
             "PARTIAL": [(0.9, 1.1), (0.9, 0.9, 1.1)],
@@ -224,8 +224,8 @@ def test_bell_test_splits_at_the_first_maximum():
 
 def test_layers_of_the_profile():
     assert curves.spectrum_layers(7, 32) == [0, 3, 7, 19, 32]
-    assert list(anisotropy.three_phases(profile(7)).values()) == ["0-7", "7-28", "28-32"]
-    assert anisotropy.three_phases(profile(7, 12)) is None
+    phases_of = [anisotropy.profile_statistics(profile(7, n))["three_phases"]() for n in (32, 12)]
+    assert phases_of == [{"phase1": "0-7", "phase2": "7-28", "phase3": "28-32"}, None]
 
 
 # --- the critical layer -------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
-from layerwise.engine.derivation import Document, Rule, Rules, count
+from layerwise.engine.derivation import Document, Rule, Rules, bind_each, count
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import PROMPTS
 from layerwise.errors import LayerwiseError
@@ -25,6 +26,11 @@ from layerwise.statistics import curves
 
 FILLED = 0.99  # share of the first component above which nothing else is seen
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
+
+
+def filled_by_one_direction(profile: Entry | Mapping[str, Any]) -> list[int]:
+    """Return the layers at which the first component holds nearly all of the variance."""
+    return [layer for layer, share in enumerate(profile["intrinsic_dim_ratio"]) if share > FILLED]
 
 
 def bell_test(profile: Entry, last: int | None = None) -> curves.BellTest:
@@ -47,11 +53,6 @@ def peak_layer(profile: Entry) -> int:
     return bell_test(profile).l_star
 
 
-def filled_by_one_direction(profile: Entry | Mapping[str, Any]) -> list[int]:
-    """Return the layers at which the first component holds nearly all of the variance."""
-    return [layer for layer, share in enumerate(profile["intrinsic_dim_ratio"]) if share > FILLED]
-
-
 def n_layers(profile: Entry) -> int:
     """Return the number of blocks; the profile begins before the first one."""
     return count(profile.intrinsic_dim_ratio) - 1
@@ -60,57 +61,6 @@ def n_layers(profile: Entry) -> int:
 def typed_layer(profile: Entry) -> int:
     """Return the layer of Paper 2 that notebook 004 typed and compares with."""
     return int(profile.of(TYPED_LAYER).PAPER2_L_STAR_ESTIMATE)
-
-
-def layers_apart(profile: Entry) -> int:
-    """Return the number of layers between the peak and the layer of Paper 2."""
-    return abs(typed_layer(profile) - peak_layer(profile))
-
-
-def match_verdict(profile: Entry) -> str:
-    """Return the notebook's word for that gap: up to 3 layers excellent, up to 5 good."""
-    return curves.word_below(
-        layers_apart(profile), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY"
-    )
-
-
-def three_phases(profile: Entry) -> dict[str, str] | None:
-    """Return the layers of three phases; None unless L* <= Paper 2's layer <= the last layer."""
-    cuts = (0, peak_layer(profile), typed_layer(profile), n_layers(profile))
-    if list(cuts) != sorted(cuts):
-        return None
-    return {f"phase{n}": f"{a}-{b}" for n, (a, b) in enumerate(pairwise(cuts), 1)}
-
-
-def inversion_layer(profile: Entry) -> int:
-    """Return the first tested layer whose r over the pairs is negative.
-
-    Raises:
-        LayerwiseError: where none is.
-    """
-    for layer, tests in by_layer(profile.of(PAIRS).results).items():
-        if tests.centroid_asymmetry.r < 0:
-            return layer
-    raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
-
-
-def category_inversion(profile: Entry) -> int | None:
-    """Return the first layer whose interval over the categories lies below zero, or None."""
-    for layer, test in by_layer(profile.of(BOOTSTRAP).layer_results).items():
-        if test.r < 0 and not includes_zero(test):
-            return layer
-    return None
-
-
-def change_rules(profile: Entry) -> Rules:
-    """Return a rule per layer: its share less that of the layer before it."""
-
-    def change(layer: int) -> float:
-        """Return the share of a layer less that of the layer before it."""
-        return profile.intrinsic_dim_ratio[layer] - profile.intrinsic_dim_ratio[layer - 1]
-
-    layers = range(1, len(profile.intrinsic_dim_ratio))
-    return {str(layer): partial(change, layer) for layer in layers}
 
 
 def half_layer(profile: Entry) -> int | None:
@@ -127,66 +77,144 @@ def steepest_rise(profile: Entry) -> list[float]:
     return [steepest + 1, float(rises[steepest])]
 
 
-def share_range(profile: Entry) -> float:
-    """Return the largest less the smallest share, in single precision as the file's numbers."""
-    return float(np.ptp(profile.intrinsic_dim_ratio[:].astype(np.float32)))
-
-
-SHAPE_RULES: Rules = {
-    "n_layers": n_layers,
-    "n_prompts": Rule(
-        lambda profile: int(profile.of(PROMPTS).anisotropy.n_prompts),
-        "the prompts that were measured",
-    ),
-    "L_star_anisotropy": peak_layer,
-    **{name: partial(bell_number, name=name) for name in BELL},
-}
-PROFILE_RULES: Rules = {
-    **SHAPE_RULES,
-    "gap": layers_apart,
-    "match_verdict": match_verdict,
-    "effective_rank_min_layer": Rule(
-        lambda profile: int(np.argmin(profile.effective_rank)),
-        "the layer of the smallest effective rank",
-    ),
-    "three_phases": three_phases,
-    "spectrum_layers": Rule(
-        lambda profile: curves.spectrum_layers(peak_layer(profile), n_layers(profile)),
-        "the layers whose spectra the notebook kept",
-    ),
-    "share_change": change_rules,
-}
-PAPER_2_RULES: Rules = {
-    "L_star_paper2": inversion_layer,
-    "gap_of_pairs": Rule(
-        lambda profile: abs(inversion_layer(profile) - peak_layer(profile)),
-        "the layers between the sign change of r and the peak",
-    ),
-    # another reading: the first layer whose r over the categories is stably negative
-    "category_inversion": category_inversion,
-    # the last layer stands behind the final norm
-    "without_last": partial(bell_numbers, last=-1),
-}
-GEMMA_RULES: Rules = {
-    **SHAPE_RULES,
-    "profile_variance": Rule(
-        lambda profile: np.var(profile.intrinsic_dim_ratio[:].astype(np.float32)),
-        "variance of the profile, in single precision",
-    ),
-    "profile_range": share_range,
-    "max_anisotropy": Rule(
-        lambda profile: np.max(profile.intrinsic_dim_ratio),
-        "the largest share of the first component",
-    ),
-    "gauge_theory_test/gemma_profile_range": share_range,
-    "gauge_theory_test/is_flatter": Rule(
-        lambda profile: share_range(profile) < profile.gauge_theory_test.pythia_profile_range,
-        "whether the profile spans less than Pythia's",
-    ),
-}
 DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/steepest_rise": steepest_rise}
+
+
+def drawn_layers(profile: Entry) -> Rules:
+    """What a figure states of a profile."""
+    return {name: partial(rule, profile) for name, rule in DRAWN.items()}
+
+
+def bell_statistics(profile: Entry) -> Rules:
+    """The peak of a profile, and the trends on both sides of it."""
+    return {
+        "n_layers": partial(n_layers, profile),
+        "n_prompts": Rule(
+            lambda: int(profile.of(PROMPTS).anisotropy.n_prompts), "the prompts that were measured"
+        ),
+        "L_star_anisotropy": partial(peak_layer, profile),
+        **{name: partial(bell_number, profile, name) for name in BELL},
+    }
+
+
+def profile_statistics(profile: Entry) -> Rules:
+    """The profile beside the layer that notebook 004 typed (summary of the notebook)."""
+
+    def layers_apart() -> int:
+        return abs(typed_layer(profile) - peak_layer(profile))
+
+    def match_verdict() -> str:
+        return curves.word_below(
+            layers_apart(), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY"
+        )
+
+    def three_phases() -> dict[str, str] | None:
+        cuts = (0, peak_layer(profile), typed_layer(profile), n_layers(profile))
+        if list(cuts) != sorted(cuts):
+            return None
+        return {f"phase{n}": f"{a}-{b}" for n, (a, b) in enumerate(pairwise(cuts), 1)}
+
+    def share_changes() -> Rules:
+        def change(layer: int) -> float:
+            """Return the share of a layer less that of the layer before it."""
+            return profile.intrinsic_dim_ratio[layer] - profile.intrinsic_dim_ratio[layer - 1]
+
+        layers = range(1, len(profile.intrinsic_dim_ratio))
+        return bind_each(change, {str(layer): layer for layer in layers})
+
+    return {
+        **bell_statistics(profile),
+        "gap": Rule(layers_apart, "the number of layers between the peak and the layer of Paper 2"),
+        "match_verdict": Rule(
+            match_verdict,
+            "the notebook's word for that gap: up to 3 layers excellent, up to 5 good",
+        ),
+        "effective_rank_min_layer": Rule(
+            lambda: np.argmin(profile.effective_rank), "the layer of the smallest effective rank"
+        ),
+        "three_phases": Rule(
+            three_phases,
+            "the layers of three phases; None unless L* <= Paper 2's layer <= the last layer",
+        ),
+        "spectrum_layers": Rule(
+            lambda: curves.spectrum_layers(peak_layer(profile), n_layers(profile)),
+            "the layers whose spectra the notebook kept",
+        ),
+        "share_change": Rule(
+            share_changes, "a rule per layer: its share less that of the layer before it"
+        ),
+    }
+
+
+def pythia_statistics(profile: Entry) -> Rules:
+    """The profile of Pythia-6.9B beside the curves of Paper 2."""
+
+    def inversion_layer() -> int:
+        """Return the first tested layer whose r over the pairs is negative."""
+        for layer, tests in by_layer(profile.of(PAIRS).results).items():
+            if tests.centroid_asymmetry.r < 0:
+                return layer
+        raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
+
+    def stable_inversion_layer() -> int | None:
+        for layer, test in by_layer(profile.of(BOOTSTRAP).layer_results).items():
+            if test.r < 0 and not includes_zero(test):
+                return layer
+        return None
+
+    return {
+        **profile_statistics(profile),
+        "L_star_paper2": inversion_layer,
+        "gap_of_pairs": Rule(
+            lambda: abs(inversion_layer() - peak_layer(profile)),
+            "the layers between the sign change of r and the peak",
+        ),
+        # another reading: the first layer whose r over the categories is stably negative
+        "category_inversion": Rule(
+            stable_inversion_layer,
+            "the first layer whose interval over the categories lies below zero, or None",
+        ),
+        # the last layer stands behind the final norm
+        "without_last": partial(bell_numbers, profile, last=-1),
+        **drawn_layers(profile),
+    }
+
+
+def gemma_statistics(profile: Entry) -> Rules:
+    """The profile of Gemma-2B, in single precision as the file's numbers (supplement)."""
+
+    def shares() -> Float32[np.ndarray, " layer"]:
+        return profile.intrinsic_dim_ratio[:].astype(np.float32)
+
+    def share_range() -> float:
+        """Return the largest less the smallest share, in single precision as the file's numbers."""
+        return float(np.ptp(shares()))
+
+    return {
+        **bell_statistics(profile),
+        "profile_variance": Rule(
+            lambda: np.var(shares()), "variance of the profile, in single precision"
+        ),
+        "profile_range": share_range,
+        "max_anisotropy": Rule(
+            lambda: np.max(profile.intrinsic_dim_ratio), "the largest share of the first component"
+        ),
+        "gauge_theory_test/gemma_profile_range": share_range,
+        "gauge_theory_test/is_flatter": Rule(
+            lambda: share_range() < profile.gauge_theory_test.pythia_profile_range,
+            "whether the profile spans less than Pythia's",
+        ),
+        **drawn_layers(profile),
+    }
+
+
+def own_profile(profile: Entry) -> Rules:
+    """The profile of a reader's model, beside the layer that notebook 004 typed."""
+    return {**profile_statistics(profile), "L_star_paper2": partial(typed_layer, profile)}
+
+
 DOCUMENTS = {
-    SLUG: Document(ANISOTROPY, {"": {**PROFILE_RULES, **PAPER_2_RULES, **DRAWN}}),
-    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": {**GEMMA_RULES, **DRAWN}}),
+    SLUG: Document(ANISOTROPY, {"": pythia_statistics}),
+    "gemma-2b": Document(GEMMA_ANISOTROPY, {"": gemma_statistics}),
 }
-READER = Document(own_file("anisotropy"), {"": {**PROFILE_RULES, "L_star_paper2": typed_layer}})
+READER = Document(own_file("anisotropy"), {"": own_profile})

@@ -80,58 +80,44 @@ def fit_formula(evidence: Evidence) -> Formula:
     return Formula(*least_absolute_deviations(columns, critical_layers / depth).tolist())
 
 
-def formula_prediction(formula: Formula) -> Predict:
-    """Return the prediction of a formula for a calibration model."""
-    return lambda model: formula.layer(model.n_layers, model.n_heads)
+def calibration_statistics(evidence: Evidence) -> Rules:
+    """The formula fitted anew, and the errors of it, of the printed one and of half the depth."""
+    fitted = partial(fit_formula, evidence)
 
+    def predict_by(formula: Formula) -> Predict:
+        return lambda model: formula.layer(model.n_layers, model.n_heads)
 
-def half_of_blocks(model: Entry) -> float:
-    """Return L/2 of a calibration model."""
-    return model.n_layers / 2
+    predictions: dict[str, Callable[[], Predict]] = {
+        "printed_coefficients": lambda: predict_by(printed_formula(evidence[PAPER_3_TEXT])),
+        "fitted_coefficients": lambda: predict_by(fitted()),
+        "half_depth": lambda: lambda model: model.n_layers / 2,
+    }
 
+    def of_depth(prediction: float, model: Entry) -> float:
+        return depth_error(prediction, calibration_layer(model), model.n_layers)
 
-PREDICTIONS: dict[str, Callable[[Evidence], Predict]] = {
-    "printed_coefficients": lambda evidence: formula_prediction(
-        printed_formula(evidence[PAPER_3_TEXT])
-    ),
-    "fitted_coefficients": lambda evidence: formula_prediction(fit_formula(evidence)),
-    "half_depth": lambda _: half_of_blocks,
-}
+    def of_layer(prediction: float, model: Entry) -> float:
+        return relative_error(prediction, calibration_layer(model))
 
+    def mean_miss(prediction: str, miss: Callable[[float, Entry], float]) -> float:
+        predict = predictions[prediction]()
+        models = calibration_models(evidence)
+        return float(np.mean([miss(predict(model), model) for model in models]))
 
-def mean_miss(evidence: Evidence, prediction: str, miss: Callable[[float, Entry], float]) -> float:
-    """Return the mean error of a prediction over the calibration models."""
-    predict = PREDICTIONS[prediction](evidence)
-    return float(np.mean([miss(predict(model), model) for model in calibration_models(evidence)]))
+    return {
+        "constant": Rule(lambda: fitted().constant, "the constant of the fitted formula"),
+        "depth": Rule(lambda: fitted().depth, "the fitted formula's coefficient of depth"),
+        "heads": Rule(lambda: fitted().heads, "the fitted formula's coefficient of heads"),
+        **{
+            f"{name}/{prediction}": Rule(
+                partial(mean_miss, prediction, miss),
+                "the mean error of a prediction over the calibration models",
+            )
+            for name, miss in (("error", of_depth), ("relative_error", of_layer))
+            for prediction in predictions
+        },
+    }
 
-
-def depth_miss(prediction: float, model: Entry) -> float:
-    """Return the error of a prediction for a calibration model, percent of depth."""
-    return depth_error(prediction, calibration_layer(model), model.n_layers)
-
-
-def relative_miss(prediction: float, model: Entry) -> float:
-    """Return the error of a prediction for a calibration model, percent of its L*."""
-    return relative_error(prediction, calibration_layer(model))
-
-
-MISSES = {"error": depth_miss, "relative_error": relative_miss}
-CALIBRATION_RULES: Rules = {
-    "constant": Rule(
-        lambda evidence: fit_formula(evidence).constant, "the constant of the fitted formula"
-    ),
-    "depth": Rule(
-        lambda evidence: fit_formula(evidence).depth, "the fitted formula's coefficient of depth"
-    ),
-    "heads": Rule(
-        lambda evidence: fit_formula(evidence).heads, "the fitted formula's coefficient of heads"
-    ),
-    **{
-        f"{name}/{prediction}": partial(mean_miss, prediction=prediction, miss=miss)
-        for name, miss in MISSES.items()
-        for prediction in PREDICTIONS
-    },
-}
 
 # --- the two validations: L the blocks, H the heads of a model ---
 
@@ -156,56 +142,9 @@ def half_depth_error(model: Entry) -> float:
     return depth_error(model.L / 2, empirical_layer(model), model.L)
 
 
-def mean_over(number: Callable[[Entry], float], models: Iterable[Entry]) -> float:
-    """Return the mean of a number over models."""
-    return float(np.mean([number(model) for model in models]))
-
-
-def count_met_layers(validation: Entry) -> str:
-    """Say how many of the known calibration layers are met."""
-    known = [model for model in validation.results if model.L_star_calibration is not None]
-    misses = [abs(empirical_layer(model) - model.L_star_calibration) for model in known]
-    return f"{sum(miss < WITHIN for miss in misses)}/{len(known)}"
-
-
-def relative_formula_error(model: Entry) -> float:
-    """Return the error of the formula in percent of the model's L*."""
-    return relative_error(predicted_layer(model), empirical_layer(model))
-
-
-def notebook_word(validation: Entry) -> str:
-    """Return the notebooks' word for the mean error.
-
-    Only the last of the three was ever printed; the notebooks differ in the other two.
-    """
-    mean_error = mean_over(formula_error, validation.results)
-    return word_below(mean_error, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
-
-
-def percent_of_depth(layer: Callable[[Entry], float]) -> Rule:
-    """Return a rule for a layer in percent of the number of blocks."""
-    return Rule(
-        lambda model: float(100 * layer(model) / model.L),
-        "a layer in percent of the number of blocks",
-    )
-
-
-def alibi_word(validation: Entry) -> str:
-    """Say whether models with ALiBi, which are BLOOM's, were predicted."""
-    n = count([model for model in validation.results if "bloom" in model.model], formula_error)
-    return "included" if n else "excluded"
-
-
-def error_without_alibi(validation: Entry) -> float:
-    """Return the mean error over the models without ALiBi."""
-    return mean_over(
-        formula_error, [model for model in validation.results if "bloom" not in model.model]
-    )
-
-
-def count_labs(validation: Entry) -> int:
-    """Return the number of labs whose models were predicted."""
-    return count(validation.results, formula_error, named=lambda model: model.lab)
+def mean_error(models: Iterable[Entry], error: Callable[[Entry], float] = formula_error) -> float:
+    """Return the mean error over models, of the formula unless another is given."""
+    return float(np.mean([error(model) for model in models]))
 
 
 def models_not_fitted(validation: Entry) -> dict[str, Entry]:
@@ -215,80 +154,132 @@ def models_not_fitted(validation: Entry) -> dict[str, Entry]:
     return {name: model for name, model in models.items() if name not in seen}
 
 
-MODEL_RULES: Rules = {
-    "L_star_predicted": predicted_layer,
-    "error_pct": formula_error,
-}
-PROMPT_RULES: Rules = {
-    "L_star_empirical": empirical_layer,
-    "L_star_std": Rule(lambda model: np.std(model[LAYERS]), "population SD of L* over the prompts"),
-}
-VALIDATION_RULES: Rules = {
-    "overall_mape": Rule(
-        lambda validation: mean_over(formula_error, validation.results),
-        "mean error of the formula, percent of depth",
-    ),
-    "verdict": notebook_word,
-    "n_models": Rule(
-        lambda validation: count(validation.results, formula_error), "the models with an error"
-    ),
-}
-ARGMAX_RULES: Rules = {
-    "overall_relative_error": Rule(
-        lambda validation: mean_over(relative_formula_error, validation.results),
-        "mean error of the formula, percent of L*",
-    ),
-    "half_depth": Rule(
-        lambda validation: mean_over(half_depth_error, validation.results),
-        "mean error of half the depth, percent of depth",
-    ),
-    "n_seen": Rule(
-        lambda validation: len(validation.results) - len(models_not_fitted(validation)),
-        "the models that the formula was fitted to",
-    ),
-    "unseen/models": Rule(
-        lambda validation: list(models_not_fitted(validation)),
-        "the models that the formula was not fitted to",
-    ),
-    "unseen/formula": Rule(
-        lambda validation: mean_over(formula_error, models_not_fitted(validation).values()),
-        "mean error of the formula on models that it was not fitted to, percent of depth",
-    ),
-    "unseen/half_depth": Rule(
-        lambda validation: mean_over(half_depth_error, models_not_fitted(validation).values()),
-        "mean error of half the depth on models that the formula was not fitted to",
-    ),
-    "without_alibi": error_without_alibi,
-    "labs_with_alibi": alibi_word,
-    "n_labs": count_labs,
-}
-SIGN_CHANGE_RULES: Rules = {
-    "improvement_pp": Rule(
-        lambda validation: (
-            validation.comparison_v2_argmax - mean_over(formula_error, validation.results)
+def predicted_model(model: Entry) -> Rules:
+    """What both validations say of a model."""
+    return {
+        "L_star_predicted": partial(predicted_layer, model),
+        "error_pct": partial(formula_error, model),
+    }
+
+
+def argmax_model(model: Entry) -> Rules:
+    """A model of the arg-max run, and what is drawn of it."""
+
+    def percent_of_depth(layer: Callable[[Entry], float], says: str) -> Rule:
+        return Rule(lambda: float(100 * layer(model) / model.L), says)
+
+    of_blocks = "a layer in percent of the number of blocks"
+    return {
+        **predicted_model(model),
+        "drawn/predicted": percent_of_depth(predicted_layer, of_blocks),
+        "drawn/empirical": percent_of_depth(empirical_layer, of_blocks),
+        "drawn/std": percent_of_depth(
+            lambda model: model.L_star_std, "SD of L* in percent of depth"
         ),
-        "by how much the mean error fell, percentage points",
-    ),
-    "calibration_consistency": count_met_layers,
-}
-DRAWN: Rules = {
-    "drawn/predicted": percent_of_depth(predicted_layer),
-    "drawn/empirical": percent_of_depth(empirical_layer),
-    "drawn/std": Rule(
-        percent_of_depth(lambda model: model.L_star_std), "SD of L* in percent of depth"
-    ),
-}
+    }
+
+
+def sign_change_model(model: Entry) -> Rules:
+    """A model of the run that looks for the sign change, prompt by prompt."""
+    return {
+        **predicted_model(model),
+        "L_star_empirical": partial(empirical_layer, model),
+        "L_star_std": Rule(lambda: np.std(model[LAYERS]), "population SD of L* over the prompts"),
+    }
+
+
+def validation_statistics(validation: Entry) -> Rules:
+    """What both validations say of all their models."""
+
+    def verdict() -> str:
+        # only the last word was ever printed; the notebooks differ in the other two
+        error = mean_error(validation.results)
+        return word_below(error, {10: "VALIDATED", 15: "PARTIAL"}, "CALIBRATION NEEDED")
+
+    return {
+        "overall_mape": Rule(
+            lambda: mean_error(validation.results), "mean error of the formula, percent of depth"
+        ),
+        "verdict": Rule(verdict, "the notebooks' word for the mean error"),
+        "n_models": Rule(
+            lambda: count(validation.results, formula_error), "the models with an error"
+        ),
+    }
+
+
+def argmax_statistics(validation: Entry) -> Rules:
+    """The arg-max run: models that were fitted and models that were not, ALiBi and labs."""
+
+    unseen = partial(models_not_fitted, validation)
+
+    def error_in_layers(model: Entry) -> float:
+        return relative_error(predicted_layer(model), empirical_layer(model))
+
+    def with_alibi(flag: bool) -> list[Entry]:
+        """Return the models with ALiBi, which are BLOOM's, or those without."""
+        return [model for model in validation.results if ("bloom" in model.model) == flag]
+
+    return {
+        **validation_statistics(validation),
+        "overall_relative_error": Rule(
+            lambda: mean_error(validation.results, error_in_layers),
+            "mean error of the formula, percent of L*",
+        ),
+        "half_depth": Rule(
+            lambda: mean_error(validation.results, half_depth_error),
+            "mean error of half the depth, percent of depth",
+        ),
+        "n_seen": Rule(
+            lambda: len(validation.results) - len(unseen()),
+            "the models that the formula was fitted to",
+        ),
+        "unseen/models": Rule(
+            lambda: list(unseen()), "the models that the formula was not fitted to"
+        ),
+        "unseen/formula": Rule(
+            lambda: mean_error(unseen().values()),
+            "mean error of the formula on models that it was not fitted to, percent of depth",
+        ),
+        "unseen/half_depth": Rule(
+            lambda: mean_error(unseen().values(), half_depth_error),
+            "mean error of half the depth on models that the formula was not fitted to",
+        ),
+        "without_alibi": Rule(
+            lambda: mean_error(with_alibi(False)), "the mean error over the models without ALiBi"
+        ),
+        "labs_with_alibi": Rule(
+            lambda: "included" if count(with_alibi(True), formula_error) else "excluded",
+            "whether models with ALiBi, which are BLOOM's, were predicted",
+        ),
+        "n_labs": Rule(
+            lambda: count(validation.results, formula_error, named=lambda model: model.lab),
+            "the number of labs whose models were predicted",
+        ),
+    }
+
+
+def sign_change_statistics(validation: Entry) -> Rules:
+    """The run that looks for the sign change, beside the arg-max run and the calibration."""
+
+    def count_met_layers() -> str:
+        known = [model for model in validation.results if model.L_star_calibration is not None]
+        misses = [abs(empirical_layer(model) - model.L_star_calibration) for model in known]
+        return f"{sum(miss < WITHIN for miss in misses)}/{len(known)}"
+
+    return {
+        **validation_statistics(validation),
+        "improvement_pp": Rule(
+            lambda: validation.comparison_v2_argmax - mean_error(validation.results),
+            "by how much the mean error fell, percentage points",
+        ),
+        "calibration_consistency": Rule(
+            count_met_layers, "how many of the known calibration layers are met"
+        ),
+    }
+
+
 DOCUMENTS = {
-    "calibration": Document(None, {"": CALIBRATION_RULES}),
-    "argmax": Document(
-        CROSS,
-        {"results/*": {**MODEL_RULES, **DRAWN}, "": {**VALIDATION_RULES, **ARGMAX_RULES}},
-    ),
-    "sign_change": Document(
-        SIGNS,
-        {
-            "results/*": {**MODEL_RULES, **PROMPT_RULES},
-            "": {**VALIDATION_RULES, **SIGN_CHANGE_RULES},
-        },
-    ),
+    "calibration": Document(None, {"": calibration_statistics}),
+    "argmax": Document(CROSS, {"results/*": argmax_model, "": argmax_statistics}),
+    "sign_change": Document(SIGNS, {"results/*": sign_change_model, "": sign_change_statistics}),
 }

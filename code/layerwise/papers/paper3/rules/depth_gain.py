@@ -1,6 +1,7 @@
 """Depth and residual gain of the eight Pythia sizes (Paper 3, section 4.1)."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -73,11 +74,11 @@ def moments(model: Entry) -> Rules:
     """What both the papers' sizes and a reader's model have."""
     return {
         "n_layers": Rule(lambda: count(model.all_layer_gains), "the blocks of the model"),
-        "residual_gain_mean": Rule(lambda: gain(model), words_of(gain)),
+        "residual_gain_mean": partial(gain, model),
         "residual_gain_std": Rule(
             lambda: np.std(model.residual_gain_all), "population SD of the gain over the prompts"
         ),
-        "gain_with_ln_mean": Rule(lambda: final_gain(model), words_of(final_gain)),
+        "gain_with_ln_mean": partial(final_gain, model),
     }
 
 
@@ -179,7 +180,7 @@ def bound_statistics(results: Entry) -> Rules:
         "bound/word_inner_blocks": Rule(
             lambda: word(inner_points()), "whether every inner block's gain keeps the bound"
         ),
-        "bound/above": Rule(lambda: models_above_bound(results), words_of(models_above_bound)),
+        "bound/above": partial(models_above_bound, results),
         "drawn/interval": Rule(
             lambda: bind_each(gain_interval, models_by_name(results)), words_of(gain_interval)
         ),
@@ -206,7 +207,7 @@ def survey_statistics(hunt: Entry) -> Rules:
         return [min(gains), max(gains)]
 
     return {
-        "bound/above": Rule(lambda: models_above_bound(hunt), words_of(models_above_bound)),
+        "bound/above": partial(models_above_bound, hunt),
         "final_norm/range": Rule(
             range_of_final_gains,
             "the smallest and the largest gain behind the final norm over a file's models",
@@ -222,7 +223,7 @@ def own_statistics(model: Entry) -> Rules:
 
     return {
         **moments(model),
-        "is_dampening": Rule(lambda: damps(model), words_of(damps)),
+        "is_dampening": partial(damps, model),
         "n_prompts": Rule(lambda: count(model.residual_gain_all), "the prompts of the model"),
         # of the notebooks; Gemma's heads are wider
         "d_head": of_heads(head_size, "width of a head"),

@@ -1,7 +1,6 @@
 """The three laws of Paper 3 compared, and its equation 4."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import softmax
@@ -16,22 +15,6 @@ from layerwise.papers.shared.names.result_files import HUNT, SPECTRAL, SWEEP
 LEVEL = 0.05
 TOKENS, HIDDEN = 8, 16  # of the attention that stands for any in equation 4
 ROUNDING = 1e-9  # of the norm: a smaller trace is none
-P_VALUES: dict[str, Callable[[Evidence], float]] = {
-    "depth_gain": lambda evidence: depth_gain.depth_correlation(evidence[SWEEP].models, float)["p"],
-    "lab_heritage": lambda evidence: lab_heritage.fisher_p(lab_heritage.signs(evidence[HUNT])),
-    "spectral_norms": lambda evidence: spectral_norms.lab_test(evidence)[1],
-}
-FIRST_TWO = ("depth_gain", "lab_heritage")
-
-
-def is_below_level(evidence: Evidence, law: str) -> bool:
-    """Return whether the p of a law's test is significant."""
-    return P_VALUES[law](evidence) < LEVEL
-
-
-def are_below_level(evidence: Evidence, laws: Iterable[str] = tuple(P_VALUES)) -> bool:
-    """Return whether the p of every one of these laws is significant."""
-    return all_of(is_below_level(evidence, law) for law in laws)
 
 
 def equation4_word(evidence: Evidence, mass: Callable[[np.ndarray], np.ndarray]) -> str:
@@ -45,29 +28,49 @@ def equation4_word(evidence: Evidence, mass: Callable[[np.ndarray], np.ndarray])
     return "nonzero trace" if abs(trace) > ROUNDING * norms.sum() else "zero trace"
 
 
-def models_behind_laws(evidence: Evidence) -> str:
-    """Say how many models are behind each law: of the sweep, of the survey, with norms."""
-    swept, hunted = (
-        count(group, gain) for group in (evidence[SWEEP].models, evidence[HUNT].tested_results)
-    )
-    decomposed = count(evidence[SPECTRAL].results, lambda model: model.W_V_spectral_norm[:])
-    return f"{swept}, {hunted} and {decomposed} models"
+def law_statistics(evidence: Evidence) -> Rules:
+    """Models behind the three laws, their p values, and the trace of equation 4."""
+
+    def models_behind_laws() -> str:
+        swept, hunted = (
+            count(group, gain) for group in (evidence[SWEEP].models, evidence[HUNT].tested_results)
+        )
+        decomposed = count(evidence[SPECTRAL].results, lambda model: model.W_V_spectral_norm[:])
+        return f"{swept}, {hunted} and {decomposed} models"
+
+    def first_two() -> list[float]:
+        """Return the p of depth and gain, and that of the labs."""
+        return [
+            depth_gain.depth_correlation(evidence[SWEEP].models, float)["p"],
+            lab_heritage.fisher_p(lab_heritage.signs(evidence[HUNT])),
+        ]
+
+    def all_three() -> list[float]:
+        """Return these, and the p of the spectral norms."""
+        return [*first_two(), spectral_norms.lab_test(evidence)[1]]
+
+    return {
+        "n_models": Rule(
+            models_behind_laws,
+            "how many models are behind each law: of the sweep, of the survey, with norms",
+        ),
+        "below/all": Rule(
+            lambda: all_of(p < LEVEL for p in all_three()),
+            "whether the p of each of the three laws is below 0.05",
+        ),
+        "below/first_two": Rule(
+            lambda: all_of(p < LEVEL for p in first_two()),
+            "whether the p of the first two laws is below 0.05",
+        ),
+        "equation4/printed": Rule(
+            lambda: equation4_word(evidence, sheaf.excess_mass),
+            "equation 4's trace, with the mass as printed",
+        ),
+        "equation4/coded": Rule(
+            lambda: equation4_word(evidence, sheaf.off_diagonal_mass),
+            "equation 4's trace, with the mass as coded",
+        ),
+    }
 
 
-LAW_RULES: Rules = {
-    "n_models": models_behind_laws,
-    "below/all": Rule(are_below_level, "whether the p of each of the three laws is below 0.05"),
-    "below/first_two": Rule(
-        partial(are_below_level, laws=FIRST_TWO),
-        "whether the p of the first two laws is below 0.05",
-    ),
-    "equation4/printed": Rule(
-        lambda evidence: equation4_word(evidence, sheaf.excess_mass),
-        "equation 4's trace, with the mass as printed",
-    ),
-    "equation4/coded": Rule(
-        lambda evidence: equation4_word(evidence, sheaf.off_diagonal_mass),
-        "equation 4's trace, with the mass as coded",
-    ),
-}
-DOCUMENTS = {"laws": Document(None, {"": LAW_RULES})}
+DOCUMENTS = {"laws": Document(None, {"": law_statistics})}

@@ -4,10 +4,11 @@ The norm is that of all tokens together, so the first token rules it (Paper 3, a
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, words_of
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import contracting_percent, r_and_p
@@ -49,7 +50,7 @@ def mistral_stream(evidence: Evidence) -> Entry:
 def stream_statistics(stream: Entry) -> Rules:
     """The gains of one stream, block by block."""
     return {
-        "last_gain": Rule(lambda: last_gain(stream), words_of(last_gain)),
+        "last_gain": partial(last_gain, stream),
         "max_gain": Rule(lambda: np.max(ratios(stream)), "the largest gain of a block"),
         "max_gain_layer": Rule(lambda: np.argmax(ratios(stream)), "the block of the largest gain"),
         "contracting_pct": Rule(

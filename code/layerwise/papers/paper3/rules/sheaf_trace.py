@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Function, Rule, Rules, words_of
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import (
@@ -91,160 +90,166 @@ def expand_over_dampen(
     return float(np.mean(expanding) / np.mean(damping))
 
 
-def count_larger_expanders(evidence: Evidence, series: str) -> int:
-    """Return the number of pairs of expander and dampener in which the expander's is larger."""
-    expanding, damping = mean_traces(evidence, series)
-    return int(np.sum(expanding[:, None] > damping))
+# --- a model ---
 
 
-def count_comparisons(evidence: Evidence) -> int:
-    """Return the number of pairs of an expander and a dampener."""
-    kinds = [model.behavior for model in evidence[V2].results]
-    return kinds.count("EXPAND") * kinds.count("DAMPEN")
-
-
-def gpt2_over_opt(evidence: Evidence) -> float:
-    """Return the mean trace by heads of GPT-2 over that of OPT-125m, which the paper compares."""
-    gpt2, opt = (
-        mean_trace(entry_reader(V2, model)(evidence), "multihead") for model in ("gpt2", "opt-125m")
-    )
-    return gpt2 / opt
-
-
-def mean_layer_error(evidence: Evidence) -> float:
-    """Return the mean distance of the a-priori L* from that of the trace, layers."""
-    models = evidence[V2].results
-    return float(np.mean([abs(apriori_layer(model) - trace_layer(model)) for model in models]))
-
-
-def ratio_sd(evidence: Evidence) -> float:
-    """Return the population SD over the models of the trace by heads over the single-slice one."""
-    models = evidence[V2].results
-    ratios = [mean_trace(model, "multihead") / mean_trace(model, "full") for model in models]
-    return float(np.std(ratios))
-
-
-def first_mean_depth(evidence: Evidence) -> float:
-    """Return the mean relative depth of the first run's L*."""
-    return float(np.mean([gap_layer(model) / model.n_layers for model in evidence[V1].results]))
-
-
-SECOND_RUN_RULES: Rules = {
-    "mean_trace_full": Rule(
-        lambda model: mean_trace(model, "full"), "mean single-slice trace over the layers"
-    ),
-    "mean_trace_multihead": Rule(
-        lambda model: mean_trace(model, "multihead"), "mean trace by heads over the layers"
-    ),
-    "shape": Rule(
-        lambda model: (
-            "monotonic" if np.all(np.diff(model.traces_multihead[:]) > 0) else "up and down"
+def trace_statistics(runs: tuple[Entry, Entry]) -> Rules:
+    """The spectral gaps of a model's first run, and the traces of its second."""
+    first, second = runs
+    return {
+        "mean_trace_full": Rule(
+            lambda: mean_trace(second, "full"), "mean single-slice trace over the layers"
         ),
-        "whether the trace by heads only rises",
-    ),
-    "L_star_trace": trace_layer,
-    "L_star_spectral": gap_layer,
-    "L_star_apriori": apriori_layer,
-    "L_star_ratio_apriori": Rule(
-        lambda model: apriori_layer(model) / model.n_layers,
-        "the a-priori L* in shares of the depth",
-    ),
-    "L_star_ratio_trace": Rule(
-        lambda model: trace_layer(model) / model.n_layers, "the trace's L* in shares of the depth"
-    ),
-}
-FIRST_RUN_RULES: Rules = {
-    "L_star_gap_max": gap_layer,
-    "L_star_lambda2_max": Rule(
-        lambda model: int(np.argmax(model.lambda_2[:])),
-        "the layer of the largest second eigenvalue",
-    ),
-    "L_star_inflection": Rule(
-        lambda model: sharpest(bend_sizes, model.spectral_gaps[:]),
-        "the layer where the curve bends most",
-    ),
-    "max_spectral_gap": Rule(
-        lambda model: np.max(model.spectral_gaps[:]), "the largest spectral gap"
-    ),
-    "mean_spectral_gap": Rule(lambda model: np.mean(model.spectral_gaps[:]), "mean spectral gap"),
-    "spectral_gap_at_half": Rule(
-        lambda model: model.spectral_gaps[len(model.spectral_gaps) // 2],
-        "the spectral gap at half the depth",
-    ),
-}
-STUDY_RULES: Rules = {
-    "gpt2_over_opt": gpt2_over_opt,
-    "expand_over_dampen/full": Rule(
-        lambda evidence: expand_over_dampen(evidence, "full"),
-        "expanders' mean single-slice trace over the dampeners'",
-    ),
-    "expand_over_dampen/multihead": Rule(
-        lambda evidence: expand_over_dampen(evidence, "multihead"),
-        "expanders' mean trace by heads over the dampeners'",
-    ),
-    "expand_over_dampen/full_by_gain": Rule(
-        lambda evidence: expand_over_dampen(evidence, "full", is_expander_by_gain),
-        "expanders' mean single-slice trace over the dampeners', by the gains that were measured",
-    ),
-    "expand_over_dampen/multihead_by_gain": Rule(
-        lambda evidence: expand_over_dampen(evidence, "multihead", is_expander_by_gain),
-        "expanders' mean trace by heads over the dampeners', by the gains that were measured",
-    ),
-    "expander_larger/multihead": Rule(
-        lambda evidence: count_larger_expanders(evidence, "multihead"),
-        "how often an expander's mean trace is larger than a dampener's",
-    ),
-    "expander_larger/pairs": count_comparisons,
-    "discriminates/full": Rule(
-        lambda evidence: expand_over_dampen(evidence, "full") > FACTOR,
-        "whether the single-slice ratio exceeds two",
-    ),
-    "discriminates/multihead": Rule(
-        lambda evidence: expand_over_dampen(evidence, "multihead") > FACTOR,
-        "whether the ratio by heads exceeds two",
-    ),
-    "mean_layer_error": mean_layer_error,
-    "ratio_sd": ratio_sd,
-    "first_mean_depth": first_mean_depth,
-}
-
-
-def apply_to_row(model: Entry, row: Callable[[Entry], Entry], rule: Function) -> Any:
-    """Return what a rule gives for a row that stands in another file."""
-    return rule(row(model))
+        "mean_trace_multihead": Rule(
+            lambda: mean_trace(second, "multihead"), "mean trace by heads over the layers"
+        ),
+        "shape": Rule(
+            lambda: (
+                "monotonic" if np.all(np.diff(second.traces_multihead[:]) > 0) else "up and down"
+            ),
+            "whether the trace by heads only rises",
+        ),
+        "L_star_trace": partial(trace_layer, second),
+        "L_star_spectral": partial(gap_layer, second),
+        "L_star_apriori": partial(apriori_layer, second),
+        "L_star_ratio_apriori": Rule(
+            lambda: apriori_layer(second) / second.n_layers,
+            "the a-priori L* in shares of the depth",
+        ),
+        "L_star_ratio_trace": Rule(
+            lambda: trace_layer(second) / second.n_layers, "the trace's L* in shares of the depth"
+        ),
+        "first/L_star_gap_max": partial(gap_layer, first),
+        "first/L_star_lambda2_max": Rule(
+            lambda: np.argmax(first.lambda_2[:]), "the layer of the largest second eigenvalue"
+        ),
+        "first/L_star_inflection": Rule(
+            lambda: sharpest(bend_sizes, first.spectral_gaps[:]),
+            "the layer where the curve bends most",
+        ),
+        "first/max_spectral_gap": Rule(
+            lambda: np.max(first.spectral_gaps[:]), "the largest spectral gap"
+        ),
+        "first/mean_spectral_gap": Rule(
+            lambda: np.mean(first.spectral_gaps[:]), "mean spectral gap"
+        ),
+        "first/spectral_gap_at_half": Rule(
+            lambda: first.spectral_gaps[len(first.spectral_gaps) // 2],
+            "the spectral gap at half the depth",
+        ),
+    }
 
 
 def trace_document(model: str) -> Document:
     """Return the document of a model of the two trace scripts."""
     first, second = entry_reader(V1, model), entry_reader(V2, model)
-    of_first = {
-        f"first/{name}": Rule(partial(apply_to_row, row=first, rule=rule), words_of(rule))
-        for name, rule in FIRST_RUN_RULES.items()
-    }
     return Document(
-        second,
-        {"": {**SECOND_RUN_RULES, **of_first}},
+        lambda evidence: (first(evidence), second(evidence)),
+        {"": trace_statistics},
         places=lambda evidence: {"": second(evidence).cell, "/first": first(evidence).cell},
         derived_only=True,
     )
 
 
-def mean_or_nan(model: Entry) -> float | str:
-    """Return the mean trace by heads, or the file's word for a missing one."""
-    mean = mean_trace(model, "mh")
-    return "NaN" if np.isnan(mean) else mean
+def extended_statistics(model: Entry, name: str) -> Rules:
+    """The traces of a model of the extended run; `name` is that of the mean trace."""
+
+    def mean_or_nan() -> float | str:
+        mean = mean_trace(model, "mh")
+        return "NaN" if np.isnan(mean) else mean
+
+    return {
+        "L_star": partial(extended_layer, model),
+        name: Rule(mean_or_nan, "the mean trace by heads, or the file's word for a missing one"),
+    }
 
 
-def extended_document(model: str, name: str) -> Document:
-    """Return the document of a model of the extended run."""
-    rules: Rules = {"L_star": extended_layer, name: mean_or_nan}
-    return Document(
-        entry_reader(EXTENDED, model, "extended_results"), {"": rules}, derived_only=True
-    )
+# --- the models together ---
+
+
+def study_of_traces(evidence: Evidence) -> Rules:
+    """The traces of expanders beside those of dampeners, and L* over the models (section 5.2)."""
+
+    def ratio(series: str, says: str, **options: Callable[[Entry], bool]) -> Rule:
+        return Rule(lambda: expand_over_dampen(evidence, series, **options), f"expanders' {says}")
+
+    def exceeds_factor(series: str, says: str) -> Rule:
+        return Rule(
+            lambda: expand_over_dampen(evidence, series) > FACTOR, f"whether the {says} exceeds two"
+        )
+
+    def gpt2_over_opt() -> float:
+        models = evidence[V2].results
+        gpt2, opt = (models.row(model=model) for model in ("gpt2", "opt-125m"))
+        return mean_trace(gpt2, "multihead") / mean_trace(opt, "multihead")
+
+    def count_larger_expanders() -> int:
+        expanding, damping = mean_traces(evidence, "multihead")
+        return int(np.sum(expanding[:, None] > damping))
+
+    def count_pairs() -> int:
+        kinds = [model.behavior for model in evidence[V2].results]
+        return kinds.count("EXPAND") * kinds.count("DAMPEN")
+
+    return {
+        "gpt2_over_opt": Rule(
+            gpt2_over_opt,
+            "the mean trace by heads of GPT-2 over that of OPT-125m, which the paper compares",
+        ),
+        "expand_over_dampen/full": ratio("full", "mean single-slice trace over the dampeners'"),
+        "expand_over_dampen/multihead": ratio(
+            "multihead", "mean trace by heads over the dampeners'"
+        ),
+        "expand_over_dampen/full_by_gain": ratio(
+            "full",
+            "mean single-slice trace over the dampeners', by the gains that were measured",
+            expands=is_expander_by_gain,
+        ),
+        "expand_over_dampen/multihead_by_gain": ratio(
+            "multihead",
+            "mean trace by heads over the dampeners', by the gains that were measured",
+            expands=is_expander_by_gain,
+        ),
+        "expander_larger/multihead": Rule(
+            count_larger_expanders,
+            "how often an expander's mean trace is larger than a dampener's",
+        ),
+        "expander_larger/pairs": Rule(
+            count_pairs, "the number of pairs of an expander and a dampener"
+        ),
+        "discriminates/full": exceeds_factor("full", "single-slice ratio"),
+        "discriminates/multihead": exceeds_factor("multihead", "ratio by heads"),
+        "mean_layer_error": Rule(
+            lambda: np.mean(
+                [abs(apriori_layer(model) - trace_layer(model)) for model in evidence[V2].results]
+            ),
+            "the mean distance of the a-priori L* from that of the trace, layers",
+        ),
+        "ratio_sd": Rule(
+            lambda: np.std(
+                [
+                    mean_trace(model, "multihead") / mean_trace(model, "full")
+                    for model in evidence[V2].results
+                ]
+            ),
+            "the population SD over the models of the trace by heads over the single-slice one",
+        ),
+        "first_mean_depth": Rule(
+            lambda: np.mean([gap_layer(model) / model.n_layers for model in evidence[V1].results]),
+            "the mean relative depth of the first run's L*",
+        ),
+    }
 
 
 DOCUMENTS = {
     **{model: trace_document(model) for model in TRACED},
-    **{model: extended_document(model, name) for model, name in PACKED.items()},
-    "study": Document(None, {"": STUDY_RULES}),
+    **{
+        model: Document(
+            entry_reader(EXTENDED, model, "extended_results"),
+            {"": partial(extended_statistics, name=name)},
+            derived_only=True,
+        )
+        for model, name in PACKED.items()
+    },
+    "study": Document(None, {"": study_of_traces}),
 }

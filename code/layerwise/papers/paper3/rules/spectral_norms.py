@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from layerwise.engine.derivation import Document, Rule, Rules, words_of
+from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.papers.paper3.rules.gain_files import (
     dampens,
@@ -109,13 +109,11 @@ def own_norms(model: Entry) -> Rules:
     """The norms of a reader's model."""
     return {
         **{
-            f"{matrix}_{name}_spectral": Rule(
-                partial(layer_moment, model, matrix, moment), words_of(layer_moment)
-            )
+            f"{matrix}_{name}_spectral": partial(layer_moment, model, matrix, moment)
             for name, moment in (("mean", np.mean), ("std", np.std))
             for matrix in MATRICES
         },
-        "W_V_over_W_O": Rule(lambda: value_over_output(model), words_of(value_over_output)),
+        "W_V_over_W_O": partial(value_over_output, model),
     }
 
 
@@ -128,7 +126,7 @@ def model_norms(model: Entry) -> Rules:
         "W_O_mean_spectral": Rule(
             lambda: layer_moment(model, "W_O"), "mean spectral norm of W_O over the layers"
         ),
-        "W_V_over_W_O": Rule(lambda: value_over_output(model), words_of(value_over_output)),
+        "W_V_over_W_O": partial(value_over_output, model),
     }
 
 
