@@ -5,18 +5,22 @@ lacks what a rule reads, nothing is stated, and the figure says what is missing.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from layerwise.engine.derivation import (
     NOWHERE,
     Document,
+    Function,
     Rule,
     Rules,
+    Section,
+    bind_each,
     count,
     derive,
-    for_each_group,
+    words_of,
 )
-from layerwise.engine.evidence import Evidence, Missing
+from layerwise.engine.evidence import Entry, Evidence, Missing
 from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
@@ -31,10 +35,10 @@ Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, 
 
 # --- one model ------------------------------------------------------------------------------------
 
-MODEL_RULES: Mapping[str, Rules] = {
-    "validation": validation.DRAWN,
-    "category_bootstrap": category_bootstrap.DRAWN,
-    "pairs": pairs.DRAWN,
+OF_MODEL: Mapping[str, Section | Rules] = {
+    "validation": validation.drawn_without_each,
+    "category_bootstrap": category_bootstrap.drawn_intervals,
+    "pairs": pairs.drawn_turns,
     "anisotropy": anisotropy.DRAWN,
 }
 
@@ -42,11 +46,11 @@ MODEL_RULES: Mapping[str, Rules] = {
 def add_drawn(results: Results) -> dict[str, Mapping[str, Any]]:
     """Return the result documents of a model with what figures state of each."""
     documents = dict(results)
-    for analysis, rules in MODEL_RULES.items():
+    for analysis, section in OF_MODEL.items():
         if analysis in results:
             file = own_file(analysis)
             files = {file: results[analysis], DATASET: _categories(results)}
-            documents[analysis] = {**results[analysis], **_stated(file, rules, files)}
+            documents[analysis] = {**results[analysis], **_stated(file, section, files)}
     return documents
 
 
@@ -64,30 +68,34 @@ def range_of(values: list[float]) -> list[float]:
     return [min(values), max(values)]
 
 
-# By analysis, the rules over its documents of several models.
-RULES_OVER_MODELS: Mapping[str, Rules] = {
-    "gains": {
-        "bound": for_each_group(
-            models_by_name,
-            Rule(
-                lambda model: depth_bound(count(model.all_layer_gains)),
-                "the bound of equation 3 at each depth",
-            ),
+def gains_of_models(several: Entry) -> Rules:
+    """The mean gains of several models, beside the bound at the depth of each."""
+    models = partial(models_by_name, several)
+    return {
+        "bound": Rule(
+            lambda: bind_each(lambda model: depth_bound(count(model.all_layer_gains)), models()),
+            "the bound of equation 3 at each depth",
         ),
-        "above_bound": models_above_bound,
-        "interval": for_each_group(models_by_name, gain_interval),
+        "above_bound": partial(models_above_bound, several),
+        "interval": Rule(lambda: bind_each(gain_interval, models()), words_of(gain_interval)),
         "range": Rule(
-            lambda several: range_of([gain(model) for model in models_by_name(several).values()]),
+            lambda: range_of([gain(model) for model in models().values()]),
             "the smallest and the largest value over the models",
         ),
-    },
-    "spectral": {
+    }
+
+
+def norms_of_models(several: Entry) -> Rules:
+    """The ratios of the norms of several models."""
+    return {
         "range": Rule(
-            lambda several: range_of([model.W_V_over_W_O for model in several.models.values()]),
+            lambda: range_of([model.W_V_over_W_O for model in several.models.values()]),
             "the smallest and the largest value over the models",
         )
-    },
-}
+    }
+
+
+OVER_MODELS: Mapping[str, Section] = {"gains": gains_of_models, "spectral": norms_of_models}
 
 
 def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
@@ -96,7 +104,7 @@ def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
     A model whose file lacks a number is left out, as the figures leave it out.
     """
     drawn = {}
-    for analysis, rules in RULES_OVER_MODELS.items():
+    for analysis, section in OVER_MODELS.items():
         file = own_file(analysis)
         documents = {
             name: results[analysis] for name, results in several.items() if analysis in results
@@ -104,32 +112,50 @@ def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
         whole = {
             name: document
             for name, document in documents.items()
-            if _stated(file, rules, {file: {"models": {name: document}}}).keys() == rules.keys()
+            if _states_all(file, section, {file: {"models": {name: document}}})
         }
         if whole:
-            drawn[analysis] = _stated(file, rules, {file: {"models": whole}})
+            drawn[analysis] = _stated(file, section, {file: {"models": whole}})
     curves = {
         name: results["layers"]
         for name, results in several.items()
         if "strategies" in results.get("layers", {})
     }
     if curves:
-        table = {"": Document(SCALING, {"": scaling.DRAWN}, NOWHERE)}
+        table = {"": Document(SCALING, {"": scaling.drawn_ends}, NOWHERE)}
         drawn["scaling"] = derive(table, scaling.evidence_of_readers(curves)).documents[""]
     return drawn
 
 
-def _stated(file: str, rules: Rules, files: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what these rules give, without those for which the file lacks a number."""
-    nothing_is_drawn = Draws(N_RESAMPLES, LEVEL, SEED)
-    evidence = Evidence(tables_of_reader(files), nothing_is_drawn)
+def _states_all(file: str, section: Section, files: Mapping[str, Any]) -> bool:
+    """Return whether the file has every number that the rules of a section read."""
+    try:
+        derivation = derive({"": Document(file, {"": section}, NOWHERE)}, _evidence_of(files))
+    except Missing:
+        return False
+    return not derivation.undefined
+
+
+def _stated(file: str, section: Section | Rules, files: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the rules of a section give, without those for which the file lacks a number."""
+    evidence = _evidence_of(files)
     stated: dict[str, Any] = {}
-    for name, rule in rules.items():
-        table = {"": Document(file, {"": {name: rule}}, NOWHERE)}
+    for key, rule in Document(file, {"": section}).thunks(evidence):
+        one = Document(None, {"": partial(_only, key.removeprefix("/"), rule)})
         try:
-            document = derive(table, evidence).documents[""]
+            document = derive({"": one}, evidence).documents[""]
         except Missing:
             continue
-        for key, part in document.items():
-            stated[key] = {**stated[key], **part} if key in stated else part
+        for name, part in document.items():
+            stated[name] = {**stated[name], **part} if name in stated else part
     return stated
+
+
+def _only(name: str, rule: Function, _: Evidence) -> Rules:
+    """Return one bound rule, as a section."""
+    return {name: rule}
+
+
+def _evidence_of(files: Mapping[str, Any]) -> Evidence:
+    """Return the numbers of readers' files; nothing is drawn from them."""
+    return Evidence(tables_of_reader(files), Draws(N_RESAMPLES, LEVEL, SEED))

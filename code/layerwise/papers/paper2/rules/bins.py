@@ -1,16 +1,16 @@
 """Correlation of UA and preference over random bins and over categories (notebook 000)."""
 
-from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, any_of, for_each_group
+from layerwise.engine.derivation import Document, Rule, Rules, any_of
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS, own_file
 from layerwise.papers.shared.rules.categories import (
-    CATEGORY_TESTS,
+    category_test,
     ends,
     includes_zero,
     n_categories,
@@ -30,123 +30,109 @@ def n_bins(results: Entry) -> int:
     return int(np.sum(np.bincount(labels, minlength=k) >= 2))
 
 
-def original_results(results: Entry) -> Entry:
-    """Return the results over categories that the notebook compares with."""
-    return results.role("intervals").original_results
-
-
-def intervals_by_layer(results: Entry, layers: Iterable[str | int]) -> dict[int, curves.Ends]:
-    """Return the ends of the intervals of these layers."""
-    return {int(layer): ends(results[layer]) for layer in layers}
-
-
-def intervals_over_categories(results: Entry) -> dict[int, curves.Ends]:
-    """Return the intervals of r over the categories, by layer."""
-    return intervals_by_layer(original_results(results), results.bootstrap_results)
-
-
-def intervals_over_bins(results: Entry) -> dict[int, curves.Ends]:
-    """Return the intervals of r over the bins, by layer."""
-    return intervals_by_layer(results.bootstrap_results, results.bootstrap_results)
-
-
-def mean_width(intervals: dict[int, curves.Ends]) -> float:
-    """Return the mean width of intervals."""
-    return float(np.mean([high - low for low, high in intervals.values()]))
-
-
-def width_reduction(original: dict[int, curves.Ends], new: dict[int, curves.Ends]) -> float | None:
-    """Return how much narrower the new intervals are, percent of the original mean width.
-
-    None where the original ones have no width, as over two categories.
-    """
-    if mean_width(original) == 0:
-        return None
-    return float((mean_width(original) - mean_width(new)) / mean_width(original) * 100)
-
-
-def n_significant(intervals: dict[int, curves.Ends]) -> int:
-    """Return the number of intervals that exclude zero."""
-    return sum(not curves.includes_zero(interval) for interval in intervals.values())
-
-
-def has_significant_mid_layer(results: Entry) -> bool:
-    """Return whether some sampled mid layer has an interval over bins that excludes zero."""
-    sampled = [layer for layer in curves.MID_LAYERS if str(layer) in results.bootstrap_results]
-    return any_of(not includes_zero(results.bootstrap_results[layer]) for layer in sampled)
-
-
-def change_of_significance(tests: tuple[Entry, Entry]) -> str:
-    """Say how significance changes from a layer's interval over categories to that over bins."""
-    over_categories, over_bins = map(includes_zero, tests)
-    return CHANGES.get((over_categories, over_bins), "No change")
-
-
 def p_over_bins(test: Entry) -> float:
     """Return p of r over the bins; 1 where they are too few for an r, as published."""
     n = n_bins(test)
     return float(pearson_p(test.r, n)) if n >= MIN_POINTS else 1.0
 
 
-def own_original_results(results: Entry) -> dict[str, dict[str, Any]]:
-    """Return a reader's intervals over categories, with the keys of a published interval."""
-    given = ("r", "ci_lower", "ci_upper")
+def bin_test(test: Entry) -> Rules:
+    """What a layer's test over the bins says."""
     return {
-        layer: {name: test[name] for name in given}
-        | {name: rule(test) for name, rule in CATEGORY_TESTS.items()}
-        for layer, test in original_results(results).items()
+        "p_value": partial(p_over_bins, test),
+        "includes_zero": partial(includes_zero, test),
+        "n_bins": partial(n_bins, test),
     }
 
 
-LAYER_RULES: Rules = {
-    "p_value": p_over_bins,
-    "includes_zero": includes_zero,
-    "n_bins": n_bins,
-}
-MODEL_RULES: Rules = {
-    "comparison/original_n": n_categories,
-    "comparison/new_n": Rule(lambda results: int(results.k_bins), "the random bins"),
-    "comparison/original_sig_layers": Rule(
-        lambda results: n_significant(intervals_over_categories(results)),
-        "the layers whose interval over the categories excludes zero",
-    ),
-    "comparison/new_sig_layers": Rule(
-        lambda results: n_significant(intervals_over_bins(results)),
-        "the layers whose interval over the bins excludes zero",
-    ),
-    "comparison/mid_layer_now_significant": has_significant_mid_layer,
-    "comparison/ci_width_reduction_pct": Rule(
-        lambda results: width_reduction(
-            intervals_over_categories(results), intervals_over_bins(results)
+def comparison(results: Entry) -> Rules:
+    """Intervals of r over the bins beside those over the categories, layer by layer."""
+
+    def original_results() -> Entry:
+        return results.role("intervals").original_results
+
+    def over_categories() -> list[curves.Ends]:
+        return [ends(original_results()[layer]) for layer in results.bootstrap_results]
+
+    def over_bins() -> list[curves.Ends]:
+        return [ends(test) for test in results.bootstrap_results.values()]
+
+    def n_significant(intervals: list[curves.Ends]) -> int:
+        return sum(not curves.includes_zero(interval) for interval in intervals)
+
+    def mean_width(intervals: list[curves.Ends]) -> float:
+        return float(np.mean([high - low for low, high in intervals]))
+
+    def width_reduction() -> float | None:
+        """Return a percent; None where the original have no width, as over two categories."""
+        before, after = mean_width(over_categories()), mean_width(over_bins())
+        return None if before == 0 else (before - after) / before * 100
+
+    def has_significant_mid_layer() -> bool:
+        tests = results.bootstrap_results
+        sampled = [layer for layer in curves.MID_LAYERS if str(layer) in tests]
+        return any_of(not includes_zero(tests[layer]) for layer in sampled)
+
+    def change_of_significance(before: Entry, after: Entry) -> str:
+        return CHANGES.get((includes_zero(before), includes_zero(after)), "No change")
+
+    def changes() -> Rules:
+        before = original_results()
+        return {
+            layer: partial(change_of_significance, before[layer], test)
+            for layer, test in results.bootstrap_results.items()
+        }
+
+    return {
+        "comparison/original_n": partial(n_categories, results),
+        "comparison/new_n": Rule(lambda: int(results.k_bins), "the random bins"),
+        "comparison/original_sig_layers": Rule(
+            lambda: n_significant(over_categories()),
+            "the layers whose interval over the categories excludes zero",
         ),
-        "how much narrower intervals over bins are on average, percent",
-    ),
-    "change": for_each_group(
-        lambda results: {
-            n: (original_results(results)[n], test) for n, test in results.bootstrap_results.items()
-        },
-        change_of_significance,
-    ),
-    "widths/mean_width_n6": Rule(
-        lambda results: mean_width(intervals_over_categories(results)),
-        "mean width of the intervals over the categories",
-    ),
-    "widths/mean_width_n20": Rule(
-        lambda results: mean_width(intervals_over_bins(results)),
-        "mean width of the intervals over the bins",
-    ),
-}
+        "comparison/new_sig_layers": Rule(
+            lambda: n_significant(over_bins()),
+            "the layers whose interval over the bins excludes zero",
+        ),
+        "comparison/mid_layer_now_significant": Rule(
+            has_significant_mid_layer,
+            "whether some sampled mid layer has an interval over bins that excludes zero",
+        ),
+        "comparison/ci_width_reduction_pct": Rule(
+            width_reduction, "how much narrower intervals over bins are on average, percent"
+        ),
+        "change": Rule(
+            changes,
+            "how significance changes from a layer's interval over categories to that over bins",
+        ),
+        "widths/mean_width_n6": Rule(
+            lambda: mean_width(over_categories()), "mean width of the intervals over the categories"
+        ),
+        "widths/mean_width_n20": Rule(
+            lambda: mean_width(over_bins()), "mean width of the intervals over the bins"
+        ),
+    }
+
+
+def comparison_of_reader(results: Entry) -> Rules:
+    """The comparison, with a reader's intervals over categories as print has them beside it."""
+
+    def original_results() -> dict[str, dict[str, Any]]:
+        return {
+            layer: {name: test[name] for name in ("r", "ci_lower", "ci_upper")}
+            | {name: rule() for name, rule in category_test(test).items()}
+            for layer, test in results.role("intervals").original_results.items()
+        }
+
+    says = "a reader's intervals over categories, with the keys of a published interval"
+    return {**comparison(results), "original_results": Rule(original_results, says)}
+
+
 DOCUMENTS = {
     SLUG: Document(
         BINS,
-        {"": MODEL_RULES, "bootstrap_results/*": LAYER_RULES},
+        {"": comparison, "bootstrap_results/*": bin_test},
         places={"": (BINS, ""), "/original_results": (TYPED_INTERVALS, "/original_results")},
     )
 }
-READER = Document(
-    own_file("bins"),
-    {
-        "": {**MODEL_RULES, "original_results": own_original_results},
-        "bootstrap_results/*": LAYER_RULES,
-    },
-)
+READER = Document(own_file("bins"), {"": comparison_of_reader, "bootstrap_results/*": bin_test})

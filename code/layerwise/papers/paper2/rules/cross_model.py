@@ -25,10 +25,10 @@ from layerwise.papers.shared.names.result_files import (
     TYPED_CURVE,
 )
 from layerwise.papers.shared.rules.categories import (
-    PAIR_TESTS,
     asymmetries,
     categories,
     p_over_categories,
+    pair_test,
 )
 from layerwise.statistics import curves, phases
 from layerwise.statistics.correlation import pearson_r
@@ -50,15 +50,6 @@ def thirds(model: str, results: Entry) -> Rules:
     """The phases of Apertus or Gemma, by thirds of the sampled layers."""
     curve = read_curve(model, results)
     return phase_rules(curve, phases.thirds_label, "phase_structure", "_mean")
-
-
-def r_of_last_layer(of_layer: Entry) -> float:
-    """Return r of Paper 1's UA and the supplement's preferences, both of the last layer."""
-    rows = of_layer.of(CONTRIBUTIONS)
-    preferences = [
-        rows.row(model="llama", category=name).preference for name in categories(of_layer)
-    ]
-    return pearson_r(asymmetries(of_layer.of(PAPER1["llama"])), np.array(preferences))
 
 
 def llama_and_pythia(results: Entry) -> Rules:
@@ -110,16 +101,40 @@ def with_and_without_template(results: Entry) -> Rules:
     }
 
 
-INTERVAL_RULES: Rules = {
-    "sig": Rule(
-        lambda test: not curves.includes_zero((test.ci_lo, test.ci_hi)),
-        "whether the interval of r excludes zero",
-    )
-}
+def interval_flag(test: Entry) -> Rules:
+    """What a layer's interval says of its r."""
+    return {
+        "sig": Rule(
+            lambda: not curves.includes_zero((test.ci_lo, test.ci_hi)),
+            "whether the interval of r excludes zero",
+        )
+    }
+
+
+def category_test_of_llama(test: Entry) -> Rules:
+    """What r over Llama's categories says at one layer."""
+    p_value = Rule(lambda: p_over_categories(test, test.r), "two-sided p of r over the categories")
+    return {"p_value": p_value}
+
+
+def last_category_test_of_llama(test: Entry) -> Rules:
+    """The r of the last layer, from Paper 1's UA and the supplement's preferences."""
+
+    def r_of_last_layer() -> float:
+        rows = test.of(CONTRIBUTIONS)
+        preferences = [
+            rows.row(model="llama", category=name).preference for name in categories(test)
+        ]
+        return pearson_r(asymmetries(test.of(PAPER1["llama"])), np.array(preferences))
+
+    says = "r of Paper 1's UA and the supplement's preferences, both of the last layer"
+    return {"r": Rule(r_of_last_layer, says)}
+
+
 DOCUMENTS = {
     model: Document(
         CURVES[model].file,
-        {"": partial(thirds, model), f"{CURVES[model].group}/*": INTERVAL_RULES},
+        {"": partial(thirds, model), f"{CURVES[model].group}/*": interval_flag},
     )
     for model in (APERTUS_CURVE, GEMMA_CURVE)
 } | {
@@ -127,22 +142,17 @@ DOCUMENTS = {
         LLAMA,
         {
             "": llama_and_pythia,
-            "category_level_results/*": {
-                "p_value": Rule(
-                    lambda test: p_over_categories(test, test.r),
-                    "two-sided p of r over the categories",
-                )
-            },
-            "category_level_results/32": {"r": r_of_last_layer},
-            "pair_level_results/*/*": PAIR_TESTS,
+            "category_level_results/*": category_test_of_llama,
+            "category_level_results/32": last_category_test_of_llama,
+            "pair_level_results/*/*": pair_test,
         },
     ),
     "llama-3p1-8b-instruct": Document(
         TEMPLATE,
         {
             "": with_and_without_template,
-            f"{CURVES[WITH].group}/*": INTERVAL_RULES,
-            f"{CURVES[WITHOUT].group}/*": INTERVAL_RULES,
+            f"{CURVES[WITH].group}/*": interval_flag,
+            f"{CURVES[WITHOUT].group}/*": interval_flag,
         },
     ),
 }

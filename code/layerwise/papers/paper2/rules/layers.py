@@ -1,11 +1,14 @@
 """Correlation of UA and preference by layer and by pooling (notebook 001)."""
 
-from layerwise.engine.derivation import Document, Rule, Rules, for_each_group
+from collections.abc import Mapping
+from functools import partial
+
+from layerwise.engine.derivation import Document, Rule, Rules, Section, bind_each
 from layerwise.engine.evidence import Entry
 from layerwise.papers.paper2.rules.scaling import depth
 from layerwise.papers.shared.names.models import SLUG
 from layerwise.papers.shared.names.result_files import LAYERS, own_file
-from layerwise.papers.shared.rules.categories import last_layer_rule, p_over_categories
+from layerwise.papers.shared.rules.categories import last_layer, p_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 
@@ -18,71 +21,80 @@ BANDS = {
 MARGIN = 0.2  # of the last token's r and that of the mean over tokens
 
 
-def r_by_layer(results: Entry) -> dict[int, float]:
-    """Return r by sampled layer."""
+def blocks(results: Entry) -> Rules:
+    """What rests on no preference, so that an embedding model has it too."""
+    return {"n_layers": partial(depth, results)}
+
+
+def curve_and_poolings(results: Entry) -> Rules:
+    """The notebook's words for r, by pooling and over the layers."""
+
+    def r_by_layer() -> dict[int, float]:
+        by_layer = strategies_by_layer(results.strategies)
+        return {layer: strategy.correlation for layer, strategy in by_layer.items()}
+
+    def band_of_r(strategy: Entry) -> str | None:
+        r = strategy.correlation
+        return None if r is None else curves.word_below(r, BANDS, "ALIGNED (strong positive)")
+
+    def common_sign() -> str | None:
+        """Return a sign; `unclear` with a zero, None with both signs."""
+        r = r_by_layer()
+        if curves.sign_changes(r, 1):
+            return None
+        if max(r.values()) < 0:
+            return "NEGATIVE"
+        return "POSITIVE" if min(r.values()) > 0 else "unclear"
+
+    def pooling_verdict() -> str | None:
+        """Return a word on the signed difference, so that a weaker negative r counts as more."""
+        strategies = results.strategies
+        if "last_token" not in strategies or strategies.last_token.correlation is None:
+            return None
+        last, pooled = strategies.last_token.correlation, strategies.mean_pooled.correlation
+        if last > pooled + MARGIN:
+            return "more"
+        return "less" if last < pooled - MARGIN else "minimal"
+
     return {
-        layer: strategy.correlation
-        for layer, strategy in strategies_by_layer(results.strategies).items()
+        **blocks(results),
+        "summary/bands": Rule(
+            lambda: bind_each(band_of_r, dict(results.strategies.items())),
+            "the notebook's word for an r; None where there is no r",
+        ),
+        "summary/sign_changes": Rule(
+            lambda: curves.sign_changes(r_by_layer(), depth(results)),
+            "the layers at which r changes its sign",
+        ),
+        "summary/no_sign_change": Rule(common_sign, "the common sign of all r"),
+        "summary/pooling_verdict": Rule(
+            pooling_verdict,
+            "whether the last token correlates more or less than the mean of the tokens",
+        ),
     }
 
 
-def common_sign(r: dict[int, float]) -> str | None:
-    """Return NEGATIVE or POSITIVE where all r are, `unclear` with a zero; None with both signs."""
-    if curves.sign_changes(r, 1):
-        return None
-    if max(r.values()) < 0:
-        return "NEGATIVE"
-    return "POSITIVE" if min(r.values()) > 0 else "unclear"
+def strategy_test(strategy: Entry) -> Rules:
+    """The test of one layer's or pooling's r.
 
-
-def band_of_r(strategy: Entry) -> str | None:
-    """Return the notebook's word for an r; None where there is no r."""
-    r = strategy.correlation
-    return None if r is None else curves.word_below(r, BANDS, "ALIGNED (strong positive)")
-
-
-def p_value(strategy: Entry) -> float | None:
-    """Return the two-sided p of an r over the categories; None where there is no r."""
-    r = strategy.correlation
-    return None if r is None else p_over_categories(strategy, r)
-
-
-def pooling_verdict(strategies: Entry) -> str | None:
-    """Say whether the last token correlates `more` or `less` than the mean, or about as it.
-
-    The difference is signed: a weaker negative r counts as more.
+    A token reading with one state in every statement, or one asymmetry in every category, has no
+    r, so no p and no word.
     """
-    if "last_token" not in strategies or strategies.last_token.correlation is None:
-        return None
-    last, pooled = strategies.last_token.correlation, strategies.mean_pooled.correlation
-    if last > pooled + MARGIN:
-        return "more"
-    return "less" if last < pooled - MARGIN else "minimal"
+
+    def p_value() -> float | None:
+        r = strategy.correlation
+        return None if r is None else p_over_categories(strategy, r)
+
+    says = "the two-sided p of an r over the categories; None where there is no r"
+    return {"p_value": Rule(p_value, says)}
 
 
-# A token reading with one state in every statement, or one asymmetry in every category, has no r,
-# so no p and no word.
-RULES: dict[str, Rules] = {
-    "": {
-        "n_layers": depth,
-        "summary/bands": for_each_group(lambda results: results.strategies, band_of_r),
-        "summary/sign_changes": Rule(
-            lambda results: curves.sign_changes(r_by_layer(results), depth(results)),
-            "the layers at which r changes its sign",
-        ),
-        "summary/no_sign_change": Rule(
-            lambda results: common_sign(r_by_layer(results)), "the common sign of all r"
-        ),
-        "summary/pooling_verdict": Rule(
-            lambda results: pooling_verdict(results.strategies),
-            "whether the last token correlates more or less than the mean of the tokens",
-        ),
-    },
-    "strategies/*": {"p_value": p_value},
-}
-LAST: Rules = {"correlation": last_layer_rule(SLUG)}
+SECTIONS: Mapping[str, Section] = {"": curve_and_poolings, "strategies/*": strategy_test}
+LAST = partial(last_layer, SLUG, "correlation")
 DOCUMENTS = {
-    SLUG: Document(LAYERS, {**RULES, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST})
+    SLUG: Document(
+        LAYERS, {**SECTIONS, "strategies/mean_pooled": LAST, "strategies/layer_32": LAST}
+    )
 }
-READER = Document(own_file("layers"), RULES)
-READER_OF_STATES = Document(own_file("layers"), {"": {"n_layers": depth}})  # no preferences
+READER = Document(own_file("layers"), SECTIONS)
+READER_OF_STATES = Document(own_file("layers"), {"": blocks})

@@ -1,16 +1,18 @@
 """Layer curves of the Pythia family: does their peak move with size? (notebook 002)"""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Rule, Rules, count, derive
-from layerwise.engine.evidence import Entry, Evidence
+from layerwise.engine.derivation import Document, Rule, Rules, derive
+from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.result_files import SCALING
 from layerwise.papers.shared.published import tables_of_reader
-from layerwise.papers.shared.rules.categories import last_layer_rule, p_over_categories
+from layerwise.papers.shared.rules.categories import last_layer, p_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
@@ -23,125 +25,149 @@ def depth(results: Entry) -> int:
     return int(results.role("depth").n_layers)
 
 
-def model_of_row(row: Entry) -> Entry:
-    """The model that a row of the summary is about."""
-    return row.of(SCALING).models[row.model]
+@dataclass(frozen=True)
+class SizeCurve:
+    """The curve of r over the categories of the model that a row of the summary is about."""
+
+    row: Entry
+
+    @property
+    def model(self) -> Entry:
+        return self.row.of(SCALING).models[self.row.model]
+
+    @property
+    def n_layers(self) -> int:
+        """Return the number of blocks."""
+        return int(self.model.n_layers)
+
+    def r(self) -> dict[int, float]:
+        """Return r by sampled layer, ascending."""
+        return {
+            layer: test.correlation for layer, test in by_layer(self.model.layer_results).items()
+        }
+
+    def last_r(self) -> float:
+        """Return r at the last layer."""
+        *_, last = by_layer(self.model.layer_results).values()
+        return last.correlation
+
+    def peak(self, extreme: Callable[..., int] = max) -> int:
+        """Return the layer of the largest (or smallest) r, the first of equals."""
+        r = self.r()
+        return extreme(r, key=lambda layer: r[layer])
+
+    def peak_pct(self, extreme: Callable[..., int] = max) -> float:
+        """Return the depth of the layer of the largest (or smallest) r, percent of the blocks."""
+        return self.peak(extreme) / self.model.n_layers * 100
+
+    def sign_changes(self) -> list[dict[str, Any]]:
+        """Return the layers at which r changes its sign."""
+        return curves.sign_changes(self.r(), self.model.n_layers)
 
 
-def sampled_layers(row: Entry) -> list[int]:
-    """Return the sampled layers of a row's model, ascending."""
-    return sorted(map(int, model_of_row(row).layer_results))
-
-
-def r_by_layer(row: Entry) -> dict[int, float]:
-    """Return r over the categories by sampled layer."""
+def size_statistics(row: Entry) -> Rules:
+    """The extremes of a model's curve, its end and its changes of sign."""
+    curve = SizeCurve(row)
     return {
-        layer: model_of_row(row).layer_results[layer].correlation for layer in sampled_layers(row)
+        "n_layers": Rule(lambda: curve.n_layers, "the blocks of the model"),
+        "max_pos_r": Rule(lambda: max(curve.r().values()), "the largest r of the curve"),
+        "max_pos_layer": Rule(curve.peak, "the layer of the largest r"),
+        "max_pos_pct": Rule(curve.peak_pct, "depth of the largest r, percent of the blocks"),
+        "max_neg_r": Rule(lambda: min(curve.r().values()), "the smallest r of the curve"),
+        "max_neg_layer": Rule(lambda: curve.peak(min), "the layer of the smallest r"),
+        "max_neg_pct": Rule(
+            lambda: curve.peak_pct(min), "depth of the smallest r, percent of the blocks"
+        ),
+        "final_r": curve.last_r,
+        "sign_changes": curve.sign_changes,
+        "n_sign_changes": Rule(lambda: len(curve.sign_changes()), "how often r changes its sign"),
     }
 
 
-def last_r(row: Entry) -> float:
-    """Return r at the last layer."""
-    return model_of_row(row).layer_results[sampled_layers(row)[-1]].correlation
+def peak_stability(results: Entry) -> Rules:
+    """Whether the peaks of the models' curves lie at one relative depth."""
+
+    def std() -> float:
+        return float(np.std(depths()))
+
+    def depths() -> list[float]:
+        return [SizeCurve(row).peak_pct() for row in results.summary]
+
+    return {
+        "peak_analysis/mean_peak_pct": Rule(
+            lambda: np.mean(depths()), "mean depth of the peaks, percent"
+        ),
+        "peak_analysis/std_peak_pct": Rule(
+            std, "population SD of the depths of the peaks, percent"
+        ),
+        "peak_analysis/peaks_stable": Rule(
+            lambda: std() < STABLE_STD_PCT,
+            "whether the SD of the depths of the peaks is under ten percent of depth",
+        ),
+    }
 
 
-def peak(row: Entry, extreme: Callable[..., int] = max) -> int:
-    """Return the layer of the largest (or smallest) r, the first of equals."""
-    r = r_by_layer(row)
-    return extreme(r, key=lambda layer: r[layer])
+def family_of_print(results: Entry) -> Rules:
+    """What the notebook says of the peaks, and Paper 2's text of the model with the strongest r."""
+
+    def strongest_mid_model(size: Callable[[float], float] = float) -> str:
+        """Return the model with the largest r (or a function of it) at 20 to 50 % of depth."""
+
+        def largest(row: Entry) -> float:
+            curve = SizeCurve(row)
+            first, last = int(0.2 * curve.n_layers), curve.n_layers // 2
+            return max(size(r) for layer, r in curve.r().items() if first <= layer <= last)
+
+        return str(max(results.summary, key=largest).model)
+
+    return {
+        **peak_stability(results),
+        "strongest_positive_mid": Rule(
+            strongest_mid_model, "the model with the largest r at 20 to 50 % of depth"
+        ),
+        "strongest_mid": Rule(
+            lambda: strongest_mid_model(abs),
+            "the model with the largest |r| at 20 to 50 % of depth",
+        ),
+    }
 
 
-def peak_pct(row: Entry, extreme: Callable[..., int] = max) -> float:
-    """Return the depth of the layer of the largest (or smallest) r, percent of the blocks."""
-    return peak(row, extreme) / model_of_row(row).n_layers * 100
+def drawn_ends(results: Entry) -> Rules:
+    """What a figure of several models states."""
+
+    def last_r() -> list[float]:
+        return [SizeCurve(row).last_r() for row in results.summary]
+
+    return {
+        "drawn/n_models": Rule(lambda: len(last_r()), "the models"),
+        "drawn/n_negative_at_end": Rule(
+            lambda: sum(r < 0 for r in last_r()), "the models with a negative r at the end"
+        ),
+    }
 
 
-def peaks_pct(results: Entry) -> list[float]:
-    """Return the depth of each model's largest r, percent of the blocks."""
-    return [peak_pct(row) for row in results.summary]
-
-
-def sign_changes(row: Entry) -> list[dict[str, Any]]:
-    """Return the layers at which r changes its sign."""
-    return curves.sign_changes(r_by_layer(row), model_of_row(row).n_layers)
-
-
-MODEL_RULES: Rules = {
-    "n_layers": Rule(lambda row: int(model_of_row(row).n_layers), "the blocks of the model"),
-    "max_pos_r": Rule(lambda row: max(r_by_layer(row).values()), "the largest r of the curve"),
-    "max_pos_layer": Rule(peak, "the layer of the largest r"),
-    "max_pos_pct": Rule(peak_pct, "depth of the largest r, percent of the blocks"),
-    "max_neg_r": Rule(lambda row: min(r_by_layer(row).values()), "the smallest r of the curve"),
-    "max_neg_layer": Rule(lambda row: peak(row, min), "the layer of the smallest r"),
-    "max_neg_pct": Rule(
-        lambda row: peak_pct(row, min), "depth of the smallest r, percent of the blocks"
-    ),
-    "final_r": last_r,
-    "sign_changes": sign_changes,
-    "n_sign_changes": Rule(lambda row: len(sign_changes(row)), "how often r changes its sign"),
-}
-FAMILY_RULES: Rules = {
-    "peak_analysis/mean_peak_pct": Rule(
-        lambda results: np.mean(peaks_pct(results)), "mean depth of the peaks, percent"
-    ),
-    "peak_analysis/std_peak_pct": Rule(
-        lambda results: np.std(peaks_pct(results)),
-        "population SD of the depths of the peaks, percent",
-    ),
-    "peak_analysis/peaks_stable": Rule(
-        lambda results: np.std(peaks_pct(results)) < STABLE_STD_PCT,
-        "whether the SD of the depths of the peaks is under ten percent of depth",
-    ),
-}
-
-
-def strongest_mid_model(results: Entry, size: Callable[[float], float] = float) -> str:
-    """Return the model with the largest r (or a function of it) at 20 to 50 % of depth."""
-
-    def largest(row: Entry) -> float:
-        n = int(model_of_row(row).n_layers)
-        return max(
-            size(r) for layer, r in r_by_layer(row).items() if int(0.2 * n) <= layer <= n // 2
+def layer_test(test: Entry) -> Rules:
+    """What r over the categories says at one layer."""
+    return {
+        "p_value": Rule(
+            lambda: p_over_categories(test, test.correlation),
+            "two-sided p of r over the categories",
         )
-
-    return str(max(results.summary, key=largest).model)
-
-
-# What a figure of several models states.
-DRAWN: Rules = {
-    "drawn/n_models": Rule(lambda results: count(results.summary, last_r), "the models"),
-    "drawn/n_negative_at_end": Rule(
-        lambda results: sum(last_r(row) < 0 for row in results.summary),
-        "the models with a negative r at the end",
-    ),
-}
-PAPER_RULES: Rules = {
-    "strongest_positive_mid": Rule(
-        strongest_mid_model, "the model with the largest r at 20 to 50 % of depth"
-    ),
-    "strongest_mid": Rule(
-        lambda results: strongest_mid_model(results, abs),
-        "the model with the largest |r| at 20 to 50 % of depth",
-    ),
-}
-LAYER_RULES: Rules = {
-    "p_value": Rule(
-        lambda test: p_over_categories(test, test.correlation),
-        "two-sided p of r over the categories",
-    )
-}
+    }
 
 
-READER = Document(SCALING, {"": FAMILY_RULES, "summary/*": MODEL_RULES})
+READER = Document(SCALING, {"": peak_stability, "summary/*": size_statistics})
 DOCUMENTS = {
     "family": Document(
         SCALING,
         {
-            **READER.rules,
-            "": {**FAMILY_RULES, **PAPER_RULES},
-            "models/*/layer_results/*": LAYER_RULES,
-            "models/Pythia-6.9B/layer_results/32": {"correlation": last_layer_rule("pythia-6p9b")},
-            "models/Pythia-12B/layer_results/36": {"correlation": last_layer_rule("pythia-12b")},
+            "": family_of_print,
+            "summary/*": size_statistics,
+            "models/*/layer_results/*": layer_test,
+            "models/Pythia-6.9B/layer_results/32": partial(
+                last_layer, "pythia-6p9b", "correlation"
+            ),
+            "models/Pythia-12B/layer_results/36": partial(last_layer, "pythia-12b", "correlation"),
         },
     )
 }

@@ -1,12 +1,13 @@
 """Statistics of the statement categories that several analyses share."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Function, Rule
+from layerwise.engine.derivation import Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DATASET
 from layerwise.errors import LayerwiseError
@@ -61,12 +62,18 @@ def r_over_categories(ua: Entry) -> float:
     return pearson_r(asymmetries(ua), preferences(ua), SERIES)
 
 
-def last_layer_rule(slug: str) -> Rule:
-    """Return the rule for r at the last layer, from the file on UA, which is about that layer."""
-    return Rule(
-        lambda test: r_over_categories(test.of(UA_FILES[slug])),
-        "r of UA and preference over the categories, last layer",
-    )
+def last_layer(slug: str, key: str, test: Entry) -> Rules:
+    """The r of a test of the last layer: the file on UA is about the states of that layer.
+
+    Arguments:
+        key: of r in the test.
+    """
+    return {
+        key: Rule(
+            lambda: r_over_categories(test.of(UA_FILES[slug])),
+            "r of UA and preference over the categories, last layer",
+        )
+    }
 
 
 def ends(interval: Entry) -> curves.Ends:
@@ -79,14 +86,20 @@ def includes_zero(interval: Entry) -> bool:
     return curves.includes_zero(ends(interval))
 
 
-CATEGORY_TESTS: dict[str, Function] = {
-    "p_value": Rule(lambda test: p_over_categories(test, test.r), "two-sided p of r"),
-    "includes_zero": includes_zero,
-}
-PAIR_TESTS: dict[str, Function] = {
-    "p_value": Rule(lambda test: float(pearson_p(test.r, total_pairs(test))), "two-sided p of r"),
-    "includes_zero": includes_zero,
-}
+def category_test(test: Entry) -> Rules:
+    """What a test of r over the categories says."""
+    return {
+        "p_value": Rule(lambda: p_over_categories(test, test.r), "two-sided p of r"),
+        "includes_zero": partial(includes_zero, test),
+    }
+
+
+def pair_test(test: Entry) -> Rules:
+    """What a test of r over the pairs says."""
+    return {
+        "p_value": Rule(lambda: float(pearson_p(test.r, total_pairs(test))), "two-sided p of r"),
+        "includes_zero": partial(includes_zero, test),
+    }
 
 
 def r_without_each_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
