@@ -4,19 +4,19 @@ Beside the statistics stand those of replicates with rounding noise and of draws
 where there are any: a verdict on a measured number rests on all three.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Required
 
 from layerwise.engine.central import judge_central, read_central
-from layerwise.engine.claims import read_ledger
+from layerwise.engine.claims import read_ledger, statistic_parts
 from layerwise.engine.findings import tell_findings
 from layerwise.engine.measured import CONTROL, NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
 from layerwise.engine.prospects import NO_MEANS, Means, with_settling
-from layerwise.engine.published import HEADER, Published, read_table
+from layerwise.engine.published import HEADER, Published, read_table, split_pointer
 from layerwise.engine.seen import told
 from layerwise.engine.story import tell_story
 from layerwise.engine.verdicts import Statistics, judge
@@ -110,7 +110,7 @@ def judge_ledger(
         `claims`, the records; `central`, `findings`, `story` and `surprises` on them.
     """
     records = [
-        judge(claim, sides.results, sides.replicates, sides.draws)
+        note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
     random = [draw.documents for draw in sides.draws]
@@ -139,6 +139,21 @@ def judge_ledger(
         "surprises": [*told(paper.surprises, seen)],
         "claims": records,
     }
+
+
+def note_shift(record: Mapping[str, Any], shifted: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """Return a claim's record with the note that its band does not show a shift by 16 bits.
+
+    Args:
+        shifted: names of statistics that have one, by analysis.
+    """
+    statistic = record["provenance"]["statistic"]
+    if "noise" not in record or statistic is None:
+        return dict(record)
+    analysis, _, key = statistic_parts(statistic)
+    if split_pointer(key)[-1] not in shifted.get(analysis, ()):
+        return dict(record)
+    return {**record, "noise": {**record["noise"], "shift": True}}
 
 
 def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
