@@ -109,6 +109,15 @@ def assumed_rate(device: str, dtype: str = "float32") -> float:
     return CORE_RATE * cores * (CPU_FLOAT16 if dtype == "float16" else 1.0)
 
 
+def bytes_of_spectrum(hidden_size: int) -> int:
+    """Return what the singular values of a square matrix of the attention take on the host.
+
+    The matrix in float32, as it comes and as it is read; its Gram matrix and a block of rows in
+    float64 (`measures.spectral`).
+    """
+    return (4 + 4 + 8 + 8) * hidden_size**2
+
+
 def spell_seconds(seconds: float) -> str:
     """Return seconds, or minutes where there are many."""
     return f"{max(1, round(seconds))} s" if seconds < 100 else f"{seconds / 60:.0f} min"

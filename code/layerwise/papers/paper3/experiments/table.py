@@ -61,6 +61,11 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment]] = {
 }
 
 
+def reads_weights_alone(name: str) -> bool:
+    """Return whether an experiment looks at no text."""
+    return all(experiment.prompts is None for experiment in EXPERIMENTS[name])
+
+
 def measure_experiment(name: str, subject: Subject, *, of_texts_alone: bool = False) -> Fragments:
     """Return what an experiment measures of a subject; places that share a text run it once.
 
