@@ -38,7 +38,6 @@ RIGHT = f"config, tokenizer, texts and every stored tensor are right; {PROBED}"
 TO_COME = f"config, tokenizer and texts are right, tensors are checked once they are here; {PROBED}"
 # Seconds of one core.
 START = 4.5  # the interpreter, imports, checks, the loaded model but for its weights
-EIGENVALUES = 1.8e-10  # of a matrix, for a row cubed
 PAIRS = 0.5, 0.001  # resamples and bins: once, and for every pair and layer
 FIGURES = 5.5
 PRODUCTS = 9  # that are timed
@@ -86,9 +85,8 @@ def estimate_seconds(prepared: "Prepared") -> float:
     spectral_workers = processes_for(needs.bytes_of_spectrum(outline.hidden_size))
     weights = 0.0
     if "spectral" not in request.choices["without"] and outline.key_size:
-        # of W_Q and W_O, and of W_K and W_V, which are narrower where heads share them
-        cubes = 2 * outline.hidden_size**3 + 2 * outline.key_size**3
-        weights = outline.n_layers * EIGENVALUES * cubes / spectral_workers
+        sizes = (outline.n_layers, outline.hidden_size, outline.key_size)
+        weights = needs.seconds_of_spectra(*sizes) / spectral_workers
     compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * outline.hidden_size
     once, for_each = PAIRS
     statistics = once + for_each * n_pairs * len(prepared.sampled)
