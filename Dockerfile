@@ -31,6 +31,18 @@ ARG TORCH=cuda
 RUN PIP_NO_CACHE_DIR=1 TORCH=${TORCH} PYTHON=python3 requirements/setup.sh models dev \
     && .venv/bin/python -m compileall -q -x 'torch/testing/' .venv/lib
 
+# The tree as the image holds it: its repository tells the commit, and stays outside.
+FROM ${BASE} AS tree
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
+ARG SNAPSHOT=
+# hadolint ignore=DL3008
+RUN apt-get update ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} \
+    && DEBIAN_FRONTEND=noninteractive apt-get install ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} -y --no-install-recommends git
+WORKDIR /tree
+COPY . .
+ARG REVISION=unknown
+RUN .ci/record_commit.sh "${REVISION}" && rm -rf .git
+
 FROM ${BASE}
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 ARG SNAPSHOT=
@@ -44,11 +56,7 @@ RUN apt-get update ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} \
     && install -d -m 1777 /artifact
 COPY --from=environment /opt/layerwise/.venv /opt/layerwise/.venv
 WORKDIR /opt/layerwise
-COPY . .
-# The commit, which is recorded with every number that is measured; an archive brings its own record.
-ARG REVISION=unknown
-RUN test "${REVISION}" = unknown || test -f PROVENANCE.json \
-    || printf '{"name": "layerwise", "commit": "%s"}\n' "${REVISION}" > PROVENANCE.json
+COPY --from=tree /tree .
 # .image tells one image's files from another's, .venv and the base aside.
 RUN find . -path ./.venv -prune -o -type f -print0 | LC_ALL=C sort -z \
         | xargs -0 sha256sum | sha256sum | cut -c 1-16 > .image \
@@ -68,6 +76,7 @@ USER 10001
 WORKDIR /artifact
 
 ARG VERSION=unknown
+ARG REVISION=unknown
 LABEL org.opencontainers.image.title="layerwise" \
     org.opencontainers.image.description="The numbers of the transformer-dynamics papers, recomputed" \
     org.opencontainers.image.licenses="MIT" \

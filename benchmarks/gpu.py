@@ -31,6 +31,7 @@ from layerwise.models.checkpoint import open_folder
 from layerwise.models.devices import require_accelerator
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, load
+from layerwise.models.partial import require_room
 from layerwise.models.provenance import describe_environment
 from layerwise.models.store import BEFORE_NORM
 
@@ -153,6 +154,8 @@ def measure(shape: str, texts: list[str], device: str, quick: bool) -> dict[str,
     found: dict[str, Any] = {"shape": shape, "statements": len(texts)}
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch)
+        weights = sum(weight.nbytes for weight in checkpoint.model.parameters())
+        require_room(out, weights, "the weights, which `with_load` writes,")
         found["seconds"] = extraction_seconds(checkpoint, texts, out, repeats)
         if device != "cpu":
             found["peak_gb"] = torch.cuda.max_memory_allocated() / 1e9

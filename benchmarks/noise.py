@@ -7,7 +7,7 @@ float32; in 16 bits; in replicates of 16 bits with noise; and in 16 bits twice m
 kernels. Products are added in float32 and rounded once, as a GPU does it (and a CPU without
 units for 16 bits does in a tenth of the time); the other matrix kernel splits every sum in two,
 each rounded. With s the root mean square of the replicates about the 16-bit run, differences are
-held against t(0.975, k) s, the ledger's band:
+held against t(0.975, k) s, the ledger's band of runs that share kernels:
 
     rounding   16 bits from float32
     kernel     two runs in 16 bits, by another matrix kernel

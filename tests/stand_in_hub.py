@@ -28,6 +28,7 @@ STATUS: dict[str, tuple[int, dict[str, str]]] = {
     "401": (401, {"X-Error-Message": "Invalid credentials in Authorization header"}),
     "403": (403, {"X-Error-Message": "this token may not read it"}),
     "404": (404, {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Repository not found"}),
+    "gone": (404, {"X-Error-Message": "Not Found"}),
     "429": (429, {"X-Error-Message": "we have to rate limit you"}),
     "500": (500, {"X-Error-Message": "Internal Error - we're working hard"}),
     "gated": (403, {"X-Error-Code": "GatedRepo", "X-Error-Message": "ask for access"}),

@@ -35,7 +35,12 @@ from typing import Any, TypeVar
 
 import psutil
 
-MOST = 4  # processes: each takes 150 MB, and the work here is short
+from layerwise.files import from_environment
+
+MOST = 4  # processes, where the work is short; singular values of large matrices take every core
+PROCESS_BYTES = 150_000_000  # of a process that has nothing to do
+# how many models are measured at a time, each by a process that has workers of its own
+AT_A_TIME, MOST_MODELS = "LAYERWISE_AT_A_TIME", 1024
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 HERE = Path(__file__).parent.parent  # where the package is, for a process that knows it not
 Task = tuple[Future[Any], Callable[..., Any], Callable[[], tuple[Any, ...]]]
@@ -56,8 +61,27 @@ def usable_cores() -> int:
     return psutil.cpu_count() or 1
 
 
-def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]]) -> Future[T]:
+def models_at_a_time() -> int:
+    """Return how many models are measured on this machine at a time."""
+    return from_environment(AT_A_TIME, 1, MOST_MODELS) or 1
+
+
+def processes_for(n_bytes: int) -> int:
+    """Return how many processes may do long work that takes so many bytes in each of them.
+
+    As many as this model's share of the cores and of the free memory allows.
+    """
+    at_a_time = models_at_a_time()
+    room = psutil.virtual_memory().available // (at_a_time * (PROCESS_BYTES + n_bytes))
+    return max(1, min(usable_cores() // at_a_time, int(room)))
+
+
+def submit(
+    function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]], *, most: int = MOST
+) -> Future[T]:
     """Have `function(*arguments())` computed; the arguments are made when a process is free.
+
+    There may be `most` processes for it.
 
     Function, arguments and result are such as `pickle` takes; a thread sends them, so what the
     caller goes on to change, or to read with a cache that fills, is given as a copy. What the
@@ -65,7 +89,21 @@ def submit(function: Callable[..., T], arguments: Callable[[], tuple[Any, ...]])
     `WorkerError` that says it.
     """
     future: Future[T] = Future()
-    _Pool.of_this_process().take((future, function, arguments))
+    _Pool.of_this_process().take((future, function, arguments), most)
+    return future
+
+
+def in_thread(function: Callable[[], T]) -> Future[T]:
+    """Have a function that waits for other processes run meanwhile; it ends with this process."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
     return future
 
 
@@ -106,11 +144,11 @@ class _Pool:
     def of_this_process() -> "_Pool":
         return _pools.setdefault(os.getpid(), _Pool())
 
-    def take(self, task: Task) -> None:
+    def take(self, task: Task, most: int) -> None:
         """Have a task done, by a process of its own as far as there are cores."""
         with self.changing:
             self.unfinished += 1
-        self.grow(self.unfinished)
+        self.grow(min(self.unfinished, most))
         self.tasks.put(task)
 
     def finish(self) -> None:
@@ -119,9 +157,9 @@ class _Pool:
             self.unfinished -= 1
 
     def grow(self, wanted: int, modules: Iterable[str] = ()) -> None:
-        """Start processes until so many run, or as many as there may be."""
+        """Start processes until so many run, or one for each core."""
         with self.changing:
-            while self.size < min(wanted, usable_cores(), MOST):
+            while self.size < min(wanted, usable_cores()):
                 self.size += 1
                 given = (_process(modules), self)
                 threading.Thread(target=_lead, args=given, daemon=True).start()

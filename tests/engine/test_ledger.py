@@ -15,8 +15,9 @@ from scipy import stats
 
 from judged import ledger as committed_ledger
 from layerwise.engine.claims import Claim, read_ledger
+from layerwise.engine.judging import note_shift
 from layerwise.engine.origins import Origins
-from layerwise.engine.published import Published
+from layerwise.engine.published import Published, leaves
 from layerwise.engine.verdicts import (
     AS_RANDOM,
     NO_CONTROL,
@@ -30,6 +31,7 @@ from layerwise.engine.verdicts import (
 )
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import read_models
+from layerwise.papers.across.together import PAPERS
 
 VALUES = {"/4/r": 0.25, "/8/label": "FLAT", "/list/0": 1, "/list/1": 2}
 MODELS = read_models(Path(__file__).parents[2] / "models.yaml")
@@ -520,32 +522,88 @@ def test_a_count_of_texts_is_compared_and_has_no_control():
 FAR = (9.0,) * 5  # draws of random weights that give no claim
 
 
-def with_noise(value, *replicates, dtype="float16", claim=CLAIM, draws=FAR):
+def with_noise(value, *replicates, dtype="float16", claim=CLAIM, draws=FAR, printed_by=None):
+    """Judge what a run with KERNELS measured; print records the setting `printed_by`."""
     again = [measured(one) for one in replicates]
-    statistics = measured(value, of_runs(dtype, replicates=len(replicates)))
-    return judge(claim, statistics, again, draws_of(*draws))
+    origins = of_runs(dtype, replicates=len(replicates))
+    origins.measurements["gpt2"]["runs"]["sweep"].update(KERNELS)
+    cells = leaves("/_run", printed_by or {}, texts=True)
+    origins.published.cells.update({("f.json", key): value for key, value in cells})
+    return judge(claim, measured(value, origins), again, draws_of(*draws))
 
 
 MOVED = (0.004, -0.001, 0.002, -0.003, 0.0)  # by five replicates: root mean square sqrt(6) 10^-3
-WIDTH = stats.t.ppf(0.975, 5) * math.sqrt(6) * 1e-3
+WIDTH = float(stats.t.ppf(0.975, 5)) * math.sqrt(6) * 1e-3  # of runs that share kernels
+WIDTH_APART = math.sqrt(2) * WIDTH
+KERNELS = {
+    "attention": {"states": "sdpa", "traces": "sdpa", "maps": "eager"},
+    "arithmetic": {"float32": "ieee", "sdpa": ["math"]},
+    "tokens_per_batch": 2048,
+    "smaller_batches": [],
+}
 
 
 def test_replicates_give_a_16_bit_number_its_band():
-    """t(0.975, 5) times their root mean square, and half a unit of the print."""
+    """sqrt(2) t(0.975, 5) times their root mean square, and half a unit of the print."""
     moved = [0.13 + step for step in MOVED]
-    near = replace(CLAIM, printed=0.13 + WIDTH + 0.0004)
+    near = replace(CLAIM, printed=0.13 + WIDTH_APART + 0.0004)
     assert with_noise(0.13, *moved, claim=near)["verdict"] == "reproduced"
-    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.13 + WIDTH + 0.0006))
+    record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.13 + WIDTH_APART + 0.0006))
     assert record["verdict"] == "differs"
-    assert record["noise"]["band"] == pytest.approx(WIDTH)
+    assert record["noise"]["band"] == pytest.approx(WIDTH_APART)
     assert with_noise(0.13, *moved, dtype="float32")["verdict"] == "differs"
+
+
+@pytest.mark.parametrize(
+    ("printed_by", "width"),
+    [
+        (KERNELS, WIDTH),
+        (KERNELS | {"device": "another"}, WIDTH),  # a matrix kernel of its own is covered
+        (None, WIDTH_APART),
+        ({"device": "cpu"}, WIDTH_APART),
+        (KERNELS | {"tokens_per_batch": 512}, WIDTH_APART),
+        (KERNELS | {"attention": {**KERNELS["attention"], "states": "eager"}}, WIDTH_APART),
+        ({name: KERNELS[name] for name in ("attention", "arithmetic")}, WIDTH_APART),
+    ],
+)
+def test_a_record_of_the_same_kernels_narrows_the_band(printed_by, width):
+    moved = [0.13 + step for step in MOVED]
+    record = with_noise(0.13, *moved, printed_by=printed_by)
+    assert record["noise"]["band"] == pytest.approx(width)
+    between = replace(CLAIM, printed=0.13 + (WIDTH + WIDTH_APART) / 2)
+    verdict = with_noise(0.13, *moved, claim=between, printed_by=printed_by)["verdict"]
+    assert verdict == ("differs" if width == WIDTH else "reproduced")
+
+
+def test_a_record_of_one_file_says_nothing_of_another():
+    """A value may rest on several files: each has to name the kernels of its run."""
+    both = {"f.json": {"/a": 1.0}, "g.json": {"/a": 1.0}}
+    run = {"dtype": "float16", "fragments": both, **KERNELS}
+    cells = {("f.json", key): value for key, value in leaves("/_run", KERNELS, texts=True)}
+    origins = Origins({"gpt2": {"runs": {"sweep": run}, "absent": {}}}, MODELS, Published(cells))
+    assert origins.share_kernels(["f.json#/a"])
+    assert not origins.share_kernels(["f.json#/a", "g.json#/a"])
+    assert not origins.share_kernels([])
+
+
+def test_a_shift_by_16_bits_is_noted_beside_the_noise():
+    record = with_noise(0.13, *[0.13 + step for step in MOVED])
+    assert note_shift(record, {"layers": ["r"]})["noise"] == {**record["noise"], "shift": True}
+    assert note_shift(record, {"layers": ["n"], "pairs": ["r"]}) == record
+    exact = with_noise(0.123, dtype="float32")
+    assert note_shift(exact, {"layers": ["r"]}) == exact
+
+
+def test_what_16_bits_shift_is_what_the_rules_give():
+    for analysis, names in PAPERS.shifted.items():
+        assert set(names) <= set(PAPERS.rules[analysis]["pythia-6p9b"].rules[""])
 
 
 @pytest.mark.parametrize("side", [-1, 1])
 def test_draws_of_random_weights_are_compared_within_the_noise_band(side):
     """A draw within the band of a 16-bit claim gives it, one beyond does not."""
     half_unit = 0.0005
-    inside, outside = (0.13 + side * (WIDTH + share * half_unit) for share in (0.9, 1.1))
+    inside, outside = (0.13 + side * (WIDTH_APART + share * half_unit) for share in (0.9, 1.1))
     replicates, claim = [0.13 + step for step in MOVED], replace(CLAIM, printed=0.13)
     some = (outside, outside, inside, outside, inside)
     record = with_noise(0.13, *replicates, claim=claim, draws=some)

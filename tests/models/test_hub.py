@@ -132,13 +132,14 @@ def seen(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> S
     )
 
 
-REFUSED = "the hub refuses this user, or has no such file"
+REFUSED = "the hub refuses this user"
 PICKLES = rf"{AT} has pickled weights only \(pytorch_model\.bin\), which can run code"
 # What `fetch` says; `look_up` says the same of the slugs in `AT_ONCE`, and finds others.
 SENTENCES = {
     "401": rf"x\.401 {AT}: {REFUSED} \(Invalid credentials .*\); .* log in with `hf auth login`",
     "403": rf"{REFUSED} \(this token may not read it\); look at http://\S+/org/x\.403 for a lic",
     "404": r"org/x\.404: neither a local folder nor a model on the hub .* check the spelling",
+    "gone": rf"x\.gone {AT}: the hub has no such file \(Not Found\); .*/org/x\.gone/tree/{COMMIT}",
     "429": r"answers HTTP 429 \(we have to rate limit you\); try again later",
     "500": r"answers HTTP 500 \(Internal Error - we're working hard\); try again later",
     "gated": r"is gated: accept its licence at http://\S+/org/x\.gated, then log in .*\(ask for ac",

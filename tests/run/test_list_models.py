@@ -46,7 +46,9 @@ def test_seconds_by_hand(monkeypatch: pytest.MonkeyPatch):
     """float16: 4 GB, 460 * 12 and 25 * 16 tokens; float32: 8 GB, 25 * 16 tokens."""
     expected = 4 + 4e9 * (5520 + 400) / 50e12 + 8 + 4e9 * 400 / 50e12
     assert needs.seconds(some_model(), "cuda") == pytest.approx(expected)
-    assert needs.seconds(some_model(), "cuda", control=2) == pytest.approx(3 * expected)
+    # two draws in each of two dtypes, of two numbers a weight, in place of loading
+    drawn = 2 * (4e9 * (5520 + 800) / 50e12) + 4 * (0.3 + 4e9 / 5e10)
+    assert needs.seconds(some_model(), "cuda", control=2) == pytest.approx(expected + drawn)
     two = some_model(extractions={}, experiments={"hunt": "float16", "sweep": "float16"})
     assert two.dtypes == {"float16": ["hunt", "sweep"]}
     assert needs.seconds(two, "cuda") == pytest.approx(4 + 4e9 * 800 / 50e12)

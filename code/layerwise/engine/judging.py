@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Required
 
 from layerwise.engine.central import judge_central, read_central
-from layerwise.engine.claims import read_ledger
+from layerwise.engine.claims import read_ledger, statistic_parts
 from layerwise.engine.derivation import (
     Derivation,
     Table,
@@ -29,7 +29,15 @@ from layerwise.engine.measured import CONTROL, NOISE, map_leaves
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
 from layerwise.engine.prospects import NO_MEANS, Means, with_settling
-from layerwise.engine.published import COUNTED, HEADER, Cell, Published, read_table, read_tables
+from layerwise.engine.published import (
+    COUNTED,
+    HEADER,
+    Cell,
+    Published,
+    read_table,
+    read_tables,
+    split_pointer,
+)
 from layerwise.engine.question import documents_of_questions
 from layerwise.engine.records import count_by_paper, hashes_judged_from
 from layerwise.engine.seen import tell_findings, tell_story, told
@@ -205,7 +213,7 @@ def judge_ledger(
         `claims`, the records; `central`, `findings`, `story` and `surprises` on them.
     """
     records = [
-        judge(claim, sides.results, sides.replicates, sides.draws)
+        note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
     random = [draw.documents for draw in sides.draws]
@@ -234,6 +242,21 @@ def judge_ledger(
         "surprises": [*told(paper.surprises, seen)],
         "claims": records,
     }
+
+
+def note_shift(record: Mapping[str, Any], shifted: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """Return a claim's record with the note that its band does not show a shift by 16 bits.
+
+    Args:
+        shifted: names of statistics that have one, by analysis.
+    """
+    statistic = record["provenance"]["statistic"]
+    if "noise" not in record or statistic is None:
+        return dict(record)
+    analysis, _, key = statistic_parts(statistic)
+    if split_pointer(key)[-1] not in shifted.get(analysis, ()):
+        return dict(record)
+    return {**record, "noise": {**record["noise"], "shift": True}}
 
 
 def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:

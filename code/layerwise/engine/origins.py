@@ -14,10 +14,17 @@ from layerwise.engine.measured import (
     group_by_reason,
     shortfalls,
 )
-from layerwise.engine.published import Cell, Published, split_pointer
+from layerwise.engine.published import Cell, Published, leaves, split_pointer
 from layerwise.engine.words import plain, slugs, studies
 from layerwise.files import sha256_of
 from layerwise.models.registry import Model
+
+RUN = "/_run"  # the setting of a run, in a file that records it
+# What decides how sums are split and rounded, but for the matrix products of a processor.
+KERNELS = (
+    *("attention", "arithmetic", "passes", "tokens_per_batch", "smaller_batches"),
+    *("torch", "transformers"),
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,37 @@ class Origins:
 
     def _is_rounded(self, run: str) -> bool:
         return str(self.settings(run).get("dtype")) != "float32"
+
+    def share_kernels(self, cells: Iterable[str]) -> bool:
+        """Return whether the files of these cells record the kernels of the runs that filled them.
+
+        A file that says nothing of its own run, as none of the papers' does, shares nothing.
+        """
+        by_file: dict[str, list[str]] = {}
+        for cell in cells:
+            by_file.setdefault(cell.partition("#")[0], []).append(cell)
+        pairs = [
+            (self._recorded(file), self._kernels(run))
+            for file, parts in by_file.items()
+            for run in self.model_runs(parts)
+        ]
+        return bool(pairs) and all(recorded == kernels for recorded, kernels in pairs)
+
+    def _recorded(self, file: str) -> dict[str, Any]:
+        """Return the kernels of which a published file says that they gave its numbers."""
+        starts = tuple(f"{RUN}/{name}" for name in KERNELS)
+        cells = self.published.cells
+        return {
+            key: cells[file, key]
+            for key in self.published.keys(file)
+            if any(f"{key}/".startswith(f"{start}/") for start in starts)
+        }
+
+    def _kernels(self, run: str) -> dict[str, Any]:
+        """Return the kernels of a run, in the form of a file's cells."""
+        settings = self.settings(run)
+        named = {name: settings[name] for name in KERNELS if name in settings}
+        return dict(leaves(RUN, named, texts=True))
 
     def why_no_noise(self, runs: Iterable[str]) -> str | None:
         """Say why the noise of these runs is not known; None where it is."""

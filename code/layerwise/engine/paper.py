@@ -1,6 +1,6 @@
 """A paper as one value: all that the engine and what people read know of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layerwise.engine.derivation import Table
@@ -27,6 +27,8 @@ class Paper:
         findings: what else does not stand, by id.
         surprises: what a reader would least expect, the most surprising first.
         measured_by: what has to be measured for the answers to a question, by name.
+        shifted: names of statistics, by analysis, that 16 bits move all to one side: replicates
+            scatter about the run, and their band does not show it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Paper:
     surprises: Tell = say_nothing
     links: Mapping[str, str] = field(default_factory=dict)
     measured_by: Mapping[str, MeasuredBy] = field(default_factory=dict)
+    shifted: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Require words for every choice of the questions.

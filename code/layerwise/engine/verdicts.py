@@ -386,11 +386,13 @@ class Case:
         if not self.is_rounded:
             return None
         claim = self.claim
+        cells = self.statistics.inputs(claim.statistic or "")
         return noise_of(
             self.value,
             [select(claim, replicate) for replicate in self.replicates],
             of_log=TOLERANCES[claim.tolerance].of_log,
             is_exact=claim.tolerance == "exact",
+            roundings=1 if self.origins.share_kernels(cells) else 2,
         )
 
     def verdict(self, word: str, cause: str | None = None, **details: Any) -> Verdict:

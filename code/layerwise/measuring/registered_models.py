@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
@@ -42,7 +42,7 @@ from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
 from layerwise.models.store import HiddenStates
 from layerwise.models.token_ids import check_texts
-from layerwise.papers.experiments.table import measure_experiment
+from layerwise.papers.experiments.table import measure_experiment, reads_weights_alone
 from layerwise.progress import Advance, meter, say, track
 from layerwise.statistics.bootstrap import Draws
 
@@ -196,7 +196,7 @@ def pass_through(
 class _Pass:
     """The runs of a model as it is (`seed` None), or with one draw of rounding noise, in an order.
 
-    `begun` holds runs whose numbers other processes still compute: what waits for them.
+    `begun` holds runs whose numbers other processes still compute: what waits until they are added.
     """
 
     slug: str
@@ -206,7 +206,7 @@ class _Pass:
     fingerprint: str
     runs: dict[str, Any] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
-    begun: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
+    begun: dict[str, Callable[[], None]] = field(default_factory=dict)
 
     @property
     def kept(self) -> Kept:
@@ -249,10 +249,15 @@ class _Pass:
         self.absent[name] = reason_of(error)
         say(f"{self.slug}: {name} failed: {self.absent[name]}")
 
+    def wait_for(self, names: Iterable[str]) -> None:
+        """Wait until these runs are added, as far as they were begun."""
+        for name in names:
+            if name in self.begun:
+                self.begun.pop(name)()
+
     def document(self) -> Runs:
         """Wait for what was begun; the same bytes, whatever of it was kept."""
-        for name, run in self.begun.items():
-            self.add(name, run)
+        self.wait_for([*self.begun])
         return {
             "runs": {name: self.runs[name] for name in self.order if name in self.runs},
             "absent": {name: self.absent[name] for name in self.order if name in self.absent},
@@ -325,21 +330,38 @@ class _Measuring:
             advance(0, f"{name} in {checkpoint.dtype}")
             if name in self.model.extractions:
                 self._extract(name, checkpoint, into)
+            elif reads_weights_alone(name):
+                self._begin_on_weights(name, checkpoint, weights, into)
             else:
-                run = partial(self._measure_prompts, name, checkpoint, weights)
-                into.add(name, run)
+                into.add(name, self._measure_prompts(name, checkpoint, weights))
             advance()
             gc.collect()
+        if checkpoint.files is None:  # no file holds these weights, and they go with the model
+            into.wait_for(name for name in wanted if reads_weights_alone(name))
+
+    def _begin_on_weights(
+        self, name: str, checkpoint: Checkpoint, weights: Callable[[], Weights], into: _Pass
+    ) -> None:
+        """Have an experiment on matrices measured while texts go through the model.
+
+        A thread reads the matrices and hands them to other processes; what comes is kept at once.
+        """
+        measured = self._measure_prompts(name, checkpoint, weights)
+        into.begun[name] = workers.in_thread(partial(into.add, name, measured)).result
 
     def _measure_prompts(
         self, name: str, checkpoint: Checkpoint, weights: Callable[[], Weights]
-    ) -> dict[str, Any]:
-        """Return an experiment of Paper 3 on prompts and matrices, in the published places."""
-        trace = partial(tracing.trace, checkpoint)
-        subject = Subject(self.model, trace, weights(), self.texts.sets, self.published)
-        is_replicate = checkpoint.rounding is not None
-        fragments = measure_experiment(name, subject, of_texts_alone=is_replicate)
-        return {**_describe(checkpoint), "fragments": fragments}
+    ) -> Callable[[], dict[str, Any]]:
+        """Return what measures an experiment of Paper 3, in the published places."""
+        about, is_replicate = _describe(checkpoint), checkpoint.rounding is not None
+
+        def measure() -> dict[str, Any]:
+            trace = partial(tracing.trace, checkpoint)
+            subject = Subject(self.model, trace, weights(), self.texts.sets, self.published)
+            fragments = measure_experiment(name, subject, of_texts_alone=is_replicate)
+            return {**about, "fragments": fragments}
+
+        return measure
 
     def _extract(self, name: str, checkpoint: Checkpoint, into: _Pass) -> None:
         """Run the statement pairs; their numbers, in the published places, come beside."""
@@ -358,7 +380,8 @@ class _Measuring:
         # copies: a thread sends them, while this one reads on and so fills their caches
         sent = (*map(copy, given), Draws(**self.draws), not lacking.categories)
         numbers = workers.submit(numbers_of_states, lambda: sent)
-        into.begun[name] = lambda: {**about, "fragments": numbers.result()}
+        measured = lambda: {**about, "fragments": numbers.result()}  # noqa: E731
+        into.begun[name] = partial(into.add, name, measured)
 
     def _states(
         self, name: str, checkpoint: Checkpoint, folder: Path

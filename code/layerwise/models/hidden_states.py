@@ -237,17 +237,32 @@ def _run(
     tokens = torch.from_numpy(np.stack([ids[number] for number in batch.members])).long()
     with torch.inference_mode():
         passed = forward(checkpoint, tokens.to(checkpoint.model.device), see)
-        for layer, sizes in norms.items():
+        for layer, sizes in _on_host(norms).items():
             unsound.add(f"hidden states at layer {layer}", batch.kind, batch.members, sizes)
         if batch.kind == "prompts":
             return {f"tokens/{layer}": states for layer, states in kept.items()}
         nll = mean_token_nll(checkpoint, passed, tokens)
         unsound.add("token NLLs", batch.kind, batch.members, nll + 1)  # 0 is one
     rows = {"nll": _to_numpy(nll.double())}
-    for layer, states in kept.items():
+    for layer, states in _on_host(kept).items():
         pooled = _to_numpy(states)
         rows |= {f"{name}/{layer}": pooled[:, n] for n, name in enumerate(POOLINGS)}
     return rows
+
+
+def _on_host(tensors: Mapping[Layer, torch.Tensor]) -> Mapping[Layer, torch.Tensor]:
+    """Return tensors of one shape on the host, by one copy from each device."""
+    by_device: dict[torch.device, list[Layer]] = {}
+    for layer, tensor in tensors.items():
+        by_device.setdefault(tensor.device, []).append(layer)
+    copied: dict[Layer, torch.Tensor] = {}
+    for device, layers in by_device.items():
+        if device.type == "cpu":
+            copied |= {layer: tensors[layer] for layer in layers}
+        else:
+            stacked = torch.stack([tensors[layer] for layer in layers]).cpu()
+            copied |= dict(zip(layers, stacked, strict=True))
+    return {layer: copied[layer] for layer in tensors}
 
 
 def _to_numpy(states: torch.Tensor) -> Any:

@@ -74,9 +74,14 @@ def _in_a_sentence(error: Exception, hub_id: str, revision: str) -> Exception:
             return TryAgainError(
                 f"{place}: the hub answers HTTP {status} ({words}); try again later"
             )
+        if status in (404, 410):
+            return LayerwiseError(
+                f"{place}: the hub has no such file ({words}); see what it has at "
+                f"{page}/tree/{revision}, or take another revision"
+            )
         return LayerwiseError(
-            f"{place}: the hub refuses this user, or has no such file ({words}); look at {page} "
-            "for a licence to accept and for other revisions, or log in with `hf auth login`"
+            f"{place}: the hub refuses this user ({words}); look at {page} for a licence to "
+            "accept, or log in with `hf auth login`"
         )
     is_of_system = isinstance(error, OSError) and error.errno is not None  # a full disk, say
     is_transfer = isinstance(error, OSError | RuntimeError) and not is_of_system

@@ -20,9 +20,10 @@ Time, in seconds (r: matrix rate; each dtype loads the weights once, at 1 GB/s):
     2 P tokens / r + bytes of weights / 1e9
 
 with 460 statements of 12 tokens for every extraction in the dtype, and 25 prompts of 16 tokens for
-every experiment of Paper 3. Every draw of random weights takes all of this again, every replicate
-with rounding noise the passes of the 16-bit dtypes. Downloading, and the singular values of Paper
-3's weights (minutes on a CPU), come on top.
+every experiment of Paper 3. Every draw of random weights takes the passes again and is built and
+drawn in place of loading (0.3 s and two numbers a weight, which a CPU draws on one core), every
+replicate with rounding noise takes the passes of the 16-bit dtypes. Downloading, and the singular
+values of Paper 3's weights (minutes on a CPU), come on top.
 
 The rate r is assumed, not measured: of a GPU 50 TFLOP/s, of a core 0.05, half of what one reached
 in a matrix product. On a CPU float16 has a rate of its own: few cores have units for it.
@@ -40,11 +41,17 @@ BATCH_TOKENS = 2048
 BATCH_STATEMENTS = BATCH_TOKENS // 8  # of a batch of short ones
 NUMBERS_PER_TOKEN = 28  # of hidden size, inside a block, at most
 LOGITS = 256 * 256_000
+# of the time of a model
+PARTS = ("passes", "replicates", "random weights", "loading", "drawing random weights")
 STATEMENTS = 460
 PROMPT_TOKENS = 25 * 16
 DISK_RATE = 1e9  # bytes a second
 GPU_RATE = 50e12  # FLOP/s: half precision of a data-centre GPU, far from its peak
 CORE_RATE = 0.05e12  # FLOP/s of a core of a CPU, in float32
+BUILT = 0.3  # seconds of a core for the modules of a model and two tokens through it
+CORE_DRAWS = 1e8  # numbers a second that a core draws, in each dtype; others do not help
+GPU_DRAWS = 5e10  # of a GPU, assumed: less than what its memory takes
+EIGENVALUES = 1.8e-10  # seconds of a core for the singular values of a matrix, for a row cubed
 CPU_FLOAT16 = 0.3  # of that rate: 0.014 TFLOP/s were reached by a core on prompts of Pythia-70M
 
 
@@ -74,15 +81,27 @@ def seconds(model: Model, device: str, *, replicates: int = 0, control: int = 0)
         replicates: passes with rounding noise, of what runs in 16 bits.
         control: draws of random weights.
     """
-    total, parameters = 0.0, model.parameters * 1e9
+    return sum(seconds_by_part(model, device, replicates=replicates, control=control).values())
+
+
+def seconds_by_part(
+    model: Model, device: str, *, replicates: int = 0, control: int = 0
+) -> dict[str, float]:
+    """Return the parts of `seconds`, by their names in PARTS."""
+    parts = dict.fromkeys(PARTS, 0.0)
+    parameters = model.parameters * 1e9
     for dtype, experiments in model.dtypes.items():
         statements = sum(extraction.dtype == dtype for extraction in model.extractions.values())
         prompts = sum(name in model.experiments for name in experiments)
         tokens = STATEMENTS * 12 * statements + PROMPT_TOKENS * prompts
         passes = seconds_of_passes(parameters, tokens, dtype, device)
+        loading = seconds_of_loading(parameters, dtype)
+        drawing = seconds_of_drawing(parameters, device)
         noisy = replicates * passes if BYTES[dtype] == 2 else 0.0
-        total += (1 + control) * (passes + seconds_of_loading(parameters, dtype)) + noisy
-    return total
+        spent = (passes, noisy, control * passes, loading, control * drawing)
+        for part, seconds_spent in zip(PARTS, spent, strict=True):
+            parts[part] += seconds_spent
+    return parts
 
 
 def seconds_as_chosen(model: Model, device: str, chosen: Mapping[str, Any]) -> float:
@@ -101,12 +120,38 @@ def seconds_of_loading(parameters: float, dtype: str) -> float:
     return parameters * BYTES[dtype] / DISK_RATE
 
 
+def seconds_of_drawing(parameters: float, device: str) -> float:
+    """Return the time of building a model and drawing its weights.
+
+    Its parts draw what PyTorch begins with, then transformers what the architecture does.
+    """
+    return BUILT + 2 * parameters / (CORE_DRAWS if device == "cpu" else GPU_DRAWS)
+
+
 def assumed_rate(device: str, dtype: str = "float32") -> float:
     """Return the FLOP/s that are assumed of a device."""
     if device != "cpu":
         return GPU_RATE
     cores = psutil.cpu_count(logical=False) or 1
     return CORE_RATE * cores * (CPU_FLOAT16 if dtype == "float16" else 1.0)
+
+
+def seconds_of_spectra(n_layers: int, hidden_size: int, key_size: int) -> float:
+    """Return a core's time for the singular values of W_Q, W_K, W_V and W_O of all blocks.
+
+    Args:
+        key_size: of W_K and W_V, which are narrower where heads share them.
+    """
+    return n_layers * EIGENVALUES * (2 * hidden_size**3 + 2 * key_size**3)
+
+
+def bytes_of_spectrum(hidden_size: int) -> int:
+    """Return what the singular values of a square matrix of the attention take on the host.
+
+    The matrix in float32, as it comes and as it is read; its Gram matrix and a block of rows in
+    float64 (`measures.spectral`).
+    """
+    return (4 + 4 + 8 + 8) * hidden_size**2
 
 
 def spell_seconds(seconds: float) -> str:

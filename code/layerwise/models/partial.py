@@ -36,11 +36,11 @@ from layerwise.models.needs import spell_bytes
 from layerwise.models.store import is_whole, partial_of
 
 
-def require_room(place: Path, n_bytes: int) -> None:
-    """Refuse a folder on a disk that is too full for so many bytes more of hidden states."""
+def require_room(place: Path, n_bytes: int, what: str = "the hidden states") -> None:
+    """Refuse a folder on a disk that is too full for so many bytes more."""
     if n_bytes > (free := shutil.disk_usage(nearest_existing(place)).free):
         raise LayerwiseError(
-            f"{place}: the hidden states need {spell_bytes(n_bytes)} more on this disk, "
+            f"{place}: {what} need {spell_bytes(n_bytes)} more on this disk, "
             f"{spell_bytes(free)} are free; make room, or name a folder on another disk"
         )
 

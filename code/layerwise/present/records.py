@@ -184,9 +184,10 @@ def noise(record: Mapping[str, Any]) -> str | None:
     if (measured := record.get("noise")) is None:
         return None
     n = measured["replicates"]
+    shift = "; 16 bits can shift it further, to one side" if measured.get("shift") else ""
     if "same" in measured:
-        return f"{measured['same']} of {n} replicates give the same"
-    return f"{short_text(measured['band'], None)} either way, by {n} replicates"
+        return f"{measured['same']} of {n} replicates give the same{shift}"
+    return f"{short_text(measured['band'], None)} either way, by {n} replicates{shift}"
 
 
 def control(record: Mapping[str, Any]) -> str | None:

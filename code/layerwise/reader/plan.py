@@ -24,7 +24,7 @@ from layerwise.models.registry import BYTES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.request import request_of
 from layerwise.reader.results_folder import alone
-from layerwise.workers import MOST, usable_cores
+from layerwise.workers import MOST, processes_for, usable_cores
 
 if TYPE_CHECKING:
     from layerwise.reader.prepared import Prepared
@@ -38,7 +38,6 @@ RIGHT = f"config, tokenizer, texts and every stored tensor are right; {PROBED}"
 TO_COME = f"config, tokenizer and texts are right, tensors are checked once they are here; {PROBED}"
 # Seconds of one core.
 START = 4.5  # the interpreter, imports, checks, the loaded model but for its weights
-EIGENVALUES = 1.8e-10  # of a matrix, for a row cubed
 PAIRS = 0.5, 0.001  # resamples and bins: once, and for every pair and layer
 FIGURES = 5.5
 PRODUCTS = 9  # that are timed
@@ -83,11 +82,11 @@ def estimate_seconds(prepared: "Prepared") -> float:
     """Return how long a run takes on the machine that `needs` assumes, from command to page."""
     request, outline, n_pairs = prepared.request, prepared.outline, len(prepared.request.pairs)
     workers = min(usable_cores(), MOST)
+    spectral_workers = processes_for(needs.bytes_of_spectrum(outline.hidden_size))
     weights = 0.0
     if "spectral" not in request.choices["without"] and outline.key_size:
-        # of W_Q and W_O, and of W_K and W_V, which are narrower where heads share them
-        cubes = 2 * outline.hidden_size**3 + 2 * outline.key_size**3
-        weights = outline.n_layers * EIGENVALUES * cubes / workers
+        sizes = (outline.n_layers, outline.hidden_size, outline.key_size)
+        weights = needs.seconds_of_spectra(*sizes) / spectral_workers
     compared = (2 * len(prepared.sampled) + 1) * 4 * n_pairs**2 * outline.hidden_size
     once, for_each = PAIRS
     statistics = once + for_each * n_pairs * len(prepared.sampled)

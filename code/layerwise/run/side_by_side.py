@@ -11,16 +11,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from layerwise.files import from_environment
+from layerwise.workers import models_at_a_time
 
 SLOT, GPUS = "LAYERWISE_SLOT", "CUDA_VISIBLE_DEVICES"
-# how many models are measured at a time, for the stage that looks for room on the disk
-AT_A_TIME, MOST = "LAYERWISE_AT_A_TIME", 1024
 
 
 def models_on_disk() -> int:
     """Return how many models' weights a run has on disk at once: one ahead, or one for each GPU."""
-    return max(2, from_environment(AT_A_TIME, 1, MOST) or 1)
+    return max(2, models_at_a_time())
 
 
 SINGLE = ("--wait-for-lock", "repro", "--single-item")  # stages record what they made

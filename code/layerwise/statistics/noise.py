@@ -8,15 +8,16 @@ within
     t(0.975, k) s
 
 in 95 % of cases, if rounding errors are normal (Sohier et al. 2021 call this the centred normality
-hypothesis). Two runs in 16 bits, one in print and one here, would differ by sqrt(2) times as much
-if they shared no rounding; but kernels mostly round a sum to the same neighbour, and pairs of runs
-differ by less than exact arithmetic does from either (docs/determinism.md). A claim's band is this
-width, on the scale of ln p for p-values, and half a unit of the last printed digit.
+hypothesis). Two runs in 16 bits that share no rounding, one in print and one here, differ by
+sqrt(2) times as much. Two that share attention and batches round most sums to the same neighbour,
+and t(0.975, k) s covers their difference too (docs/determinism.md). A claim's band is the wider of
+the two unless the record of both runs names the same kernels; it is taken on the scale of ln p for
+p-values, and half a unit of the last printed digit is added.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 COVERED = 0.95  # of the differences
 
@@ -42,8 +43,21 @@ class Noise(NamedTuple):
         return self.band if isinstance(self.band, list) else [self.band]
 
 
-def noise_of(value: Any, replicates: Sequence[Any], *, of_log: bool, is_exact: bool) -> Noise:
-    """Return the noise of a value by those of its replicates; there is at least one."""
+def noise_of(
+    value: Any,
+    replicates: Sequence[Any],
+    *,
+    of_log: bool,
+    is_exact: bool,
+    roundings: Literal[1, 2] = 1,
+) -> Noise:
+    """Return the noise of a value by those of its replicates; there is at least one.
+
+    Args:
+        of_log: whether the value is compared by its logarithm, as p-values are.
+        is_exact: whether it is compared as words are.
+        roundings: as for `band`.
+    """
     if is_exact or not _has_numbers(value):
         same = sum(
             type(replicate) is type(value) and replicate == value for replicate in replicates
@@ -52,22 +66,34 @@ def noise_of(value: Any, replicates: Sequence[Any], *, of_log: bool, is_exact: b
     if isinstance(value, list):
         columns = [[_entry(replicate, n) for replicate in replicates] for n in range(len(value))]
         bands = [
-            band(entry, column, of_log=of_log) if is_number(entry) else 0.0
+            band(entry, column, of_log=of_log, roundings=roundings) if is_number(entry) else 0.0
             for entry, column in zip(value, columns, strict=True)
         ]
         return Noise(bands, None, len(replicates))
-    return Noise(band(value, replicates, of_log=of_log), None, len(replicates))
+    width = band(value, replicates, of_log=of_log, roundings=roundings)
+    return Noise(width, None, len(replicates))
 
 
-def band(value: float, replicates: Sequence[Any], *, of_log: bool = False) -> float:
-    """Return the half width of what rounding does; infinite if a replicate has no such number."""
+def band(
+    value: float,
+    replicates: Sequence[Any],
+    *,
+    of_log: bool = False,
+    roundings: Literal[1, 2] = 1,
+) -> float:
+    """Return the half width of what rounding does; infinite if a replicate has no such number.
+
+    Args:
+        roundings: how many independent ones lie between the two numbers that are compared: one
+            between exact arithmetic and a run, two between runs that share no rounding.
+    """
     if not all(map(is_number, replicates)):
         return math.inf
     moved = [_distance(value, replicate, of_log=of_log) for replicate in replicates]
     from scipy.special import stdtrit  # a list of claims is read without it
 
     spread = math.sqrt(sum(replicate * replicate for replicate in moved) / len(moved))
-    return float(stdtrit(len(moved), (1 + COVERED) / 2)) * spread
+    return float(stdtrit(len(moved), (1 + COVERED) / 2)) * spread * math.sqrt(roundings)
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:

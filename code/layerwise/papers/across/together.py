@@ -13,6 +13,7 @@ from layerwise.papers.paper2 import central as central2
 from layerwise.papers.paper2 import findings as findings2
 from layerwise.papers.paper3 import central as central3
 from layerwise.papers.paper3 import findings as findings3
+from layerwise.papers.paper3.rules.anisotropy import SHIFTED
 from layerwise.papers.shared.questions.choices import TEXTS
 
 PAPERS = Paper(
@@ -34,6 +35,7 @@ PAPERS = Paper(
     sentences=Sentences(central1.sentences | central2.sentences | central3.sentences),
     story=STORY,
     measured_by=MEASURED_BY,
+    shifted={"anisotropy": SHIFTED},
     findings=Sentences(findings1.findings | findings2.findings | findings3.findings),
     surprises=surprises,
 )

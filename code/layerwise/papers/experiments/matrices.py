@@ -2,21 +2,33 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from layerwise.engine.experiment import Subject
 from layerwise.measures.spectral import Spectrum, spectrum
+from layerwise.models.needs import bytes_of_spectrum
+from layerwise.models.projections import Matrix, Weights
 from layerwise.papers.shared.names.matrices import MATRICES, SLICINGS
+from layerwise.workers import dropped, processes_for, submit
 
 COMPARED = ("W_V", "W_O")  # means beyond the file, of both slicings
 
 
 def projections(subject: Subject, _: None) -> dict[str, Any]:
     """Return numbers of whole matrices, biases left out, the legacy slices of fused projections."""
-    blocks = range(subject.weights.n_layers)
-    spectra = {name: [_spectra(subject, block, name) for block in blocks] for name in MATRICES}
+    weights = subject.weights
+    blocks = range(weights.n_layers)
+    most = processes_for(bytes_of_spectrum(weights.hidden_size))
+    begun = {
+        (name, block): submit(_spectra, partial(_slices, weights, block, name), most=most)
+        for name in MATRICES
+        for block in blocks
+    }
+    with dropped(begun.values()):
+        spectra = {name: [begun[name, block].result() for block in blocks] for name in MATRICES}
     legacy = {
         name: [first for first, _ in blocks_of_matrix] for name, blocks_of_matrix in spectra.items()
     }
@@ -39,8 +51,13 @@ def numbers_by_block(by_matrix: Mapping[str, Sequence[Spectrum]]) -> dict[str, l
     }
 
 
-def _spectra(subject: Subject, block: int, name: str) -> tuple[Spectrum, Spectrum]:
-    """Return the spectra of both slicings: for most architectures both are the same."""
-    legacy, correct = (subject.weights.matrix(block, name, slicing) for slicing in SLICINGS)
+def _slices(weights: Weights, block: int, name: str) -> tuple[Matrix, Matrix | None]:
+    """Return a matrix by both slicings; None where they are the same, as for most architectures."""
+    legacy, correct = (weights.matrix(block, name, slicing) for slicing in SLICINGS)
+    return legacy, None if np.array_equal(legacy, correct) else correct
+
+
+def _spectra(legacy: Matrix, correct: Matrix | None) -> tuple[Spectrum, Spectrum]:
+    """Return the spectra of both slicings, in another process."""
     first = spectrum(legacy)
-    return first, first if np.array_equal(legacy, correct) else spectrum(correct)
+    return first, first if correct is None else spectrum(correct)

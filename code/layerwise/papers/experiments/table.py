@@ -87,6 +87,14 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment | PairExperiment]] = {
 }
 
 
+def reads_weights_alone(name: str) -> bool:
+    """Return whether an experiment looks at no text."""
+    return all(
+        isinstance(experiment, Experiment) and experiment.prompts is None
+        for experiment in EXPERIMENTS[name]
+    )
+
+
 def measure_experiment(name: str, subject: Subject, *, of_texts_alone: bool = False) -> Fragments:
     """Return what an experiment measures of a subject; places that share a text run it once.
 

@@ -34,8 +34,9 @@ from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
-from layerwise.run.side_by_side import AT_A_TIME, begin_stages
+from layerwise.run.side_by_side import begin_stages
 from layerwise.run.steps import Source, program
+from layerwise.workers import AT_A_TIME
 
 DVC_TMP = Path(".dvc/tmp")
 LOCK = DVC_TMP / "layerwise"  # held while a run is under way

@@ -25,6 +25,8 @@ from layerwise.papers.shared.rules.categories import includes_zero
 from layerwise.statistics import curves
 
 FILLED = 0.99  # share of the first component above which nothing else is seen
+# Ranks and slopes, which float16 moves further than its replicates do (docs/determinism.md).
+SHIFTED = ("phase1_slope", "phase1_r", "phase2_slope", "phase2_r", "effective_rank_min_layer")
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
