@@ -146,6 +146,7 @@ def folders(
         index.append(about)
         for end in ("", NARROW):
             (made.figures / f"{name}{end}.svg").write_text(SVG)
+        (made.figures / f"{name}.csv").write_text("point,value\n")
     write_json(made.figures / INDEX, {"random_weights": random_weights, "figures": index})
     for table in (*TABLES, TYPED):
         (made.published / table).write_text(",".join(HEADER) + "\n")

@@ -1,5 +1,7 @@
 """Figures: what is drawn and said is what the statistics, claims and published tables hold."""
 
+import csv
+import math
 import re
 import shutil
 from collections.abc import Iterable, Mapping
@@ -26,6 +28,8 @@ from layerwise.papers.shared.names import result_files as files
 from layerwise.present.figures import INDEX, style
 from layerwise.present.figures.numbers import Numbers, read_numbers
 from layerwise.present.figures.picture import NARROW
+from layerwise.present.figures.points import csv_of_points, titles_of
+from layerwise.present.figures.svg import as_svg
 from layerwise.run.steps import draw as stage
 
 MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
@@ -215,6 +219,7 @@ def test_the_stage_writes_all_figures_or_nothing(
     assert {path.stem for path in out.glob("*.svg")} == {
         f"{name}{end}" for name in there for end in ("", NARROW)
     }
+    assert {path.stem for path in out.glob("*.csv")} == set(there)
 
 
 def test_settings_of_the_user_change_nothing(numbers: Numbers) -> None:
@@ -247,7 +252,7 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
         assert not re.search(rb"CreationDate|matplotlib\.org", path.read_bytes())
     assert "prefers-color-scheme:dark" in alone
-    inside = picture.inline
+    inside = re.sub("<title>[^<]*</title>", "", picture.inline)
     assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
     assert 'fill="currentColor"' in inside
     ids, used = (
@@ -302,6 +307,62 @@ def distance(box: Any, point: Any) -> float:
 
 def near(point: tuple[float, float], places: Iterable[tuple[float, float]]) -> bool:
     return any(point == pytest.approx(place) for place in places)
+
+
+# --- points by name, in SVG and CSV ---------------------------------------------------------------
+
+
+def titles(svg: str) -> list[str]:
+    """What a pointer shows, without the numbers."""
+    return re.findall(r"<title>([^<\n]*)", svg)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_marked_point_has_a_name_in_the_svg_and_a_row_in_the_csv(
+    drawn: dict[str, Drawn], name: str
+) -> None:
+    """Whatever draws a mark: what is not noted has no name."""
+    figure = drawn[name].figure
+    marked = [
+        float(x)
+        for axes in figure.axes
+        for line in axes.lines
+        if line.get_marker() not in ("", "None", None)
+        for x in line.get_xdata()
+    ]
+    rows = list(csv.DictReader(drawn[name].csv.splitlines()))
+    with style.house_style():
+        named = titles(as_svg(figure, name))
+    assert len(named) == len(rows) >= len(marked) > 0
+    assert sorted(named) == sorted(
+        ", ".join(filter(None, (row.get("series"), row["point"]))) for row in rows
+    )
+    across = {float(value) for row in rows for value in row.values() if is_number(value)}
+    assert {float(f"{x:.6g}") for x in marked} <= across
+
+
+def is_number(text: str) -> bool:
+    return bool(re.fullmatch(r"-?[\d.]+(e-?\d+)?", text or ""))
+
+
+def test_a_point_says_name_and_numbers_with_their_interval(numbers: Numbers) -> None:
+    figure, (axes,) = style.panels(numbers, "title", 2)
+    axes.set(xlabel="depth $L$", ylabel="gain\nof a block")
+    ends = [(1.0, 1.5), None, (0.5, 2.0)]
+    look = {"color": style.BLUE, "marker": "o", "series": "ours"}
+    style.draw_points(axes, ["a", "b", "c"], [9, 3, 5], [1.25, math.nan, 1], y_ends=ends, **look)
+    assert titles_of(figure) == {
+        "points-0": [
+            "ours, a\ndepth L: 9\ngain of a block: 1.25 (1 to 1.5)",
+            "ours, c\ndepth L: 5\ngain of a block: 1 (0.5 to 2)",
+        ]
+    }
+    assert csv_of_points(figure).splitlines() == [
+        "series,point,depth L,gain of a block,gain of a block (low),gain of a block (high)",
+        "ours,b,3,nan,,",
+        "ours,c,5,1,0.5,2.0",
+        "ours,a,9,1.25,1.0,1.5",
+    ]
 
 
 # --- against the published tables ---------------------------------------------------------------

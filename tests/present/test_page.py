@@ -261,6 +261,22 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     assert curved == []  # they are the PDF's
 
 
+def test_page_holds_the_numbers_of_every_figure_and_table(tmp_path: Path, root: Path) -> None:
+    records = [record("p2.a", model="gpt2"), record("p2.b", published=[1.0, 2.0])]
+    printed = [{"claim": "p2.b", "verdict": "agrees"}]
+    central = [central_claim("p2.x", printed=printed), central_claim("p2.y", points=[])]
+    made = folders(tmp_path, root, records, central=central, drawn={"p2.x": "pairs"})
+    saved = Page(built(made)).saved
+    lines = {name: content.decode().splitlines() for name, content in saved.items()}
+    assert lines["pairs.csv"] == (made.figures / "pairs.csv").read_text().splitlines()
+    assert "pairs.svg" in lines
+    assert [row.split(",")[0] for row in lines["central-claims.csv"]] == ["id", "p2.x", "p2.y"]
+    assert [row.split(",")[0] for row in lines["claims.csv"]] == ["id", "p2.a", "p2.b"]
+    assert [row.split(",")[0] for row in lines["claims-of-p2.x.csv"]] == ["id", "p2.b"]
+    assert lines["verdicts.csv"][1].startswith("agrees,2,")
+    assert {"small-models.csv", "claims-of-p2.y.csv"} & {*lines} == {"small-models.csv"}
+
+
 def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root: Path) -> None:
     records = [record("p2.a", verdict="differs", recomputed=0.9, inputs=["beyond/ours#/x"])]
     for random_weights in (True, False):
@@ -310,7 +326,7 @@ def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: P
     ("file", "text", "message"),
     [
         ("claims.json", '{"source": [', r"claims\.json: not valid JSON at line 1"),
-        ("figures/pairs.svg", None, r"pairs\.svg: this figure is missing; draw the figures"),
+        ("figures/pairs.svg", None, r"pairs\.svg: this file is missing; draw the figures"),
         ("published/paper2.csv", "file,key,value\n", r"claim p2\.a: .*no number '/x/1'"),
         ("templates/index.html.j2", "{{ nothing }}", r"index\.html\.j2: unknown name: 'nothing'"),
     ],

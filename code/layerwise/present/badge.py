@@ -6,6 +6,7 @@ from markupsafe import escape
 
 from layerwise.engine.central import Central
 from layerwise.engine.marks import MARKS
+from layerwise.present.records import verb
 from layerwise.present.strip_picture import COLOURS
 
 HEIGHT, LETTER, PAD = 20, 6.5, 7  # pixels: the mean width of a letter at 11 pixels
@@ -18,7 +19,7 @@ def badge_svg(central: Sequence[Central]) -> str:
     fields = [(f"{len(marks)} claims recomputed", LABEL)]
     for mark in MARKS:
         if count := marks.count(mark):
-            fields.append((f"{count} {_verb(mark, count)}", COLOURS[mark][0]))
+            fields.append((f"{count} {verb(mark, count)}", COLOURS[mark][0]))
     said = ", ".join(text for text, _ in fields)
     parts, x = [], 0.0
     for text, colour in fields:
@@ -30,8 +31,3 @@ def badge_svg(central: Sequence[Central]) -> str:
     style = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{x:g}" height="{HEIGHT}" {about}>'
     return f'{head}<title>{escape(said)}</title><g fill="#fff" {style}>{"".join(parts)}</g></svg>\n'
-
-
-def _verb(mark: str, count: int) -> str:
-    """Return a mark as it follows a count: "1 holds", "5 hold", "4 in part"."""
-    return mark.removesuffix("s") if count > 1 and mark.endswith("s") else mark

@@ -23,7 +23,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
 from layerwise.present.choices import say_choices
 from layerwise.present.figures.picture import Picture, data_address
-from layerwise.present.html import fill, inlined, linked, packed, policy, reveal_all
+from layerwise.present.html import embedded, fill, inlined, linked, packed, policy, reveal_all
+from layerwise.present.page_tables import evidence_name, page_tables
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, surprises_told, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
@@ -89,6 +90,7 @@ def page(
     source, records = document["source"], document["claims"]
     shared = context(document, names, random=figures.random_weights)
     shared |= {"again": "random number"} if figures.random_weights else {}
+    told = readable(records, names)
     views = [
         reveal_all(
             {
@@ -97,7 +99,7 @@ def page(
                 "rank": place_rank(record),
             }
         )
-        for record in readable(records, names)
+        for record in told
     ]
     by_id = {record["id"]: shown for record, shown in zip(records, views, strict=True)}
     central: list[Central] = shared["central"]
@@ -106,6 +108,10 @@ def page(
             parts = by_id[part["claim"]].get(CENTRAL, "central claim")
             by_id[part["claim"]][CENTRAL] = f"{parts}; {reveal_all(claim.claim)}"
     pictures = {picture.name: picture for picture in figures.pictures}
+    files = {f"{name}.svg": picture.svg for name, picture in pictures.items()}
+    files |= {f"{name}.csv": picture.csv for name, picture in pictures.items()}
+    for table in page_tables(central, told, shared["counts"], shared["verdicts"], small):
+        files[f"{table.name}.csv"] = table.csv
     style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
     data = {
         "source": source,
@@ -128,6 +134,7 @@ def page(
             (heading, [(claim, Markup(row_picture(claim))) for claim in group])
             for heading, group in groupby(central, key=block)
         ],
+        "files": embedded({name: text.encode() for name, text in files.items()}),
         "symbol": symbol,
         "mark_of": mark_of,
         "methods_text": methods_text,
@@ -187,6 +194,7 @@ def cards(
             "reason": reason,
             "more": more,
             "claims": claims,
+            "file": f"{evidence_name(central)}.csv",
             "rows": [by_id[claim] for claim in claims],
             "under": say_choices(central.choices, paper),
             "as_random": len(random_ids.intersection(claims)),

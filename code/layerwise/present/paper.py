@@ -1,7 +1,5 @@
 """The paper: judged claims, figures and templates to a folder of LaTeX that builds anywhere."""
 
-import csv
-import io
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -11,6 +9,7 @@ from typing import Any, NotRequired
 from layerwise.engine.central import Central
 from layerwise.engine.words import Names, in_words
 from layerwise.files import together, write_text
+from layerwise.present.csv_text import csv_text
 from layerwise.present.latex import render
 from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
@@ -18,7 +17,6 @@ from layerwise.present.records import context, readable, surprises_told, view
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import block, count_text, deciding_text, methods_text
 from layerwise.present.strip_picture import strip_pdf
-from layerwise.present.tables import harmless
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
 from layerwise.shapes import Loose, read_yaml, require_shape
@@ -91,27 +89,13 @@ def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
 
 def care_csv(records: Iterable[Mapping[str, Any]]) -> str:
     """Return the claims that differ or need care as CSV, in the ledger's order."""
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(
-        ("id", "paper", "where", "quantity", "model", "printed", "recomputed", "verdict", "cause")
+    headings = ["id", "paper", "where", "quantity", "model"]
+    headings += ["printed", "recomputed", "verdict", "cause"]
+    shown = {"where": "place", "printed": "published"}  # what a view calls them
+    views = [view(record) for record in records if record["verdict"] in CARE]
+    return csv_text(
+        headings, ([seen.get(shown.get(name, name)) for name in headings] for seen in views)
     )
-    for record in records:
-        if record["verdict"] in CARE:
-            shown = view(record)
-            names = (
-                "id",
-                "paper",
-                "place",
-                "quantity",
-                "model",
-                "published",
-                "recomputed",
-                "verdict",
-                "cause",
-            )
-            rows.writerow([harmless(shown.get(name)) for name in names])
-    return written.getvalue()
 
 
 def write_source(

@@ -33,8 +33,9 @@ def read_figures(folder: Path) -> Figures:
     pictures = [
         Picture(
             **{field: entry[field] for field in DESCRIBED},
-            svg=_read_svg(folder / f"{entry['name']}.svg"),
-            narrow=_read_svg(folder / f"{entry['name']}{NARROW}.svg"),
+            svg=_read_part(folder / f"{entry['name']}.svg"),
+            narrow=_read_part(folder / f"{entry['name']}{NARROW}.svg"),
+            csv=_read_part(folder / f"{entry['name']}.csv"),
         )
         for entry in index["figures"]
         if entry["left_out"] is None
@@ -47,7 +48,7 @@ def read_figures(folder: Path) -> Figures:
     return Figures(pictures, left_out, index["random_weights"])
 
 
-def _read_svg(path: Path) -> str:
+def _read_part(path: Path) -> str:
     if not path.is_file():
-        raise LayerwiseError(f"{path}: this figure is missing; draw the figures again")
+        raise LayerwiseError(f"{path}: this file is missing; draw the figures again")
     return read_text(path)

@@ -150,7 +150,7 @@ def _fare(central: Sequence[Central], reasons_told: Mapping[str, str]) -> str:
     """
     marks = [claim.mark for claim in central]
     counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
-    parts = [f"{n} {_VERBS[mark][n > 1]}" for mark, n in counts.items()]
+    parts = [f"{n} {verb(mark, n)}" for mark, n in counts.items()]
     if OPEN in counts:
         reasons = [claim.why for claim in central if claim.why]
         told = [
@@ -160,6 +160,11 @@ def _fare(central: Sequence[Central], reasons_told: Mapping[str, str]) -> str:
         ]
         parts[-1] += f" ({'; '.join(told)})"
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def verb(mark: str, count: int) -> str:
+    """Return how a sentence says that so many claims have a mark: "hold", "is open"."""
+    return _VERBS[mark][count > 1]
 
 
 def place(record: Mapping[str, Any]) -> str:

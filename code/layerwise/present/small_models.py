@@ -56,6 +56,11 @@ class SmallAnswer:
             places = interval_decimals(self.low, self.high)
         return significant_decimals(self.value, 3) if places is None else places
 
+    @property
+    def numbers(self) -> tuple[float, float | None, float | None, str, str]:
+        """The number, its interval, the answer, and the number in each draw of random weights."""
+        return self.value, self.low, self.high, self.word, ", ".join(map(str, self.drawn))
+
     def spell(self, value: float) -> str:
         """Return such a number with as many decimals."""
         return rounded(value, self._places)

@@ -1,7 +1,5 @@
 """Tables as a reader gets them: records in Python, CSV with every digit, cells of a page."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,16 +10,14 @@ from markupsafe import escape
 from rich.console import Group, RenderableType
 
 from layerwise.errors import LayerwiseError
+from layerwise.present.csv_text import Value, csv_text
 from layerwise.present.html import reveal_all
 from layerwise.present.terminal import as_text, grid, said
 from layerwise.present.values import rounded, value_text
 
-Value = str | bool | int | float | None  # None: does not exist, which a note explains
 LONG = 24  # characters: a column with a longer text is broken into lines
 SHOWN = 20  # rows in a notebook, or printed
 NUMBER = "number"  # a kind of column
-# What begins a formula in a spreadsheet, in some of them the full-width signs too.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 P_VALUE = "p"  # the heading of a column of p-values
 SMALLEST_P = 0.001  # that is written as a number
 SIGNIFICANT = 4  # digits, where a column has no decimals of its own
@@ -132,22 +128,7 @@ class Table:
     @property
     def csv(self) -> str:
         """Every row with every digit."""
-        written = io.StringIO()
-        rows = csv.writer(written, lineterminator="\n")
-        rows.writerow(map(harmless, self.columns))
-        rows.writerows(map(harmless, row) for row in self.rows)  # nothing for None
-        return written.getvalue()
-
-
-def harmless(cell: Value) -> Value:
-    """Return a cell that no spreadsheet computes: a text that begins a formula gets a mark."""
-    if not isinstance(cell, str) or not cell.lstrip().startswith(FORMULA):
-        return cell
-    try:
-        float(cell)  # a number as a paper prints it
-    except ValueError:
-        return f"'{cell}"
-    return cell
+        return csv_text(self.columns, self.rows)
 
 
 def _kind(column: Sequence[Value]) -> str:

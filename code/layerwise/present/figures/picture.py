@@ -27,6 +27,7 @@ class Picture:
         note: what its footer says of these numbers, besides the source.
         pdf: empty where the figure was read from a folder.
         narrow: the SVG for a phone; empty where none was asked for.
+        csv: the numbers of its points; empty where tables beside it hold them.
     """
 
     name: str
@@ -38,17 +39,13 @@ class Picture:
     pdf: bytes = b""
     svg: str = ""
     narrow: str = ""
+    csv: str = ""
 
     @property
     def entry(self) -> dict[str, Any]:
         """The figure's entry in the index."""
         about = ("name", "analysis", "title", "caption", "note")
         return {field: getattr(self, field) for field in about} | {"left_out": self.reason or None}
-
-    @property
-    def address(self) -> str:
-        """The SVG as an address that a reader can save."""
-        return data_address(self.svg)
 
     @property
     def narrow_address(self) -> str:
@@ -71,7 +68,7 @@ class Picture:
         return Markup(self.svg.replace(ALONE, "", 1).replace("<svg ", about, 1))
 
     def save(self, folder: Path, pdf: Path | None = None) -> None:
-        """Write NAME.pdf, NAME.svg and NAME-narrow.svg, as far as they were drawn.
+        """Write NAME.pdf, NAME.svg, NAME-narrow.svg and NAME.csv, as far as they are there.
 
         Arguments:
             pdf: the folder of the PDF; None: the same.
@@ -82,6 +79,8 @@ class Picture:
             write_text(folder / f"{self.name}.svg", self.svg)
         if self.narrow:
             write_text(folder / f"{self.name}{NARROW}.svg", self.narrow)
+        if self.csv:
+            write_text(folder / f"{self.name}.csv", self.csv)
 
 
 def data_address(svg: str) -> str:

@@ -25,6 +25,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from layerwise.present.figures.numbers import OWN, RANDOM, Numbers
+from layerwise.present.figures.points import Drawing, Ends, note_points
 from layerwise.present.figures.settings import own_settings
 from layerwise.present.figures.svg import as_svg
 
@@ -125,7 +126,7 @@ def panels(
     message = textwrap.wrap(with_minus(title), title_line, break_on_hyphens=False)
     rows = -(-n // columns)
     height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), tallest)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Drawing(figsize=(width, height), layout="constrained")
     figure.suptitle("\n".join(message), x=0.005, ha="left")
     figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=GREY)
     if numbers.random_weights:
@@ -244,17 +245,56 @@ def intervals_by_layer(
     label: str | None = None,
 ) -> None:
     """r with its interval per layer, a cross where that includes zero."""
-    layers = np.array(layers_of(results))
-    rows = [interval(results[str(layer)]) for layer in layers]
-    r, low, high, holds_zero = (np.array(column) for column in zip(*rows, strict=True))
-    # An interval of percentiles need not contain r: draw it as what it is, not as r +- length.
-    axes.vlines(layers, low, high, color=colour, linewidth=1.0)
-    axes.plot(layers, r, color=colour, linewidth=0.8, alpha=0.6)
-    for chosen, mark in ((~holds_zero, marker), (holds_zero, "x")):
-        name = label if mark == marker else None
-        axes.plot(layers[chosen], r[chosen], mark, ls="none", color=colour, label=name)
+    layers = layers_of(results)
+    rows = {layer: interval(results[str(layer)]) for layer in layers}
+    axes.plot(layers, [r for r, *_ in rows.values()], color=colour, linewidth=0.8, alpha=0.6)
+    for holds_zero, mark in ((False, marker), (True, "x")):
+        chosen = [layer for layer in layers if rows[layer][-1] == holds_zero]
+        draw_points(
+            axes,
+            [f"layer {layer}" for layer in chosen],
+            chosen,
+            [rows[layer][0] for layer in chosen],
+            y_ends=[rows[layer][1:3] for layer in chosen],
+            series=label or "",
+            marker=mark,
+            color=colour,
+            label=label if not holds_zero else None,
+        )
     axes.axhline(0, **REFERENCE)
-    layer_axis(axes, layers.tolist(), most=10)
+    layer_axis(axes, layers, most=10)
+
+
+def draw_points(
+    axes: Axes,
+    names: Sequence[str],
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    x_ends: Ends | None = None,
+    y_ends: Ends | None = None,
+    series: str = "",
+    in_rows: bool = False,
+    **look: Any,
+) -> None:
+    """Draw points that have names, over their intervals.
+
+    An interval of percentiles need not contain its estimate: it is drawn as what it is.
+
+    Arguments:
+        x_ends, y_ends: the ends of the intervals; None where a point has none.
+        series: what all of them are; may be empty.
+        in_rows: y parts rows, and is no number.
+        look: colour, marker and label.
+    """
+    for draw_bars, places, ends in ((axes.hlines, y, x_ends), (axes.vlines, x, y_ends)):
+        bars = [(at, *pair) for at, pair in zip(places, ends or (), strict=bool(ends)) if pair]
+        if bars:
+            draw_bars(*zip(*bars, strict=True), color=look["color"], linewidth=1.0)
+    (line,) = axes.plot(x, y, linestyle="none", **look)
+    shown: dict[str, Any] = {} if in_rows else {"y": y, "y_ends": y_ends}
+    if names:
+        note_points(line, names, series=series, x=x, x_ends=x_ends, **shown)
 
 
 def name_points(

@@ -6,6 +6,7 @@ through. Styles become attributes, because a page's security policy can forbid s
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 import matplotlib
@@ -13,6 +14,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from layerwise.present.figures.picture import ALONE
+from layerwise.present.figures.points import titles_of
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
@@ -33,6 +35,7 @@ def as_svg(figure: Figure, name: str) -> str:
     root = ElementTree.fromstring(written.getvalue())
     about, style, *_ = root  # what the file is, and the joins of lines, which `root` has below
     root[:] = [entry for entry in root if entry not in (about, style)]
+    _name_points(root, titles_of(figure))
     values = [value for element in root.iter() for value in element.attrib.values()]
     used = set(_REFERENCE.findall(" ".join(values)))
     marked = [element.get("id") for element in root.iter() if element.get("id") in used]
@@ -47,6 +50,20 @@ def as_svg(figure: Figure, name: str) -> str:
     ElementTree.register_namespace("", SVG)
     start, _, content = ElementTree.tostring(root, encoding="unicode").partition(">")
     return f"{start}>{ALONE}{content}\n"
+
+
+def _name_points(root: ElementTree.Element, titles: Mapping[str, Sequence[str]]) -> None:
+    """Give every point the text that a pointer over it shows.
+
+    Arguments:
+        titles: of the points, by the id of what draws them.
+    """
+    groups = {group.get("id"): group for group in root.iter(f"{{{SVG}}}g")}
+    for name, texts in filter(all, titles.items()):
+        group = groups[name]
+        points = [*group.iter(f"{{{SVG}}}use")] or [*group.iter(f"{{{SVG}}}path")]  # of a bar
+        for point, text in zip(points, texts, strict=True):
+            ElementTree.SubElement(point, f"{{{SVG}}}title").text = text
 
 
 def _simplify(element: ElementTree.Element, ids: dict[str | None, str]) -> None:
@@ -75,7 +92,7 @@ def _simplify(element: ElementTree.Element, ids: dict[str | None, str]) -> None:
     if "d" in element.attrib:
         element.attrib["d"] = _LETTER.sub(r"\1", element.attrib["d"])
     element.tail = None
-    if not element.tag.endswith(("}text", "}tspan")):
+    if not element.tag.endswith(("}text", "}tspan", "}title")):
         element.text = None
 
 

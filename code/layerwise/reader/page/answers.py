@@ -22,12 +22,13 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
+from layerwise.present.csv_text import Value
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose
 from layerwise.present.range_picture import RangePicture, RangeRow, draw_range, range_svg
 from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.strip_picture import svg_file
-from layerwise.present.tables import Table, Value, interval_decimals, significant
+from layerwise.present.tables import Table, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
 from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.page.figures import display_name

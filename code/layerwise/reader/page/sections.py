@@ -14,7 +14,8 @@ from layerwise.papers.shared.names.matrices import MATRICES
 from layerwise.papers.shared.questions.choices import READINGS
 from layerwise.papers.shared.rules.categories import r_without_each_category
 from layerwise.papers.shared.terms import LAYER_PREFIX
-from layerwise.present.tables import Table, Value, facts
+from layerwise.present.csv_text import Value
+from layerwise.present.tables import Table, facts
 
 Document = Mapping[str, Any]
 Columns = Mapping[str, int | None]  # {heading: decimals}

@@ -11,7 +11,8 @@ from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.shared.names.curves import METRIC
-from layerwise.present.tables import Table, Value, significant
+from layerwise.present.csv_text import Value
+from layerwise.present.tables import Table, significant
 from layerwise.present.values import rounded
 from layerwise.statistics.correlation import shares_of_r
 

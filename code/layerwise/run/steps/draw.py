@@ -20,7 +20,10 @@ def run(
     pdf: Place,
     models: Place = Path("models.yaml"),
 ) -> str:
-    """Write OUT/FIGURE.svg and -narrow.svg, PDF/FIGURE.pdf, and an index of what they show."""
+    """Write OUT/FIGURE.svg, -narrow.svg and .csv, PDF/FIGURE.pdf, and an index of what they show.
+
+    The CSV has the numbers of the points.
+    """
     workers.start(DRAWING)
     from layerwise.papers.across.figures.drawing import FIGURES  # they import matplotlib meanwhile
 

@@ -40,7 +40,8 @@ def run(
     """Write OUT/index.html, which opens from disk and asks for nothing."""
     document = read_judged(claims, source, statistics)
     drawn = read_figures(figures)
-    behind = [claims, *sorted(published.glob("*.csv")), *sorted(figures.glob("*.svg"))]
+    drawings = sorted(path for end in ("csv", "svg") for path in figures.glob(f"*.{end}"))
+    behind = [claims, *sorted(published.glob("*.csv")), *drawings]
     hashes = {path.as_posix(): sha256_of(path) for path in behind}
     numbers, pins = read_published(published), pins_of(published)
     methods = {} if source != "published" else methods_behind(document["claims"], numbers, params)

@@ -12,6 +12,7 @@ from layerwise.papers.paper3.figures import anisotropy, gains, weights
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.picture import Picture
+from layerwise.present.figures.points import csv_of_points
 from layerwise.present.figures.style import as_files, as_narrow_svg, figure_note, house_style
 from layerwise.present.figures.svg import as_svg
 
@@ -52,6 +53,7 @@ class Drawn:
     title: str = ""
     note: str = ""  # what the footer says of these numbers, besides the source
     reason: str = ""
+    csv: str = ""  # of its points
 
     def _repr_svg_(self) -> str | None:
         """In a notebook."""
@@ -65,7 +67,7 @@ class Drawn:
         if self.figure is None:
             return Picture(*about, reason=self.reason)
         pdf, svg = as_files(self.figure, self.name)
-        return Picture(*about, self.title, self.note, pdf=pdf, svg=svg)
+        return Picture(*about, self.title, self.note, pdf=pdf, svg=svg, csv=self.csv)
 
 
 def draw(name: str, numbers: Numbers) -> Drawn:
@@ -78,7 +80,8 @@ def draw(name: str, numbers: Numbers) -> Drawn:
     except NothingToDraw as reason:
         return Drawn(*about, None, reason=str(reason))
     title = " ".join(figure.get_suptitle().replace(r"\$", "$").split())
-    return Drawn(*about, figure, title, figure_note(figure))
+    csv = csv_of_points(figure) if function in READS else ""
+    return Drawn(*about, figure, title, figure_note(figure), csv=csv)
 
 
 def draw_all(numbers: Numbers, names: Iterable[str] = FIGURES) -> Iterator[Drawn]:

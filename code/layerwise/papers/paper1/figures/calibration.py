@@ -1,6 +1,5 @@
 """Paper 1: asymmetry of the categories."""
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from layerwise.engine.words import category_labels
@@ -50,11 +49,18 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     labels = category_labels(counts)
     names = [f"{labels[category]}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
-    rows = np.arange(len(counts))
     for number, (model, values) in enumerate(asymmetries.items()):
         offset = 0.13 * (number - (len(asymmetries) - 1) / 2)
-        look = style.look(number)
-        axes.plot(values.values(), rows + offset, linestyle="none", label=model, **look)
+        style.draw_points(
+            axes,
+            [labels[category] for category in values],
+            [*values.values()],
+            [row + offset for row in range(len(counts))],
+            series=model,
+            in_rows=True,
+            label=model,
+            **style.look(number),
+        )
     axes.axvline(0, **style.REFERENCE)
     axes.set_xlabel("asymmetry, U(A) \u2212 U(B)")
     axes.set_title(f"{first['_global_stats']['total_pairs']} pairs")

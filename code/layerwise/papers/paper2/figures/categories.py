@@ -81,7 +81,7 @@ def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, An
 def _scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:
     for name, point in points.items():
         look = looks.get(name, {"marker": ".", "color": style.BLUE})
-        axes.plot(*point, linestyle="none", label=name, **look)
+        style.draw_points(axes, [name], *([number] for number in point), label=name, **look)
     axes.axvline(0, **style.REFERENCE)
     axes.axhline(0, **style.REFERENCE)
     axes.set(xlabel="asymmetry (cosine)", ylabel="mean preference (nats)")
@@ -101,13 +101,13 @@ def _without(
         ("all categories", whole, look_of_all)
     ]
     rows += [(name, left_out, looks[name]) for name, left_out in without.items() if name in looks]
+    names = [name if not place else f"without {name}" for place, (name, *_) in enumerate(rows)]
     for place, (_, row, look) in enumerate(rows):
-        if ends := row.get("interval"):
-            axes.hlines(place, *ends, color=look["color"], linewidth=1)
-        axes.plot(row["r"], place, **look)
-    style.category_axis(
-        axes, [name if not place else f"without {name}" for place, (name, *_) in enumerate(rows)]
-    )
+        ends = [row.get("interval")]
+        style.draw_points(
+            axes, [names[place]], [row["r"]], [place], x_ends=ends, in_rows=True, **look
+        )
+    style.category_axis(axes, names)
     axes.axvline(0, **style.REFERENCE)
     axes.set_xlabel("r(asymmetry, preference)")
 

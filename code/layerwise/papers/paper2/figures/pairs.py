@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.published import PUBLISHED, answers_by_model
@@ -10,6 +11,7 @@ from layerwise.engine.question import YES, count_words
 from layerwise.papers.shared.names.curves import METRIC
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Numbers
+from layerwise.present.figures.points import note_points
 
 METRICS = {
     "centroid_asymmetry": "own centroid",
@@ -163,12 +165,8 @@ def layer_curves(numbers: Numbers) -> Figure:
         if name in below:
             word = style.signed(below[name], 2)
             axes.annotate(word, (0, below[name]), (6, -3), textcoords="offset points")
-        ends = list(map(int, late[name]["partition"]["late"].split("-")))
-        axes.hlines(means[name], *ends, color=style.INK, linewidth=2.5, zorder=4)
         answer = asked["models"].get(name, {}).get(PUBLISHED)
-        if answer is not None and answer["low"] is not None:
-            field = answer["low"], answer["high"]
-            axes.fill_between(ends, *field, color=style.INK, alpha=0.15, linewidth=0, zorder=0.5)
+        _draw_late_mean(axes, means[name], late[name]["partition"]["late"], answer)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
         axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, n = {n_pairs}")
@@ -176,6 +174,25 @@ def layer_curves(numbers: Numbers) -> Figure:
         axes.set_ylabel("r of asymmetry\nand preference")
     panels[0].set_ylim(*RANGE)
     return figure
+
+
+def _draw_late_mean(
+    axes: Axes, mean: float, partition: str, answer: Mapping[str, Any] | None
+) -> None:
+    """Draw the mean over the late layers as a bar, and its interval as a field.
+
+    Arguments:
+        partition: the first and the last of these layers.
+    """
+    first, last = map(int, partition.split("-"))
+    bar = axes.hlines(mean, first, last, color=style.INK, linewidth=2.5, zorder=4)
+    field = None
+    if answer is not None and answer["low"] is not None:
+        field = answer["low"], answer["high"]
+        axes.fill_between(
+            (first, last), *field, color=style.INK, alpha=0.15, linewidth=0, zorder=0.5
+        )
+    note_points(bar, [f"mean of layers {first} to {last}"], y=[mean], y_ends=[field])
 
 
 def _answers_of(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -14,6 +15,8 @@ SERIES = {
     "avg_cos_sim": ("mean cosine to the mean", "cosine"),
     "eigenvalue_variance": ("eigenvalue variance", "variance"),
 }
+PEAK: dict[str, Any] = {"marker": "D", "color": style.INK}
+OTHER: dict[str, Any] = {"marker": ".", "color": style.BLUE}
 SHARE, VARIANCE = "intrinsic_dim_ratio", "eigenvalue_variance"
 
 
@@ -37,8 +40,10 @@ def anisotropy(numbers: Numbers) -> Figure:
     shape = {"n": len(series), "columns": 2 if len(series) == 4 else len(series)}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, (key, values) in zip(panels, series.items(), strict=True):
-        axes.plot(values, marker=".", color=style.BLUE)
-        axes.plot(peak, values[peak], "D", color=style.INK)
+        axes.plot(values, color=style.BLUE)
+        for layer, value in enumerate(values):
+            look = PEAK if layer == peak else OTHER
+            style.draw_points(axes, [f"layer {layer}"], [layer], [value], **look)
         if key == VARIANCE:
             style.log_axis(axes, "y")
         style.layer_axis(axes, range(len(values)), most=6)

@@ -128,12 +128,20 @@ def _law(numbers: Numbers, question: str) -> str:
 
 def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
     bound_by_depth(axes)
-    for gain in gains.values():
-        colour = style.RED if gain.exceeds else style.BLUE
-        if gain.interval:
-            low, high = gain.interval
-            axes.vlines(gain.depth, low, high, color=colour)
-        axes.plot(gain.depth, gain.mean, "D" if gain.exceeds else "o", color=colour)
+    looks: dict[bool, dict[str, Any]] = {
+        False: {"marker": "o", "color": style.BLUE},
+        True: {"marker": "D", "color": style.RED},
+    }
+    for exceeds, look in looks.items():
+        drawn = {name: gain for name, gain in gains.items() if gain.exceeds == exceeds}
+        style.draw_points(
+            axes,
+            [*drawn],
+            [gain.depth for gain in drawn.values()],
+            [gain.mean for gain in drawn.values()],
+            y_ends=[gain.interval for gain in drawn.values()],
+            **look,
+        )
     axes.set_xlim(3, 42)
 
 
@@ -191,10 +199,19 @@ def _by_lab(
         gain, ends = models[name]["gain"], models[name].get("interval")
         clear = bool(ends) and not ends[0] <= 1 <= ends[1]
         colour = style.GREY if not clear else style.INK if gain < 1 else style.BLUE
-        if ends:
-            axes.hlines(row, *ends, color=colour)
-        look: dict[str, Any] = {} if clear else {"mfc": "none"}
-        axes.plot(gain, row, "D" if gain < 1 else "o", color=colour, markersize=4, **look)
+        look: dict[str, Any] = {"marker": "D" if gain < 1 else "o", "color": colour}
+        style.draw_points(
+            axes,
+            [numbers.shown(name)],
+            [gain],
+            [row],
+            x_ends=[ends],
+            series=labs[name],
+            in_rows=True,
+            markersize=4,
+            mfc=colour if clear else "none",
+            **look,
+        )
     style.category_axis(axes, [numbers.shown(name) for name in order])
     _shade_labs(axes, [labs[name] for name in order])
     axes.axvline(1, **style.REFERENCE)

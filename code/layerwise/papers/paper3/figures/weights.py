@@ -1,5 +1,8 @@
 """Paper 3: spectral norms of the projections, and the critical layer."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from layerwise.engine.published import PUBLISHED, answers_by_model
@@ -30,13 +33,17 @@ def spectral_norms(numbers: Numbers) -> Figure:
         r = style.signed_interval(answer["value"], (answer["low"], answer["high"]))
         title += f": their correlation is {r}"
     figure, (axes,) = style.panels(numbers, title, 2.7, SLICE)
-    for point in points.values():
-        x, y = point["x"], point["y"]
-        if x["low"] is not None:
-            axes.hlines(y["value"], x["low"], x["high"], color=style.BLUE)
-        if y["low"] is not None:
-            axes.vlines(x["value"], y["low"], y["high"], color=style.BLUE)
-        axes.plot(x["value"], y["value"], marker="o", color=style.BLUE)
+    x, y = ([point[side] for point in points.values()] for side in ("x", "y"))
+    style.draw_points(
+        axes,
+        [numbers.shown(name) for name in points],
+        [answer["value"] for answer in x],
+        [answer["value"] for answer in y],
+        x_ends=[_ends(answer) for answer in x],
+        y_ends=[_ends(answer) for answer in y],
+        marker="o",
+        color=style.BLUE,
+    )
     style.log_axis(axes, "x")
     axes.margins(x=0.25, y=0.15)  # room for names
     axes.axhline(1, **style.REFERENCE)
@@ -50,6 +57,11 @@ def spectral_norms(numbers: Numbers) -> Figure:
         },
     )
     return figure
+
+
+def _ends(answer: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the ends of an answer's interval."""
+    return None if answer["low"] is None else (answer["low"], answer["high"])
 
 
 def critical_layer(numbers: Numbers) -> Figure:
@@ -78,19 +90,28 @@ def critical_layer(numbers: Numbers) -> Figure:
     for place, (name, row) in enumerate(rows.items()):
         first, drawn = place == 0, row["drawn"]
         colour = style.INK if name == worst else style.BLUE
-        axes.plot(
-            drawn["predicted"],
-            place,
-            "|",
+        style.draw_points(
+            axes,
+            [numbers.shown(name)],
+            [drawn["predicted"]],
+            [place],
+            series="formula",
+            in_rows=True,
+            marker="|",
             markersize=14,
             markeredgewidth=2,
             color=style.GREEN,
             label="formula" if first else None,
         )
-        axes.errorbar(
-            drawn["empirical"],
-            place,
-            xerr=drawn["std"],
+        mean, deviation = drawn["empirical"], drawn["std"]
+        style.draw_points(
+            axes,
+            [numbers.shown(name)],
+            [mean],
+            [place],
+            x_ends=[(mean - deviation, mean + deviation)],
+            series="trace",
+            in_rows=True,
             marker="D" if name == worst else "o",
             color=colour,
             label="trace, mean and SD over prompts" if first else None,

@@ -1,0 +1,85 @@
+"""The tables of the page as files that a reader saves, with every digit."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from layerwise.engine.central import Central, Point
+from layerwise.present.claim_list import OF_CSV
+from layerwise.present.csv_text import Value
+from layerwise.present.small_models import SmallModels
+from layerwise.present.tables import Table
+
+OF_CENTRAL = ("id", "paper", "claim", "mark", "why", "number")
+OF_POINT = ("model", "value", "low", "high", "word", "printed", "n", "unit", "method")
+OF_SMALL = ("question", "paper", "model", "value", "low", "high", "word", "random weights")
+
+
+def page_tables(
+    central: Sequence[Central],
+    claims: Sequence[Mapping[str, Any]],
+    counts: Mapping[str, Mapping[str, int]],
+    verdicts: Mapping[str, str],
+    small: SmallModels | None,
+) -> Iterator[Table]:
+    """Yield every table of the page.
+
+    Arguments:
+        central, claims: with the names that readers know.
+        counts: {paper: {verdict: how many claims}}.
+        verdicts: those in use, and what they mean.
+    """
+    yield _tabulate_central(central)
+    yield _tabulate_claims("claims", claims)
+    by_id = {record["id"]: record for record in claims}
+    for claim in central:
+        parts = [by_id[part["claim"]] for part in claim.printed]
+        yield _tabulate_claims(evidence_name(claim), parts)
+    rows: list[list[Value]] = [
+        [word, *(count.get(word, 0) for count in counts.values()), meaning]
+        for word, meaning in verdicts.items()
+    ]
+    columns = ("verdict", *counts, "meaning")
+    yield Table("verdicts", "How many claims have each verdict.", dict.fromkeys(columns), rows)
+    if small is not None:
+        yield _tabulate_small(small)
+
+
+def evidence_name(claim: Central) -> str:
+    """Return the name of the table of what a central claim rests on; ids differ in it, too."""
+    return f"claims-of-{quote(claim.id, safe='')}"
+
+
+def _tabulate_central(central: Sequence[Central]) -> Table:
+    """Return a row for every estimate; a claim without one has a row too."""
+    rows: list[list[Value]] = [
+        [
+            *(_cell(claim, name) for name in OF_CENTRAL),
+            *(_cell(point, name) for name in OF_POINT),
+        ]
+        for claim in central
+        for point in claim.points or (None,)
+    ]
+    columns = dict.fromkeys((*OF_CENTRAL, *OF_POINT))
+    return Table("central-claims", "The central claims, a row an estimate.", columns, rows)
+
+
+def _cell(record: Central | Point | None, name: str) -> Value:
+    value: Value = getattr(record, name, None)
+    return value
+
+
+def _tabulate_claims(name: str, claims: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [[record[field] for field in OF_CSV] for record in claims]
+    return Table(name, "Claims, printed and recomputed.", dict.fromkeys(OF_CSV), rows)
+
+
+def _tabulate_small(small: SmallModels) -> Table:
+    rows: list[list[Value]] = [
+        [row.question.says, row.question.paper, model.short, *answer.numbers]
+        for row in small.rows
+        for model, answer in zip(small.models, row.answers, strict=True)
+        if answer is not None
+    ]
+    columns = dict.fromkeys(OF_SMALL)
+    return Table("small-models", "Answers of small trained models.", columns, rows)
