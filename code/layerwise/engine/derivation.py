@@ -324,7 +324,9 @@ def _evaluate(
             derivation.undefined[f"{name}:{key}"] = str(error)
             continue
         except TypeError as error:  # text for a number
-            raise _not_a_number(evidence, read.cells) or error from error
+            if wrong := _not_a_number(evidence, read.cells):
+                raise wrong from error
+            raise
         except (ArithmeticError, ValueError) as error:
             by_zero = isinstance(error, ZeroDivisionError)  # each Python has words of its own
             why = "division by zero" if by_zero else error

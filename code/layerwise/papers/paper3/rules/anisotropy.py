@@ -72,7 +72,7 @@ def half_layer(profile: Entry) -> int | None:
     return next((layer for layer in behind if shares[layer] < shares[highest] / 2), None)
 
 
-def steepest_rise(profile: Entry) -> list[float]:
+def steepest_rise(profile: Entry) -> list[int | float]:
     """Return the layer whose share exceeds that of the layer before it most, and the rise."""
     rises = np.diff(profile.intrinsic_dim_ratio[:])
     steepest = int(np.argmax(rises))
