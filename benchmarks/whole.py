@@ -36,8 +36,8 @@ PARTS = {
     "forward passes": "layerwise.measuring.own_model:extract",
     "measures of states": "layerwise.measuring.own_model:measure",
     "intervals": "layerwise.papers.experiments.reader:result_files",
-    "gains": "layerwise.papers.experiments.own_weights:gains",
-    "wait for spectral norms": "layerwise.papers.experiments.own_weights:spectral",
+    "gains": "layerwise.papers.experiments.own_weights:file_of_gains",
+    "wait for spectral norms": "layerwise.papers.experiments.own_weights:file_of_norms",
     "figures, page, tables": "layerwise.reader.result:write",
 }
 PASSES, START = "forward passes", "interpreter, imports, checks"

@@ -34,8 +34,8 @@ def files(
     A model can lack one of them, say slices of the weights that are known, and have all else.
     """
     measures: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-        "gains": (own_file("gains"), lambda: gains(checkpoint, states)),
-        "spectral": (own_file("spectral"), lambda: spectral(checkpoint, spectra)),
+        "gains": (own_file("gains"), lambda: file_of_gains(checkpoint, states)),
+        "spectral": (own_file("spectral"), lambda: file_of_norms(checkpoint, spectra)),
     }
     needing = () if states.index["n_prompts"] else ("anisotropy", "gains")
     absent = dict.fromkeys(needing, "it needs prompts, and none were given")
@@ -51,7 +51,7 @@ def files(
     return tables, absent
 
 
-def gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
+def file_of_gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
     """Return the gains of every block over the prompts, and each prompt's last, by reading."""
     prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
     by_prompt, readings = gains_over_texts(prompts)
@@ -80,7 +80,7 @@ def begin_spectra(checkpoint: Checkpoint) -> Spectra:
     return {place: workers.submit(spectrum, partial(matrix, *place), most=most) for place in places}
 
 
-def spectral(checkpoint: Checkpoint, spectra: Spectra) -> dict[str, Any]:
+def file_of_norms(checkpoint: Checkpoint, spectra: Spectra) -> dict[str, Any]:
     """Return what `begin_spectra` began, as the file of norms has it."""
     by_matrix: dict[str, list[Spectrum]] = {}
     for (name, _), future in track(spectra.items(), "spectral norms", "matrices", len(spectra)):

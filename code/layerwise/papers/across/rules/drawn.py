@@ -24,7 +24,7 @@ from layerwise.engine.evidence import Entry, Evidence, Missing
 from layerwise.engine.published import DATASET
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
-from layerwise.papers.paper3.rules.depth_gain import gain_interval, models_above_bound
+from layerwise.papers.paper3.rules.depth_gain import gain_interval, models_above_depth_bound
 from layerwise.papers.paper3.rules.gain_files import gain, models_by_name
 from layerwise.papers.shared.names.result_files import SCALING, own_file
 from layerwise.papers.shared.published import tables_of_reader
@@ -35,11 +35,11 @@ Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, 
 
 # --- one model ------------------------------------------------------------------------------------
 
-OF_MODEL: Mapping[str, Section | Rules] = {
+OF_MODEL: Mapping[str, Section] = {
     "validation": validation.drawn_without_each,
     "category_bootstrap": category_bootstrap.drawn_intervals,
     "pairs": pairs.drawn_turns,
-    "anisotropy": anisotropy.DRAWN,
+    "anisotropy": anisotropy.drawn_layers,
 }
 
 
@@ -76,7 +76,7 @@ def gains_of_models(several: Entry) -> Rules:
             lambda: bind_each(lambda model: depth_bound(count(model.all_layer_gains)), models()),
             "the bound of equation 3 at each depth",
         ),
-        "above_bound": partial(models_above_bound, several),
+        "above_bound": partial(models_above_depth_bound, several),
         "interval": Rule(lambda: bind_each(gain_interval, models()), words_of(gain_interval)),
         "range": Rule(
             lambda: range_of([gain(model) for model in models().values()]),
@@ -136,7 +136,7 @@ def _states_all(file: str, section: Section, files: Mapping[str, Any]) -> bool:
     return not derivation.undefined
 
 
-def _stated(file: str, section: Section | Rules, files: Mapping[str, Any]) -> dict[str, Any]:
+def _stated(file: str, section: Section, files: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the rules of a section give, without those for which the file lacks a number."""
     evidence = _evidence_of(files)
     stated: dict[str, Any] = {}

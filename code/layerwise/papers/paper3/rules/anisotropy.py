@@ -79,12 +79,12 @@ def steepest_rise(profile: Entry) -> list[int | float]:
     return [steepest + 1, float(rises[steepest])]
 
 
-DRAWN: Rules = {"drawn/half_layer": half_layer, "drawn/steepest_rise": steepest_rise}
-
-
 def drawn_layers(profile: Entry) -> Rules:
     """What a figure states of a profile."""
-    return {name: partial(rule, profile) for name, rule in DRAWN.items()}
+    return {
+        "drawn/half_layer": partial(half_layer, profile),
+        "drawn/steepest_rise": partial(steepest_rise, profile),
+    }
 
 
 def bell_statistics(profile: Entry) -> Rules:

@@ -47,7 +47,7 @@ def gain_interval(model: Entry) -> list[float]:
     return [estimate.low, estimate.high] if estimate.has_interval else []
 
 
-def models_above_bound(results: Entry) -> list[str]:
+def models_above_depth_bound(results: Entry) -> list[str]:
     """Return the models of a file whose mean gain exceeds the bound of their depth."""
     models = models_by_name(results)
     return [
@@ -57,7 +57,7 @@ def models_above_bound(results: Entry) -> list[str]:
     ]
 
 
-def size_statistics(model: Entry) -> Rules:
+def swept_model(model: Entry) -> Rules:
     """The table of the Pythia sizes."""
     return {
         **moments(model),
@@ -180,7 +180,7 @@ def bound_statistics(results: Entry) -> Rules:
         "bound/word_inner_blocks": Rule(
             lambda: word(inner_points()), "whether every inner block's gain keeps the bound"
         ),
-        "bound/above": partial(models_above_bound, results),
+        "bound/above": partial(models_above_depth_bound, results),
         "drawn/interval": Rule(
             lambda: bind_each(gain_interval, models_by_name(results)), words_of(gain_interval)
         ),
@@ -207,7 +207,7 @@ def survey_statistics(hunt: Entry) -> Rules:
         return [min(gains), max(gains)]
 
     return {
-        "bound/above": partial(models_above_bound, hunt),
+        "bound/above": partial(models_above_depth_bound, hunt),
         "final_norm/range": Rule(
             range_of_final_gains,
             "the smallest and the largest gain behind the final norm over a file's models",
@@ -249,7 +249,7 @@ DOCUMENTS = {
         SWEEP,
         {
             "": lambda results: {**depth_statistics(results), **bound_statistics(results)},
-            "models/*": size_statistics,
+            "models/*": swept_model,
         },
     ),
     "hunt": Document(HUNT, {"": survey_statistics}, NOWHERE),

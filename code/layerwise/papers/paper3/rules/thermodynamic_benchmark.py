@@ -94,7 +94,7 @@ def model_statistics(model: Rows) -> Rules:
             lambda: pooled_d(*cliche_and_novel()), "Cohen's d between clichés and novel prompts"
         ),
         "category": Rule(
-            lambda: bind_each(category_statistics, rows_by_category(model)),
+            lambda: bind_each(category_gains, rows_by_category(model)),
             "the prompts of a category",
         ),
     }
@@ -105,7 +105,7 @@ def rows_by_category(model: Rows) -> dict[str, Rows]:
     return {name: model.where(Category=name) for name in CATEGORIES}
 
 
-def category_statistics(category: Rows) -> Rules:
+def category_gains(category: Rows) -> Rules:
     """Mean gain and entropy of a category's prompts."""
     return {
         "gain": Rule(
