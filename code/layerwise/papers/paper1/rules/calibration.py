@@ -4,13 +4,13 @@ A statement across the four models is the text in print where its rule holds.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Document, Function, Rule, Rules, all_of, count
+from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
@@ -18,6 +18,7 @@ from layerwise.papers.shared.names.result_files import FIGURE_1, NUMBERS, PAPER1
 from layerwise.papers.shared.rules.categories import (
     asymmetry,
     categories,
+    category_states,
     n_pairs,
     shared_value,
     total_pairs,
@@ -47,22 +48,24 @@ RUN = re.compile(r"_(\d{4})(\d{2})(\d{2})_")  # when a model's result file was m
 # --- one model ------------------------------------------------------------------------------------
 
 
-def asymmetries(results: Entry, group: str = "neutral_only") -> Float[np.ndarray, " category"]:
+def group_asymmetries(
+    results: Entry, group: str = "neutral_only"
+) -> Float[np.ndarray, " category"]:
     """Return UA of a group's categories, in the order of the streams."""
     return np.array(
         [asymmetry(results[name]) for name in categories(results) if name != GROUPS[group]]
     )
 
 
-def interval(results: Entry, group: str = "neutral_only") -> Ends:
+def group_interval(results: Entry, group: str = "neutral_only") -> Ends:
     """Return the bootstrap interval of a group's mean UA; each interval starts the stream anew."""
-    draws = results.draws
-    return mean_interval(asymmetries(results, group), draws.n_resamples, draws.level, draws.seed)
+    ua, draws = group_asymmetries(results, group), results.draws
+    return mean_interval(ua, draws.n_resamples, draws.level, draws.seed)
 
 
 def neutral_d(results: Entry) -> float:
     """Return Cohen's d of UA over the neutral categories."""
-    return cohens_d(asymmetries(results))
+    return cohens_d(group_asymmetries(results))
 
 
 def paper_status(ends: Ends, d: float) -> str:
@@ -80,60 +83,54 @@ def code_status(ends: Ends, d: float) -> str:
     return "NEUTRAL" if abs(d) < 0.2 else "MARGINAL"
 
 
-def zero_in_words(results: Entry) -> str:
-    """Say whether the interval of the neutral mean includes zero."""
-    return f"CI {'includes' if includes_zero(interval(results)) else 'excludes'} zero"
-
-
-def group_rules(group: str) -> Rules:
-    """Return the rules of what Paper 1's script saves over a group of categories."""
-    rules: Rules = {
-        "mean_asymmetry": Rule(
-            lambda results: np.mean(asymmetries(results, group)), "mean UA over the categories"
-        ),
-        "std_asymmetry": Rule(
-            lambda results: np.std(asymmetries(results, group)),
-            "population SD of UA over the categories",
-        ),
+def group_statistics(results: Entry, group: str) -> Rules:
+    """What Paper 1's script saves over a group of categories."""
+    ua = partial(group_asymmetries, results, group)
+    rules = {
+        "mean_asymmetry": Rule(lambda: np.mean(ua()), "mean UA over the categories"),
+        "std_asymmetry": Rule(lambda: np.std(ua()), "population SD of UA over the categories"),
         "bootstrap_95ci": Rule(
-            lambda results: list(interval(results, group)), "bootstrap interval of the mean UA"
+            lambda: list(group_interval(results, group)), "bootstrap interval of the mean UA"
         ),
         "cohens_d": Rule(
-            lambda results: cohens_d(asymmetries(results, group)),
-            "Cohen's d of UA over the categories, population SD",
+            lambda: cohens_d(ua()), "Cohen's d of UA over the categories, population SD"
         ),
     }
     return {f"_global_stats/{group}/{name}": rule for name, rule in rules.items()}
 
 
-MODEL_RULES: Rules = {
-    "_global_stats/total_pairs": total_pairs,
-    **group_rules("all_categories"),
-    **group_rules("neutral_only"),
-    "_global_stats/neutral_only/sample_d": Rule(
-        lambda results: sample_d(asymmetries(results)),
-        "Cohen's d of UA over the categories, sample SD",
-    ),
-    "_verdicts/zero": zero_in_words,
-    "_verdicts/status_paper": Rule(
-        lambda results: paper_status(interval(results), neutral_d(results)),
-        "the paper's word: Pass where the interval includes zero and |d| < 0.3",
-    ),
-    "_verdicts/status_code": Rule(
-        lambda results: code_status(interval(results), neutral_d(results)),
-        "the script's word, by the interval and |d| < 0.2",
-    ),
-    "_verdicts/status_readme": Rule(
-        lambda results: code_status(interval(results), neutral_d(results)).capitalize(),
-        "the script's word, as the README writes it",
-    ),
-}
-CATEGORY_RULES: Rules = {
-    "n_pairs": Rule(
-        lambda category: n_pairs(category, category.called), "the statement pairs of the category"
-    ),
-    "asymmetry": asymmetry,
-}
+def model_statistics(results: Entry) -> Rules:
+    """UA over the categories of a model, and the words for it."""
+
+    def zero_in_words() -> str:
+        return f"CI {'includes' if includes_zero(group_interval(results)) else 'excludes'} zero"
+
+    def script_status() -> str:
+        return code_status(group_interval(results), neutral_d(results))
+
+    return {
+        "_global_stats/total_pairs": partial(total_pairs, results),
+        **group_statistics(results, "all_categories"),
+        **group_statistics(results, "neutral_only"),
+        "_global_stats/neutral_only/sample_d": Rule(
+            lambda: sample_d(group_asymmetries(results)),
+            "Cohen's d of UA over the categories, sample SD",
+        ),
+        "_verdicts/zero": Rule(
+            zero_in_words, "whether the interval of the neutral mean includes zero"
+        ),
+        "_verdicts/status_paper": Rule(
+            lambda: paper_status(group_interval(results), neutral_d(results)),
+            "the paper's word: Pass where the interval includes zero and |d| < 0.3",
+        ),
+        "_verdicts/status_code": Rule(
+            script_status, "the script's word, by the interval and |d| < 0.2"
+        ),
+        "_verdicts/status_readme": Rule(
+            lambda: script_status().capitalize(), "the script's word, as the README writes it"
+        ),
+    }
+
 
 # --- across the models ----------------------------------------------------------------------------
 
@@ -141,44 +138,11 @@ ByModel = Mapping[str, float]
 OTHERS = {left_out: [model for model in MODELS if model != left_out] for left_out in MODELS}
 
 
-def statement_on(
-    category: str, words: Callable[[ByModel], Any], models: Iterable[str] = tuple(MODELS)
-) -> Function:
-    """Return the rule of a statement about the UA of a category in these models."""
-    return lambda evidence: words(
-        {model: asymmetry(evidence[MODELS[model]][category]) for model in models}
-    )
-
-
-def statement_on_measured(category: str, words: Callable[[ByModel], Any]) -> Function:
-    """Return the rule of a statement about the UA of a category in the measured models."""
-
-    def rule(evidence: Evidence) -> Any:
-        files = {model: evidence[file] for model, file in MODELS.items()}
-        measured = measured_among(files, lambda results: asymmetry(results[category]))
-        return words({model: asymmetry(results[category]) for model, results in measured.items()})
-
-    return rule
-
-
-def statement_on_ratios(category: str, words: Callable[[list[float]], Any]) -> Function:
-    """Return the rule of a statement about |UA| of Apertus over that of each other model."""
-
-    def on_asymmetries(ua: ByModel) -> Any:
-        if zero := [model for model in OTHERS["apertus"] if ua[model] == 0]:
-            raise LayerwiseError(
-                f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
-                "leave that model out"
-            )
-        return words([abs(ua["apertus"]) / abs(ua[model]) for model in OTHERS["apertus"]])
-
-    return statement_on(category, on_asymmetries)
-
-
-def factors_as_printed(*factors: float) -> str:
-    """Return factors as the paper prints them, in whole numbers: 3× or, for several, 5-10×."""
-    rounded = [f"{factor:.0f}" for factor in sorted(factors)]
-    return f"{rounded[0]}×" if len(factors) == 1 else f"{rounded[0]}-{rounded[-1]}×"
+def asymmetry_by_model(
+    evidence: Evidence, category: str, models: Iterable[str] = tuple(MODELS)
+) -> dict[str, float]:
+    """Return UA of a category in each of these models."""
+    return {model: asymmetry(evidence[MODELS[model]][category]) for model in models}
 
 
 def models_in_zone(ua: ByModel, band: float = BAND) -> list[str]:
@@ -186,15 +150,14 @@ def models_in_zone(ua: ByModel, band: float = BAND) -> list[str]:
     return [model for model, value in ua.items() if abs(value) < band]
 
 
+def count_negative(ua: ByModel) -> int:
+    """Return how many of the models lie below zero."""
+    return sum(value < 0 for value in ua.values())
+
+
 def compare_with_bound(name: str, values: Iterable[float], bound: float) -> str:
     """Say whether every value is below a bound: `d < 0.3`."""
     return f"{name} {'<' if max(values) < bound else '>='} {bound:g}".strip()
-
-
-def sign_parties(ua: ByModel) -> str:
-    """Return the larger party of signs against the smaller: 3-vs-1."""
-    parties = sum(value < 0 for value in ua.values()), sum(value > 0 for value in ua.values())
-    return f"{max(parties)}-vs-{min(parties)}"
 
 
 def place_of_apertus(ua: ByModel) -> str:
@@ -203,340 +166,369 @@ def place_of_apertus(ua: ByModel) -> str:
     return "lowest" if place == 1 else f"place {place} of {len(ua)} from below"
 
 
-def most_models_rule(neutral: Callable[[Entry], bool]) -> Function:
-    """Return the rule that gives `most models` where more than half are neutral, else the count."""
+def numeric_statements(evidence: Evidence) -> Rules:
+    """UA on the numeric facts."""
+    ua = partial(asymmetry_by_model, evidence, NUMERIC)
+    without_apertus = partial(ua, OTHERS["apertus"])
 
-    def words(evidence: Evidence) -> str:
-        n = sum(bool(neutral(evidence[file])) for file in MODELS.values())
-        return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
+    def sign_parties() -> str:
+        n_below, n_above = count_negative(ua()), sum(value > 0 for value in ua().values())
+        return f"{max(n_below, n_above)}-vs-{min(n_below, n_above)}"
 
-    return words
+    def count_beyond_bound() -> str:
+        n = len(MODELS) - len(models_in_zone(ua(), BOUND))
+        return f"|Delta| > {BOUND:g} in {n}/{len(MODELS)} models"
 
-
-def strongest_category(evidence: Evidence) -> str:
-    """Return the category of Apertus' largest |UA|."""
-    ua = {name: abs(asymmetry(evidence[MODELS["apertus"]][name])) for name in categories(evidence)}
-    return max(ua, key=ua.__getitem__)
-
-
-def facts_over_business(evidence: Evidence, decimals: int | None = None) -> float:
-    """Return Apertus' UA on the facts over that on business, of rounded UA with `decimals`."""
-    facts, business = (asymmetry(evidence[MODELS["apertus"]][name]) for name in (FACTS, "business"))
-    if decimals is not None:
-        facts, business = round(facts, decimals), round(business, decimals)
-    return facts / business
-
-
-def n_models(evidence: Evidence) -> int:
-    """Return the number of models that have an asymmetry, by the names in their files."""
-    return count(
-        (evidence[file] for file in MODELS.values()),
-        lambda results: asymmetry(results[NUMERIC]),
-        named=lambda results: results._metadata.model,
-    )
-
-
-def run_dates(_: Evidence) -> str:
-    """Return the dates of the runs, from the names of their files."""
-    return " ".join(sorted({"-".join(RUN.findall(file)[0]) for file in MODELS.values()}))
-
-
-def category_sizes(evidence: Evidence) -> list[int]:
-    """Return the statement pairs of each category."""
-    return [n_pairs(evidence, name) for name in categories(evidence)]
-
-
-def size_range(sizes: Sequence[int]) -> str:
-    """Return the one size that all categories have, or the range of sizes."""
-    low, high = min(sizes), max(sizes)
-    return f"{low} pairs per category" if low == high else f"{low} to {high} pairs per category"
-
-
-def others_in_zone(ua: Mapping[str, float]) -> str:
-    """Say how many of the models besides Gemma lie in the calibration zone."""
-    n = len(models_in_zone(ua))
-    return f"{'' if n == len(ua) else f'{n} of {len(ua)} '}other models converge to zero"
-
-
-def level_of_draws(evidence: Evidence) -> str:
-    """Return the level of the draws where all stored intervals follow with it."""
-    same = all_of(
-        np.allclose(
-            interval(evidence[file]), evidence[file]._global_stats.neutral_only.bootstrap_95ci[:]
-        )
-        for file in MODELS.values()
-    )
-    return f"{evidence.draws.level:.0%}" if same else "another level"
-
-
-def count_negative(ua: ByModel) -> str:
-    """Say how many of the models lie below zero."""
-    return f"{sum(value < 0 for value in ua.values())}/{len(ua)} negative"
-
-
-def count_beyond_bound(ua: ByModel) -> str:
-    """Say how many of the models exceed the abstract's bound."""
-    return f"|Delta| > {BOUND:g} in {len(ua) - len(models_in_zone(ua, BOUND))}/{len(ua)} models"
-
-
-def name_calibrated(ua: ByModel) -> str:
-    """Name the models in the calibration zone."""
-    return "/".join(map(str.capitalize, models_in_zone(ua))) + " calibrated"
-
-
-def positive_or_within(ua: ByModel) -> str:
-    """Say whether all of the models lie above the calibration zone."""
-    return "slight positive asymmetry" if min(ua.values()) > BAND else "within the zone"
-
-
-def compare_with_pass_rule(evidence: Evidence) -> str:
-    """Say whether the models that are reported as calibrated keep the bound of a Pass."""
-    return compare_with_bound(
-        "d", [abs(neutral_d(evidence[MODELS[model]])) for model in CALIBRATED], PASS_BELOW
-    )
-
-
-def count_near_zero(ua: ByModel) -> str:
-    """Say whether all of the models lie in the calibration zone."""
-    n = len(models_in_zone(ua))
-    return "near zero" if n == len(ua) else f"{n} of {len(ua)} near zero"
-
-
-def parity_bound(gaps: Float[np.ndarray, " pair"]) -> str:
-    """Return the bound of the paper if every gap keeps it, else the largest gap: ±20%."""
-    return f"±{max(PARITY, float(np.max(gaps))) * 100:.0f}%"
-
-
-def word_gaps(
-    evidence: Evidence, *, of_sides: bool = False, names: Iterable[str] | None = None
-) -> Float[np.ndarray, " pair"]:
-    """Return |words of A - words of B| over the longer side.
-
-    Args:
-        of_sides: compare all A with all B statements of a category, instead of pair by pair.
-        names: of the categories; all of them by default.
-    """
-    chosen = (
-        evidence[WORDS].values() if names is None else [evidence[WORDS][name] for name in names]
-    )
-    words = [np.array([[pair.a, pair.b] for pair in pairs]) for pairs in chosen]
-    counts = [pairs.sum(axis=0, keepdims=True) for pairs in words] if of_sides else words
-    a, b = np.concatenate(counts).T
-    return np.abs(a - b) / np.maximum(a, b)
-
-
-def pairs_within_parity(gaps: Float[np.ndarray, " pair"]) -> str:
-    """Say how many of the pairs keep the bound."""
-    return f"{np.sum(gaps <= PARITY)} of {len(gaps)} pairs"
-
-
-def bar_height(figure: Entry, category: str, model: str) -> float:
-    """Return the UA that a bar shows, from the row of pixels at which it ends."""
-    rows = figure.rows
-    return (rows.zero - figure.ends[category][model]) * figure.tick / (rows.zero - rows.tick)
-
-
-def compare_bars(evidence: Evidence) -> str:
-    """Say whether bars end where the table puts them, to its last decimal and a row of pixels."""
-    figure = evidence[FIGURE_1]
-    slack = 0.5e-3 + figure.tick / (figure.rows.zero - figure.rows.tick)
-    met = [
-        abs(bar_height(figure, category, model) - asymmetry(evidence[file][category])) <= slack
-        for category in figure.ends
-        for model, file in MODELS.items()
-    ]
-    return "as Table main" if all_of(met) else f"{sum(met)} of {len(met)} as Table main"
-
-
-STATEMENTS: Mapping[str, Rules] = {
-    "numeric": {
-        "negative": Rule(
-            statement_on(NUMERIC, count_negative), "how many models lie below zero on numeric facts"
+    return {
+        "numeric/negative": Rule(
+            lambda: f"{count_negative(ua())}/{len(MODELS)} negative",
+            "how many models lie below zero on numeric facts",
         ),
-        "split": Rule(
-            statement_on(NUMERIC, sign_parties), "the larger party of signs against the smaller"
-        ),
-        "above": Rule(
-            statement_on(NUMERIC, count_beyond_bound), "how many models keep the abstract's bound"
-        ),
-        "below": Rule(
-            statement_on(
-                NUMERIC, lambda ua: compare_with_bound("", ua.values(), -BOUND), OTHERS["apertus"]
-            ),
+        "numeric/split": Rule(sign_parties, "the larger party of signs against the smaller"),
+        "numeric/above": Rule(count_beyond_bound, "how many models keep the abstract's bound"),
+        "numeric/below": Rule(
+            lambda: compare_with_bound("", without_apertus().values(), -BOUND),
             "whether every model but Apertus lies below the bound",
         ),
-        "weakest": Rule(
-            statement_on(NUMERIC, lambda ua: max(ua.values()), OTHERS["apertus"]),
+        "numeric/weakest": Rule(
+            lambda: max(without_apertus().values()),
             "the UA nearest to zero on numeric facts, without Apertus",
         ),
-        "strongest": Rule(
-            statement_on(NUMERIC, lambda ua: min(ua.values()), OTHERS["apertus"]),
+        "numeric/strongest": Rule(
+            lambda: min(without_apertus().values()),
             "the most negative UA on numeric facts, without Apertus",
         ),
-    },
-    "lifestyle": {
-        "calibrated": Rule(
-            statement_on("lifestyle", name_calibrated), "the models within the zone"
+    }
+
+
+def lifestyle_statements(evidence: Evidence) -> Rules:
+    """UA on lifestyle, and the calibration that is read from it."""
+    ua = partial(asymmetry_by_model, evidence, "lifestyle")
+
+    def others_in_zone() -> str:
+        others = OTHERS["gemma"]
+        n = len(models_in_zone(ua(others)))
+        return (
+            f"{'' if n == len(others) else f'{n} of {len(others)} '}other models converge to zero"
+        )
+
+    def positive_or_within() -> str:
+        above = min(ua(("gemma", "apertus")).values()) > BAND
+        return "slight positive asymmetry" if above else "within the zone"
+
+    def most_models(is_neutral: Callable[[Entry], bool]) -> str:
+        """Return `most models` where more than half are neutral, else how many are."""
+        n = sum(is_neutral(evidence[file]) for file in MODELS.values())
+        return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
+
+    def compare_with_pass_rule() -> str:
+        sizes = [abs(neutral_d(evidence[MODELS[model]])) for model in CALIBRATED]
+        return compare_with_bound("d", sizes, PASS_BELOW)
+
+    return {
+        "lifestyle/calibrated": Rule(
+            lambda: "/".join(map(str.capitalize, models_in_zone(ua()))) + " calibrated",
+            "the models within the zone",
         ),
-        "band": Rule(
-            statement_on(
-                "lifestyle",
-                lambda ua: compare_with_bound("|Delta|", map(abs, ua.values()), BAND),
-                CALIBRATED,
-            ),
+        "lifestyle/band": Rule(
+            lambda: compare_with_bound("|Delta|", map(abs, ua(CALIBRATED).values()), BAND),
             "whether the calibrated models lie within the zone on lifestyle",
         ),
-        "others": Rule(
-            statement_on("lifestyle", others_in_zone, OTHERS["gemma"]),
-            "how many of the other models lie within the zone",
+        "lifestyle/others": Rule(
+            others_in_zone, "how many of the other models lie within the zone"
         ),
-        "positive": Rule(
-            statement_on("lifestyle", positive_or_within, ("gemma", "apertus")),
-            "whether Gemma and Apertus lie above the zone",
+        "lifestyle/positive": Rule(
+            positive_or_within, "whether Gemma and Apertus lie above the zone"
         ),
-        "quantor": Rule(
-            most_models_rule(lambda results: abs(asymmetry(results.lifestyle)) < BAND),
+        "lifestyle/quantor": Rule(
+            lambda: most_models(lambda results: abs(asymmetry(results.lifestyle)) < BAND),
             "how many models lie within the zone on lifestyle",
         ),
-        "quantor_neutral_mean": Rule(
-            most_models_rule(lambda results: bool(abs(np.mean(asymmetries(results))) < BAND)),
+        "lifestyle/quantor_neutral_mean": Rule(
+            lambda: most_models(lambda results: abs(np.mean(group_asymmetries(results))) < BAND),
             "how many models have a neutral mean within the zone",
         ),
-        "quantor_neutral_interval": Rule(
-            most_models_rule(lambda results: includes_zero(interval(results))),
+        "lifestyle/quantor_neutral_interval": Rule(
+            lambda: most_models(lambda results: includes_zero(group_interval(results))),
             "how many models have a neutral interval that includes zero",
         ),
-        "pass_rule": compare_with_pass_rule,
-    },
-    "facts": {
-        "others": Rule(
-            statement_on(FACTS, count_near_zero, OTHERS["apertus"]),
+        "lifestyle/pass_rule": Rule(
+            compare_with_pass_rule,
+            "whether the models that are reported as calibrated keep the bound of a Pass",
+        ),
+    }
+
+
+def facts_statements(evidence: Evidence) -> Rules:
+    """UA on the scientific facts, without Apertus."""
+    ua = partial(asymmetry_by_model, evidence, FACTS)
+
+    def count_near_zero(models: Collection[str]) -> str:
+        n = len(models_in_zone(ua(models)))
+        return "near zero" if n == len(models) else f"{n} of {len(models)} near zero"
+
+    return {
+        "facts/others": Rule(
+            lambda: count_near_zero(OTHERS["apertus"]),
             "how many of the other models lie within the zone",
         ),
-        "calibrated": Rule(
-            statement_on(FACTS, count_near_zero, CALIBRATED), "the models within the zone"
-        ),
-        "largest_other": Rule(
-            statement_on(FACTS, lambda ua: max(map(abs, ua.values())), OTHERS["apertus"]),
+        "facts/calibrated": Rule(lambda: count_near_zero(CALIBRATED), "the models within the zone"),
+        "facts/largest_other": Rule(
+            lambda: max(map(abs, ua(OTHERS["apertus"]).values())),
             "the largest |UA| on scientific facts, without Apertus",
         ),
-    },
-    "business": {
-        "typical": Rule(
-            statement_on("business", lambda ua: f"~{np.mean(list(ua.values())):+.2f}"),
-            "mean UA on business over the models",
+    }
+
+
+def business_statements(evidence: Evidence) -> Rules:
+    """UA on business."""
+    ua = partial(asymmetry_by_model, evidence, "business")
+    return {
+        "business/typical": Rule(
+            lambda: f"~{np.mean(list(ua().values())):+.2f}", "mean UA on business over the models"
         ),
-        "lowest": Rule(
-            statement_on("business", lambda ua: min(ua.values())), "the smallest UA on business"
+        "business/lowest": Rule(lambda: min(ua().values()), "the smallest UA on business"),
+        "business/highest": Rule(lambda: max(ua().values()), "the largest UA on business"),
+        "business/apertus": Rule(
+            lambda: place_of_apertus(ua()), "Apertus' place from below on business"
         ),
-        "highest": Rule(
-            statement_on("business", lambda ua: max(ua.values())), "the largest UA on business"
+    }
+
+
+def apertus_statements(evidence: Evidence) -> Rules:
+    """The asymmetries of Apertus, beside each other and beside those of the other models."""
+
+    def ua_of(category: str) -> float:
+        return asymmetry(evidence[MODELS["apertus"]][category])
+
+    def strongest_category() -> str:
+        return DISPLAY[max(categories(evidence), key=lambda category: abs(ua_of(category)))]
+
+    def ratios(category: str) -> list[float]:
+        """Return |UA| of Apertus over that of each other model, ascending."""
+        ua = asymmetry_by_model(evidence, category)
+        if zero := [model for model in OTHERS["apertus"] if ua[model] == 0]:
+            raise LayerwiseError(
+                f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
+                "leave that model out"
+            )
+        return sorted(abs(ua["apertus"]) / abs(ua[model]) for model in OTHERS["apertus"])
+
+    def facts_over_business() -> float:
+        return ua_of(FACTS) / ua_of("business")
+
+    def as_printed(*factors: float) -> str:
+        """Return ascending factors in whole numbers: 3× or, for several, 5-10×."""
+        low, high = (f"{factor:.0f}" for factor in (factors[0], factors[-1]))
+        return f"{low}×" if len(factors) == 1 else f"{low}-{high}×"
+
+    return {
+        "apertus/strongest": Rule(
+            strongest_category, "the category of the largest |UA| in Apertus"
         ),
-        "apertus": Rule(
-            statement_on("business", place_of_apertus), "Apertus' place from below on business"
-        ),
-    },
-    "apertus": {
-        "strongest": Rule(
-            lambda evidence: DISPLAY[strongest_category(evidence)],
-            "the category of the largest |UA| in Apertus",
-        ),
-        "nonnumeric_over_next": Rule(
-            statement_on_ratios(
-                "ground_truth_nonnumeric", lambda ratios: factors_as_printed(min(ratios))
-            ),
+        "apertus/nonnumeric_over_next": Rule(
+            lambda: as_printed(ratios("ground_truth_nonnumeric")[0]),
             "Apertus' |UA| on non-numeric facts over that of the next model",
         ),
-        "facts_over_others": Rule(
-            statement_on_ratios(FACTS, lambda ratios: factors_as_printed(*ratios)),
+        "apertus/facts_over_others": Rule(
+            lambda: as_printed(*ratios(FACTS)),
             "Apertus' |UA| on scientific facts over that of each other model",
         ),
-        "facts_ratios": Rule(
-            statement_on_ratios(FACTS, sorted),
+        "apertus/facts_ratios": Rule(
+            lambda: ratios(FACTS),
             "Apertus' |UA| on scientific facts over that of each other model, ascending",
         ),
-        "facts_over_business": Rule(
-            lambda evidence: factors_as_printed(facts_over_business(evidence)),
+        "apertus/facts_over_business": Rule(
+            lambda: as_printed(facts_over_business()),
             "Apertus' UA on scientific facts over that on business",
         ),
-        "facts_over_business_printed": Rule(
-            lambda evidence: factors_as_printed(facts_over_business(evidence, 3)),
+        "apertus/facts_over_business_printed": Rule(
+            lambda: as_printed(round(ua_of(FACTS), 3) / round(ua_of("business"), 3)),
             "Apertus' UA on scientific facts over that on business, of the printed decimals",
         ),
-        "facts_over_business_cut": Rule(
-            lambda evidence: factors_as_printed(np.floor(facts_over_business(evidence))),
+        "apertus/facts_over_business_cut": Rule(
+            lambda: as_printed(np.floor(facts_over_business())),
             "Apertus' UA on scientific facts over that on business, cut to a whole number",
         ),
-    },
-    "dataset": {
-        "n_pairs": total_pairs,
-        "n_categories": Rule(
-            lambda evidence: len(category_sizes(evidence)), "the categories of the statement pairs"
-        ),
-        "sizes": Rule(
-            lambda evidence: size_range(category_sizes(evidence)),
+    }
+
+
+def dataset_statements(evidence: Evidence) -> Rules:
+    """The size of the data set, the models and when they ran."""
+
+    def sizes() -> list[int]:
+        return [n_pairs(evidence, name) for name in categories(evidence)]
+
+    def pairs_per_category(low: int, high: int) -> str:
+        return f"{low if low == high else f'{low} to {high}'} pairs per category"
+
+    def n_models() -> int:
+        return count(
+            (evidence[file] for file in MODELS.values()),
+            lambda results: asymmetry(results[NUMERIC]),
+            named=lambda results: results._metadata.model,
+        )
+
+    def run_dates() -> str:
+        return " ".join(sorted({"-".join(RUN.findall(file)[0]) for file in MODELS.values()}))
+
+    return {
+        "dataset/n_pairs": partial(total_pairs, evidence),
+        "dataset/n_categories": Rule(lambda: len(sizes()), "the categories of the statement pairs"),
+        "dataset/sizes": Rule(
+            lambda: pairs_per_category(min(sizes()), max(sizes())),
             "the statement pairs per category",
         ),
-        "largest": Rule(
-            lambda evidence: size_range([max(category_sizes(evidence))]),
+        "dataset/largest": Rule(
+            lambda: pairs_per_category(max(sizes()), max(sizes())),
             "the statement pairs of the largest category",
         ),
-        "n_models": n_models,
-        "date": run_dates,
-    },
-    "settings": {
-        "n_resamples": Rule(
-            lambda evidence: shared_value(
-                evidence[file]._metadata.n_bootstrap for file in MODELS.values()
-            ),
+        "dataset/n_models": Rule(
+            n_models,
+            "the number of models that have an asymmetry, by the names in their files",
+        ),
+        "dataset/date": Rule(run_dates, "the dates of the runs, from the names of their files"),
+    }
+
+
+def settings_statements(evidence: Evidence) -> Rules:
+    """The settings that all result files share."""
+
+    def results() -> list[Entry]:
+        return [evidence[file] for file in MODELS.values()]
+
+    def level_of_draws() -> str:
+        same = all_of(
+            np.allclose(group_interval(model), model._global_stats.neutral_only.bootstrap_95ci[:])
+            for model in results()
+        )
+        return f"{evidence.draws.level:.0%}" if same else "another level"
+
+    return {
+        "settings/n_resamples": Rule(
+            lambda: shared_value(model._metadata.n_bootstrap for model in results()),
             "the resamples that the result files state",
         ),
-        "seed": Rule(
-            lambda evidence: shared_value(
-                evidence[file]._metadata.random_seed for file in MODELS.values()
-            ),
+        "settings/seed": Rule(
+            lambda: shared_value(model._metadata.random_seed for model in results()),
             "the seed that the result files state",
         ),
-        "level": level_of_draws,
-    },
-    "figure": {"bars": compare_bars},
-    # what the figure of all categories says of the models that it draws
-    "drawn": {
-        "n_models": Rule(statement_on_measured("lifestyle", len), "the measured models"),
-        "n_within": Rule(
-            statement_on_measured("lifestyle", lambda ua: len(models_in_zone(ua))),
+        "settings/level": Rule(
+            level_of_draws, "the level of the draws where all stored intervals follow with it"
+        ),
+    }
+
+
+def figure_statements(evidence: Evidence) -> Rules:
+    """Figure 1 beside the table of its numbers."""
+
+    def compare_bars() -> str:
+        """Allow for the table's last decimal and a row of pixels."""
+        figure = evidence[FIGURE_1]
+        rows = figure.rows
+        ua_of_row = figure.tick / (rows.zero - rows.tick)
+        met = [
+            abs((rows.zero - ends[model]) * ua_of_row - asymmetry(evidence[file][category]))
+            <= 0.5e-3 + ua_of_row
+            for category, ends in figure.ends.items()
+            for model, file in MODELS.items()
+        ]
+        return "as Table main" if all_of(met) else f"{sum(met)} of {len(met)} as Table main"
+
+    says = "whether bars end where the table puts them, to its last decimal and a row of pixels"
+    return {"figure/bars": Rule(compare_bars, says)}
+
+
+def drawn_statements(evidence: Evidence) -> Rules:
+    """What the figure of all categories says of the models that it draws."""
+
+    def ua_of_measured(category: str) -> dict[str, float]:
+        files = {model: evidence[file] for model, file in MODELS.items()}
+        measured = measured_among(files, lambda results: asymmetry(results[category]))
+        return asymmetry_by_model(evidence, category, measured)
+
+    return {
+        "drawn/n_models": Rule(lambda: len(ua_of_measured("lifestyle")), "the measured models"),
+        "drawn/n_within": Rule(
+            lambda: len(models_in_zone(ua_of_measured("lifestyle"))),
             "the measured models that lie within the zone on lifestyle",
         ),
-        "n_negative": Rule(
-            statement_on_measured(NUMERIC, lambda ua: sum(value < 0 for value in ua.values())),
+        "drawn/n_negative": Rule(
+            lambda: count_negative(ua_of_measured(NUMERIC)),
             "the measured models below zero on numeric facts",
         ),
-    },
-    "words": {
-        "parity": Rule(
-            lambda evidence: parity_bound(word_gaps(evidence)),
+    }
+
+
+def word_statements(evidence: Evidence) -> Rules:
+    """The parity of word counts in a pair."""
+
+    def counts(names: Iterable[str]) -> list[Float[np.ndarray, "pair side"]]:
+        """Return the words of A and of B of each pair, by category."""
+        return [np.array([[pair.a, pair.b] for pair in evidence[WORDS][name]]) for name in names]
+
+    def gaps(words: list[Float[np.ndarray, "pair side"]]) -> Float[np.ndarray, " pair"]:
+        """Return |words of A - words of B| over the longer side."""
+        a, b = np.concatenate(words).T
+        return np.abs(a - b) / np.maximum(a, b)
+
+    def gaps_of_pairs(names: Iterable[str]) -> Float[np.ndarray, " pair"]:
+        return gaps(counts(names))
+
+    def gaps_of_sides() -> Float[np.ndarray, " category"]:
+        """Compare all A with all B statements of a category."""
+        return gaps([pairs.sum(axis=0, keepdims=True) for pairs in counts(evidence[WORDS])])
+
+    def parity_bound(gaps: Float[np.ndarray, " pair"]) -> str:
+        """Return the bound of the paper if every gap keeps it, else the largest gap: ±20%."""
+        return f"±{max(PARITY, float(np.max(gaps))) * 100:.0f}%"
+
+    def within_parity(gaps: Float[np.ndarray, " pair"]) -> str:
+        return f"{np.sum(gaps <= PARITY)} of {len(gaps)} pairs"
+
+    return {
+        "words/parity": Rule(
+            lambda: parity_bound(gaps_of_pairs(evidence[WORDS])),
             "the bound that the word counts of every pair keep",
         ),
-        "parity_of_sides": Rule(
-            lambda evidence: parity_bound(word_gaps(evidence, of_sides=True)),
+        "words/parity_of_sides": Rule(
+            lambda: parity_bound(gaps_of_sides()),
             "the bound that the word counts of both sides of a category keep",
         ),
-        "pairs_within": Rule(
-            lambda evidence: pairs_within_parity(word_gaps(evidence)),
+        "words/pairs_within": Rule(
+            lambda: within_parity(gaps_of_pairs(evidence[WORDS])),
             "the pairs whose word counts keep the bound",
         ),
-        "pairs_within_labelled": Rule(
-            lambda evidence: pairs_within_parity(word_gaps(evidence, names=LABELLED)),
+        "words/pairs_within_labelled": Rule(
+            lambda: within_parity(gaps_of_pairs(LABELLED)),
             "the pairs of the categories called neutral whose word counts keep the bound",
         ),
-    },
-}
-STATEMENT_RULES: Rules = {
-    f"{part}/{name}": rule for part, rules in STATEMENTS.items() for name, rule in rules.items()
-}
+    }
+
+
+PARTS = (
+    numeric_statements,
+    lifestyle_statements,
+    facts_statements,
+    business_statements,
+    apertus_statements,
+    dataset_statements,
+    settings_statements,
+    figure_statements,
+    drawn_statements,
+    word_statements,
+)
+
+
+def statements_across_models(evidence: Evidence) -> Rules:
+    """What the text says of several models."""
+    return {name: rule for part in PARTS for name, rule in part(evidence).items()}
+
+
 DOCUMENTS = {
-    model: Document(file, {"": MODEL_RULES, "*": CATEGORY_RULES}) for model, file in MODELS.items()
+    model: Document(file, {"": model_statistics, "*": category_states})
+    for model, file in MODELS.items()
 } | {
-    "models": Document(None, {"": STATEMENT_RULES}),
+    "models": Document(None, {"": statements_across_models}),
     "texts": Document(NUMBERS, {}),  # as it stands: claims name its cells
 }

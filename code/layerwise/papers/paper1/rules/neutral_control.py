@@ -13,93 +13,86 @@ NEAR = 0.005  # is 0.00 at the printed decimals
 SIDES = ("sim_a", "sim_b")
 
 
-def similarities(group: Entry) -> Float32[np.ndarray, "pair side"]:
-    """Return the two cosines of each pair; the file has them as text with float32's digits."""
-    try:
-        return np.array([[np.float32(pair[side]) for side in SIDES] for pair in group])
-    except ValueError as error:
-        file, key = group.cell
-        raise Broken(
-            f"{file}: a similarity of {key} is not a number ({error}); restore the table"
-        ) from None
+def control_statistics(control: Entry) -> Rules:
+    """UA of the political pairs beside that of the neutral ones."""
+
+    def pairs_of(kind: str) -> Entry:
+        return control[f"{kind}_results"]
+
+    def ua_of(kind: str) -> Float32[np.ndarray, " pair"]:
+        """Return the absolute difference of each pair's two cosines.
+
+        The file has them as text with float32's digits.
+        """
+        pairs = pairs_of(kind)
+        try:
+            a, b = np.array([[np.float32(pair[side]) for side in SIDES] for pair in pairs]).T
+        except ValueError as error:
+            file, key = pairs.cell
+            raise Broken(
+                f"{file}: a similarity of {key} is not a number ({error}); restore the table"
+            ) from None
+        return np.abs(a - b)
+
+    def ua_of_pair(pair: Entry) -> float:
+        a, b = (np.float32(pair[side]) for side in SIDES)
+        return float(abs(a - b))
+
+    def effect_ratio() -> float:
+        return float(np.mean(ua_of("political")) / np.mean(ua_of("neutral")))
+
+    def t_and_p() -> tuple[float, float]:
+        return pooled_t(ua_of("political"), ua_of("neutral"))
+
+    def notebook_verdict() -> str:
+        confirmed = all_of([t_and_p()[1] < 0.05, effect_ratio() > 1.5])
+        return "CONFIRMED" if confirmed else "INCONCLUSIVE"
+
+    def unrelated_near_zero() -> str:
+        others = np.delete(ua_of("neutral"), CAPITALS)
+        n = int(np.sum(others < NEAR))
+        return f"{n} of {len(others)} near zero" if n else "high asymmetry"
+
+    def of_kind(kind: str) -> Rules:
+        return {
+            f"summary_stats/{kind}_mean": Rule(
+                lambda: np.mean(ua_of(kind)), f"mean UA over the {kind} pairs"
+            ),
+            f"summary_stats/{kind}_std": Rule(
+                lambda: np.std(ua_of(kind)), f"population SD of UA over the {kind} pairs"
+            ),
+        }
+
+    return {
+        **of_kind("neutral"),
+        **of_kind("political"),
+        "summary_stats/effect_ratio": Rule(
+            effect_ratio, "the mean UA of the political pairs over that of the neutral ones"
+        ),
+        "summary_stats/t_statistic": Rule(
+            lambda: t_and_p()[0], "Student's t between the two groups"
+        ),
+        "summary_stats/p_value": Rule(
+            lambda: t_and_p()[1], "two-sided p of Student's t between the two groups"
+        ),
+        "summary_stats/verdict": Rule(
+            notebook_verdict, "the notebook's word: p < 0.05 and a ratio of the means above 1.5"
+        ),
+        "n/neutral": Rule(lambda: count(pairs_of("neutral"), ua_of_pair), "the neutral pairs"),
+        "n/political": Rule(
+            lambda: count(pairs_of("political"), ua_of_pair), "the political pairs"
+        ),
+        "pairs/first": Rule(
+            lambda: ua_of_pair(pairs_of("neutral")[0]), "UA of the first neutral pair"
+        ),
+        "pairs/capitals": Rule(
+            lambda: ua_of_pair(pairs_of("neutral")[CAPITALS]), "UA of the pair about capitals"
+        ),
+        "pairs/unrelated": Rule(
+            unrelated_near_zero,
+            "how many neutral pairs lie near zero, without the one that is called parallel",
+        ),
+    }
 
 
-def asymmetries(group: Entry) -> Float32[np.ndarray, " pair"]:
-    """Return the absolute difference of each pair's two cosines."""
-    a, b = similarities(group).T
-    return np.abs(a - b)
-
-
-def effect_ratio(control: Entry) -> float:
-    """Return the mean UA of the political pairs over that of the neutral ones."""
-    political, neutral = (
-        np.mean(asymmetries(control[f"{kind}_results"])) for kind in ("political", "neutral")
-    )
-    return float(political / neutral)
-
-
-def t_test(control: Entry) -> tuple[float, float]:
-    """Return Student's t between the two groups, variances pooled, and its p."""
-    return pooled_t(asymmetries(control.political_results), asymmetries(control.neutral_results))
-
-
-def pair_asymmetry(pair: Entry) -> float:
-    """Return the absolute difference of one pair's two cosines."""
-    a, b = (np.float32(pair[side]) for side in SIDES)
-    return float(abs(a - b))
-
-
-def notebook_verdict(control: Entry) -> str:
-    """Return the notebook's word: p < 0.05 and a ratio of the means above 1.5."""
-    confirmed = all_of([t_test(control)[1] < 0.05, effect_ratio(control) > 1.5])
-    return "CONFIRMED" if confirmed else "INCONCLUSIVE"
-
-
-def unrelated_near_zero(control: Entry) -> str:
-    """Say how many neutral pairs lie near zero, without the one that is called parallel."""
-    others = np.delete(asymmetries(control.neutral_results), CAPITALS)
-    n = int(np.sum(others < NEAR))
-    return f"{n} of {len(others)} near zero" if n else "high asymmetry"
-
-
-RULES: Rules = {
-    "summary_stats/neutral_mean": Rule(
-        lambda control: np.mean(asymmetries(control.neutral_results)),
-        "mean UA over the neutral pairs",
-    ),
-    "summary_stats/neutral_std": Rule(
-        lambda control: np.std(asymmetries(control.neutral_results)),
-        "population SD of UA over the neutral pairs",
-    ),
-    "summary_stats/political_mean": Rule(
-        lambda control: np.mean(asymmetries(control.political_results)),
-        "mean UA over the political pairs",
-    ),
-    "summary_stats/political_std": Rule(
-        lambda control: np.std(asymmetries(control.political_results)),
-        "population SD of UA over the political pairs",
-    ),
-    "summary_stats/effect_ratio": effect_ratio,
-    "summary_stats/t_statistic": Rule(
-        lambda control: t_test(control)[0], "Student's t between the two groups"
-    ),
-    "summary_stats/p_value": Rule(
-        lambda control: t_test(control)[1], "two-sided p of Student's t between the two groups"
-    ),
-    "summary_stats/verdict": notebook_verdict,
-    "n/neutral": Rule(
-        lambda control: count(control.neutral_results, pair_asymmetry), "the neutral pairs"
-    ),
-    "n/political": Rule(
-        lambda control: count(control.political_results, pair_asymmetry), "the political pairs"
-    ),
-    "pairs/first": Rule(
-        lambda control: pair_asymmetry(control.neutral_results[0]), "UA of the first neutral pair"
-    ),
-    "pairs/capitals": Rule(
-        lambda control: pair_asymmetry(control.neutral_results[CAPITALS]),
-        "UA of the pair about capitals",
-    ),
-    "pairs/unrelated": unrelated_near_zero,
-}
-DOCUMENTS = {"mistral": Document(CONTROL, {"": RULES})}
+DOCUMENTS = {"mistral": Document(CONTROL, {"": control_statistics})}

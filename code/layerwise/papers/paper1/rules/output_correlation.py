@@ -1,13 +1,13 @@
 """UA and output preference over categories and models (supplement of Paper 1)."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from layerwise.engine.derivation import Document, Function, Rule, Rules
+from layerwise.engine.derivation import NOWHERE, Document, Rule, Rules
 from layerwise.engine.evidence import Entry
 from layerwise.papers.shared.names.categories import FACTS, NUMERIC
 from layerwise.papers.shared.names.result_files import (
@@ -25,6 +25,12 @@ from layerwise.statistics.correlation import pearson_p, pearson_r
 REGIMES = ("LIE_REGIME", "BULLSHIT_REGIME", "MIXED")
 WIDER = {0.01: "***", 0.05: "**", 0.1: "*"}
 YMYL = (FACTS, "lifestyle")  # the supplement's "your money or your life"
+# what the paper's text says of some categories
+LABELLED_AS = {
+    NUMERIC: "LIE_REGIME",
+    "business": "BULLSHIT_REGIME",
+    "lifestyle": "BULLSHIT_REGIME",
+}
 SCALE = 10  # of UA against the preference, in the gap
 
 
@@ -33,25 +39,65 @@ def rerun_asymmetry(source: Entry, model: str, category: str) -> float:
     return source.of(CONTRIBUTIONS).row(model=model, category=category).ua
 
 
-def categories(source: Entry, *without: str) -> list[str]:
+def rerun_categories(source: Entry, *without: str) -> list[str]:
     """Return the supplement's categories in its order, without some."""
     names = dict.fromkeys(row.category for row in source.of(CONTRIBUTIONS))
     return [name for name in names if name not in without]
 
 
-def correlation(entry: Entry, *without: str) -> tuple[float, int]:
-    """Return r of UA and preference over the categories, and their number."""
-    names = categories(entry, *without)
+def rerun_series(source: Entry, model: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return UA and preference of a model in these categories."""
     x, y = (
-        np.array([number(entry, entry.called, name) for name in names])
+        np.array([number(source, model, name) for name in names])
         for number in (rerun_asymmetry, preference)
     )
-    return pearson_r(x, y), len(names)
+    return x, y
 
 
-def p_value(entry: Entry, *without: str) -> float:
-    """Return the two-sided p of r of UA and preference over the categories."""
-    return float(pearson_p(*correlation(entry, *without)))
+def correlation_statistics(entry: Entry) -> Rules:
+    """r of UA and preference over the categories of a model, with and without numeric facts."""
+
+    def correlation(*without: str) -> tuple[float, int]:
+        """Return r and the number of categories."""
+        names = rerun_categories(entry, *without)
+        return pearson_r(*rerun_series(entry, entry.called, names)), len(names)
+
+    def p_value(*without: str) -> float:
+        return float(pearson_p(*correlation(*without)))
+
+    return {
+        # of the p of r, as usual: * under 0.05, ** under 0.01, *** under 0.001
+        "stars": Rule(lambda: curves.word_below(p_value(), STARS, NO_STARS), "stars of the p of r"),
+        "wider_stars": Rule(
+            lambda: curves.word_below(p_value(), WIDER, NO_STARS),
+            "stars of the p of r, on a wider scale",
+        ),
+        "full_r": Rule(lambda: correlation()[0], "r of UA and preference over the categories"),
+        "full_p": Rule(p_value, "the two-sided p of r of UA and preference over the categories"),
+        "r_without_numeric": Rule(
+            lambda: correlation(NUMERIC)[0],
+            "r of UA and preference over the categories, without numeric facts",
+        ),
+        "p_without_numeric": Rule(
+            lambda: p_value(NUMERIC),
+            "two-sided p of r of UA and preference, without numeric facts",
+        ),
+        "delta_r": Rule(
+            lambda: correlation(NUMERIC)[0] - correlation()[0],
+            "r without numeric facts less r of all categories",
+        ),
+    }
+
+
+def masking_gap(entry: Entry) -> Rules:
+    """UA beside the preference on the scientific facts of a model."""
+
+    def gap() -> float:
+        model = entry.called
+        ua, nats = rerun_asymmetry(entry, model, FACTS), preference(entry, model, FACTS)
+        return SCALE * abs(ua) - abs(nats)
+
+    return {"gap": Rule(gap, "10 |UA| less |preference| on scientific facts")}
 
 
 def spread_over_models(
@@ -61,42 +107,6 @@ def spread_over_models(
     return float(statistic([number(row, model, row.category) for model in PAPER1]))
 
 
-def contribution(source: Entry, model: str, category: str) -> float:
-    """Return UA times preference, nats: a category's part of the sum of products, means left in."""
-    return float(rerun_asymmetry(source, model, category) * preference(source, model, category))
-
-
-def contributions(source: Entry, model: str, names: Sequence[str] = ()) -> list[float]:
-    """Return the contributions of these categories, or of all."""
-    return [contribution(source, model, name) for name in names or categories(source)]
-
-
-def covariance_shares(source: Entry, model: str) -> dict[str, float]:
-    """Return each category's share of the covariance of UA and preference, percent."""
-    names = categories(source)
-    x, y = (
-        np.array([number(source, model, name) for name in names])
-        for number in (rerun_asymmetry, preference)
-    )
-    products = (x - x.mean()) * (y - y.mean())
-    return dict(zip(names, 100 * products / products.sum(), strict=True))
-
-
-def models_preferring_b(source: Entry) -> str:
-    """Say in how many models the statement with the number is the likelier one, on average."""
-    return models_in_words(preference(source, model, NUMERIC) < 0 for model in PAPER1)
-
-
-def models_in_regime(rows: Entry, category: str, regime: str) -> str:
-    """Say in how many models a category has a label."""
-    return models_in_words(row.classification == regime for row in rows if row.category == category)
-
-
-def n_in_regime(rows: Entry, regime: str) -> int:
-    """Return the number of categories with a label, over all models."""
-    return sum(row.classification == regime for row in rows)
-
-
 def total_divergence(row: Entry) -> float:
     """Return the sum of two population SDs over the models: of UA and of preference."""
     return spread_over_models(row, rerun_asymmetry, np.std) + spread_over_models(
@@ -104,122 +114,137 @@ def total_divergence(row: Entry) -> float:
     )
 
 
-def divergence_over_next(rows: Entry) -> float:
-    """Return the largest total divergence of a category over the second largest."""
-    divergences = sorted(total_divergence(row) for row in rows)
-    return divergences[-1] / divergences[-2]
+def divergence_of_category(row: Entry) -> Rules:
+    """How far the models lie apart in a category."""
+    return {
+        "ua_std": Rule(
+            lambda: spread_over_models(row, rerun_asymmetry, np.std),
+            "population SD of UA over the models",
+        ),
+        "ua_range": Rule(
+            lambda: spread_over_models(row, rerun_asymmetry, np.ptp), "range of UA over the models"
+        ),
+        "pref_std": Rule(
+            lambda: spread_over_models(row, preference, np.std),
+            "population SD of the preference over the models",
+        ),
+        "pref_range": Rule(
+            lambda: spread_over_models(row, preference, np.ptp),
+            "range of the preference over the models",
+        ),
+        "total_divergence": partial(total_divergence, row),
+    }
 
 
-def masking_gap(entry: Entry) -> float:
-    """Return 10 |UA| less |preference| on scientific facts."""
-    model = entry.called
-    return SCALE * abs(rerun_asymmetry(entry, model, FACTS)) - abs(preference(entry, model, FACTS))
+def divergence_ratio(rows: Entry) -> Rules:
+    """The category that is said to diverge most, beside the next."""
+
+    def over_the_next() -> float:
+        *_, second, largest = sorted(map(total_divergence, rows))
+        return largest / second
+
+    says = "the largest total divergence of a category over the second largest"
+    return {"over_the_next": Rule(over_the_next, says)}
 
 
-def change_without_numeric(entry: Entry) -> float:
-    """Return r without numeric facts less r of all categories."""
-    return correlation(entry, NUMERIC)[0] - correlation(entry)[0]
+def regime_counts(rows: Entry) -> Rules:
+    """How often the supplement's labels stand, and in how many models some categories have one."""
+
+    def n_with(regime: str) -> int:
+        return sum(row.classification == regime for row in rows)
+
+    def models_with(category: str, regime: str) -> str:
+        return models_in_words(
+            row.classification == regime for row in rows if row.category == category
+        )
+
+    return {
+        regime: Rule(
+            partial(n_with, regime), "the number of categories with a label, over all models"
+        )
+        for regime in REGIMES
+    } | {
+        f"labelled/{category}/{regime}": Rule(
+            partial(models_with, category, regime), "in how many models a category has a label"
+        )
+        for category, regime in LABELLED_AS.items()
+    }
 
 
-def contribution_rules(source: Entry, model: str) -> dict[str, Function]:
-    """Return the rules for UA times preference, nats, of each category."""
-    return {name: partial(contribution, source, model, name) for name in categories(source)}
+def contributions_of(model: str, source: Entry) -> Rules:
+    """UA times preference of a model, by category and together."""
+
+    def contribution(name: str) -> float:
+        """Return UA times preference, nats: a part of the sum of products, means left in."""
+        return float(rerun_asymmetry(source, model, name) * preference(source, model, name))
+
+    def contributions(names: Iterable[str]) -> list[float]:
+        return [contribution(name) for name in names]
+
+    def total() -> float:
+        return math.fsum(contributions(rerun_categories(source)))
+
+    def numeric_share_of_covariance() -> float:
+        names = rerun_categories(source)
+        x, y = rerun_series(source, model, names)
+        products = (x - x.mean()) * (y - y.mean())
+        return float((100 * products / products.sum())[names.index(NUMERIC)])
+
+    def mean_contribution(names: Iterable[str]) -> float:
+        return float(np.mean(contributions(names)))
+
+    return {
+        "preference/facts": partial(preference, source, model, FACTS),
+        "preference/numeric": partial(preference, source, model, NUMERIC),
+        "parts": Rule(
+            lambda: {name: partial(contribution, name) for name in rerun_categories(source)},
+            "UA times preference, nats, of each category",
+        ),
+        "total": Rule(total, "the sum of the contributions of all categories"),
+        "numeric_share": Rule(
+            lambda: 100 * contribution(NUMERIC) / total(),
+            "the numeric facts' part of the sum of all contributions, percent",
+        ),
+        "numeric_share_of_covariance": Rule(
+            numeric_share_of_covariance, "share of numeric facts in the covariance"
+        ),
+        "ymyl": Rule(
+            lambda: mean_contribution(YMYL),
+            "mean contribution of the categories that are about money or life",
+        ),
+        "not_ymyl": Rule(
+            lambda: mean_contribution(rerun_categories(source, *YMYL)),
+            "mean contribution of the categories that are not about money or life",
+        ),
+    }
 
 
-def numeric_share(source: Entry, model: str) -> float:
-    """Return the numeric facts' part of the sum of all contributions, percent."""
-    return 100 * contribution(source, model, NUMERIC) / math.fsum(contributions(source, model))
+def contribution_statistics(source: Entry) -> Rules:
+    """The contributions of every model, and what is said of several."""
+
+    def models_preferring_b() -> str:
+        return models_in_words(preference(source, model, NUMERIC) < 0 for model in PAPER1)
+
+    return {
+        "preferring_b": Rule(
+            models_preferring_b,
+            "in how many models the statement with the number is the likelier one, on average",
+        ),
+        **{
+            f"{model}/{name}": rule
+            for model in PAPER1
+            for name, rule in contributions_of(model, source).items()
+        },
+    }
 
 
-def mean_contribution(source: Entry, model: str, names: Sequence[str]) -> float:
-    """Return the mean contribution of these categories."""
-    return float(np.mean(contributions(source, model, names)))
-
-
-CORRELATION_RULES: Rules = {
-    # of the p of r, as usual: * under 0.05, ** under 0.01, *** under 0.001
-    "stars": Rule(
-        lambda entry: curves.word_below(p_value(entry), STARS, NO_STARS), "stars of the p of r"
-    ),
-    "wider_stars": Rule(
-        lambda entry: curves.word_below(p_value(entry), WIDER, NO_STARS),
-        "stars of the p of r, on a wider scale",
-    ),
-    "full_r": Rule(
-        lambda entry: correlation(entry)[0], "r of UA and preference over the categories"
-    ),
-    "full_p": p_value,
-    "r_without_numeric": Rule(
-        lambda entry: correlation(entry, NUMERIC)[0],
-        "r of UA and preference over the categories, without numeric facts",
-    ),
-    "p_without_numeric": Rule(
-        lambda entry: p_value(entry, NUMERIC),
-        "two-sided p of r of UA and preference, without numeric facts",
-    ),
-    "delta_r": change_without_numeric,
-}
-CATEGORY_RULES: Rules = {
-    "ua_std": Rule(
-        lambda row: spread_over_models(row, rerun_asymmetry, np.std),
-        "population SD of UA over the models",
-    ),
-    "ua_range": Rule(
-        lambda row: spread_over_models(row, rerun_asymmetry, np.ptp), "range of UA over the models"
-    ),
-    "pref_std": Rule(
-        lambda row: spread_over_models(row, preference, np.std),
-        "population SD of the preference over the models",
-    ),
-    "pref_range": Rule(
-        lambda row: spread_over_models(row, preference, np.ptp),
-        "range of the preference over the models",
-    ),
-    "total_divergence": total_divergence,
-}
-REGIME_COUNTS: Rules = {regime: partial(n_in_regime, regime=regime) for regime in REGIMES}
-SAID_OF_REGIMES: Rules = {
-    f"labelled/{category}/{regime}": partial(models_in_regime, category=category, regime=regime)
-    for category, regime in (
-        (NUMERIC, "LIE_REGIME"),
-        ("business", "BULLSHIT_REGIME"),
-        ("lifestyle", "BULLSHIT_REGIME"),
-    )
-}
-MODEL_RULES: Mapping[str, Callable[..., Any]] = {
-    "preference/facts": partial(preference, category=FACTS),
-    "preference/numeric": partial(preference, category=NUMERIC),
-    "parts": contribution_rules,
-    "total": Rule(
-        lambda source, model: math.fsum(contributions(source, model)),
-        "the sum of the contributions of all categories",
-    ),
-    "numeric_share": numeric_share,
-    "numeric_share_of_covariance": Rule(
-        lambda source, model: covariance_shares(source, model)[NUMERIC],
-        "share of numeric facts in the covariance",
-    ),
-    "ymyl": partial(mean_contribution, names=YMYL),
-    "not_ymyl": Rule(
-        lambda source, model: mean_contribution(source, model, categories(source, *YMYL)),
-        "mean contribution of the categories that are not about money or life",
-    ),
-}
-CONTRIBUTION_RULES: Rules = {
-    "preferring_b": models_preferring_b,
-    **{
-        f"{model}/{name}": partial(rule, model=model)
-        for model in PAPER1
-        for name, rule in MODEL_RULES.items()
-    },
-}
 DOCUMENTS = {
     "correlation": Document(
         OUTPUT_CORRELATION,
-        {"numeric_split/*": CORRELATION_RULES, "rlhf_masking/*": {"gap": masking_gap}},
+        {"numeric_split/*": correlation_statistics, "rlhf_masking/*": masking_gap},
     ),
-    "divergence": Document(DIVERGENCE, {"*": CATEGORY_RULES}),
-    "divergence_ratio": Document(DIVERGENCE, {"": {"over_the_next": divergence_over_next}}, {}),
-    "classification": Document(CLASSES, {"": {**REGIME_COUNTS, **SAID_OF_REGIMES}}, {}),
-    "contributions": Document(CONTRIBUTIONS, {"": CONTRIBUTION_RULES}, {}),
+    "divergence": Document(DIVERGENCE, {"*": divergence_of_category}),
+    "divergence_ratio": Document(DIVERGENCE, {"": divergence_ratio}, NOWHERE),
+    "classification": Document(CLASSES, {"": regime_counts}, NOWHERE),
+    "contributions": Document(CONTRIBUTIONS, {"": contribution_statistics}, NOWHERE),
 }

@@ -20,6 +20,7 @@ from layerwise.papers.shared.rules.categories import (
     asymmetries,
     asymmetry,
     categories,
+    category_states,
     n_pairs,
     preference,
     preferences,
@@ -52,16 +53,6 @@ def key_question(ua: float, preference: float) -> str:
     if abs(ua) < 0.02 and abs(preference) > 0.5:
         return "YES"
     return "NO" if abs(ua) > 0.05 else "UNCLEAR"
-
-
-def category_states(category: Entry) -> Rules:
-    """What of a category rests on states alone: an embedding model has no preference."""
-    return {
-        "n_pairs": Rule(
-            lambda: n_pairs(category, category.called), "the statement pairs of the category"
-        ),
-        "asymmetry": partial(asymmetry, category),
-    }
 
 
 def category_statistics(category: Entry) -> Rules:

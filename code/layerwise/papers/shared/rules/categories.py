@@ -86,6 +86,16 @@ def includes_zero(interval: Entry) -> bool:
     return curves.includes_zero(ends(interval))
 
 
+def category_states(category: Entry) -> Rules:
+    """What of a category rests on states alone: an embedding model has no preference."""
+    return {
+        "n_pairs": Rule(
+            lambda: n_pairs(category, category.called), "the statement pairs of the category"
+        ),
+        "asymmetry": partial(asymmetry, category),
+    }
+
+
 def category_test(test: Entry) -> Rules:
     """What a test of r over the categories says."""
     return {
