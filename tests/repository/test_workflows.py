@@ -36,7 +36,7 @@ def test_a_checkout_keeps_no_credentials(workflows):
 
 def test_a_workflow_may_only_read_unless_a_job_says_more(workflows):
     permissions = {name: yaml.safe_load(text)["permissions"] for name, text in workflows.items()}
-    assert permissions == dict.fromkeys(workflows, {"contents": "read"})
+    assert permissions == {key: {"contents": "read"} for key in workflows}
 
 
 def test_an_image_is_tried_before_it_is_published(workflows):
