@@ -56,7 +56,7 @@ override DOCKER := $(or $(DOCKER),docker)
 override WORK := $(or $(WORK),$(CURDIR)/artifact)
 ARGS ?=
 docker-build:  ## the image (BUILD_ARGS="--build-arg TORCH=cuda12 --build-arg BASE=..." for older drivers)
-	$(DOCKER) build --tag layerwise --build-arg VERSION=$(VERSION) \
+	$(DOCKER) build --tag $(or $(IMAGE),layerwise) --build-arg VERSION=$(VERSION) \
 		--build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) $(BUILD_ARGS) .
 
 docker-run:  ## the image's default command, or ARGS="doctor"; GPUS=none where there is no GPU

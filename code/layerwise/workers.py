@@ -35,12 +35,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from layerwise.files import from_environment
-
 MOST = 4  # processes, where the work is short; singular values of large matrices take every core
-PROCESS_BYTES = 150_000_000  # of a process that has nothing to do
-# how many models are measured at a time, each by a process that has workers of its own
-AT_A_TIME, MOST_MODELS = "LAYERWISE_AT_A_TIME", 1024
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 HERE = Path(__file__).parent.parent  # where the package is, for a process that knows it not
 Task = tuple[Future[Any], Callable[..., Any], Callable[[], tuple[Any, ...]]]
@@ -59,21 +54,6 @@ def usable_cores() -> int:
     if hasattr(psutil.Process, "cpu_affinity"):
         return len(psutil.Process().cpu_affinity())
     return psutil.cpu_count() or 1
-
-
-def models_at_a_time() -> int:
-    """Return how many models are measured on this machine at a time."""
-    return from_environment(AT_A_TIME, 1, MOST_MODELS) or 1
-
-
-def processes_for(n_bytes: int) -> int:
-    """Return how many processes may do long work that takes so many bytes in each of them.
-
-    As many as this model's share of the cores and of the free memory allows.
-    """
-    at_a_time = models_at_a_time()
-    room = psutil.virtual_memory().available // (at_a_time * (PROCESS_BYTES + n_bytes))
-    return max(1, min(usable_cores() // at_a_time, int(room)))
 
 
 def submit(

@@ -9,7 +9,6 @@ import time
 from concurrent.futures import CancelledError
 from pathlib import Path
 from pickle import PicklingError
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -54,25 +53,6 @@ def test_a_process_starts_where_none_is_free(monkeypatch: pytest.MonkeyPatch) ->
         assert [task.result() for task in waiting] == [1, 1, 1]
     finally:
         workers.end()
-
-
-@pytest.mark.parametrize(
-    ("cores", "at_a_time", "room", "processes"),
-    [
-        (16, 1, 10**12, 16),
-        (16, 4, 10**12, 4),
-        (16, 1, 3 * 10**9, 2),
-        (1, 4, 10**12, 1),
-        (2, 1, 1, 1),
-    ],
-)
-def test_long_work_takes_a_models_share_of_cores_and_memory(
-    cores: int, at_a_time: int, room: int, processes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers, "usable_cores", lambda: cores)
-    monkeypatch.setenv(workers.AT_A_TIME, str(at_a_time))
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=room))
-    assert workers.processes_for(10**9) == processes
 
 
 def test_more_processes_start_for_long_work_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,6 +57,25 @@ def test_seconds_by_hand(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("psutil.cpu_count", lambda logical: 20)
     half = 4 + 3 * 4e9 * 5920 / 0.3e12 + 8 + 4e9 * 400 / 1e12
     assert needs.seconds(some_model(), "cpu", replicates=2) == pytest.approx(half)
+
+
+@pytest.mark.parametrize(
+    ("cores", "at_a_time", "room", "processes"),
+    [
+        (16, 1, 10**12, 16),
+        (16, 4, 10**12, 4),
+        (16, 1, 3 * 10**9, 2),  # 1 GB and the process itself
+        (1, 4, 10**12, 1),
+        (2, 1, 1, 1),
+    ],
+)
+def test_singular_values_take_a_models_share_of_cores_and_memory(
+    cores: int, at_a_time: int, room: int, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(needs, "usable_cores", lambda: cores)
+    monkeypatch.setenv(needs.AT_A_TIME, str(at_a_time))
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=room))
+    assert needs.processes_for_spectra(6455) == processes
 
 
 def test_table_lists_every_model(root: Path):

@@ -21,12 +21,12 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
 from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
+from layerwise.models.needs import AT_A_TIME
 from layerwise.present import pdfs
 from layerwise.run.doctor.recorded import NO_RECORD
 from layerwise.run.rehearsal import scratch
 from layerwise.run.side_by_side import gpu_of_slot, models_on_disk
 from layerwise.run.steps import places, run
-from layerwise.workers import AT_A_TIME
 from processes import program, running_in
 
 ROOT = Path(__file__).resolve().parents[2]

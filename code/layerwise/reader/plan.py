@@ -24,7 +24,7 @@ from layerwise.models.registry import BYTES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.request import request_of
 from layerwise.reader.results_folder import alone
-from layerwise.workers import MOST, processes_for, usable_cores
+from layerwise.workers import MOST, usable_cores
 
 if TYPE_CHECKING:
     from layerwise.reader.prepared import Prepared
@@ -82,7 +82,7 @@ def estimate_seconds(prepared: "Prepared") -> float:
     """Return how long a run takes on the machine that `needs` assumes, from command to page."""
     request, outline, n_pairs = prepared.request, prepared.outline, len(prepared.request.pairs)
     workers = min(usable_cores(), MOST)
-    spectral_workers = processes_for(needs.bytes_of_spectrum(outline.hidden_size))
+    spectral_workers = needs.processes_for_spectra(outline.hidden_size)
     weights = 0.0
     if "spectral" not in request.choices["without"] and outline.key_size:
         sizes = (outline.n_layers, outline.hidden_size, outline.key_size)

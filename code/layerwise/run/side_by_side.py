@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from layerwise.workers import models_at_a_time
+from layerwise.models.needs import models_at_a_time
 
 SLOT, GPUS = "LAYERWISE_SLOT", "CUDA_VISIBLE_DEVICES"
 

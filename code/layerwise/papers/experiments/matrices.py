@@ -9,10 +9,10 @@ import numpy as np
 
 from layerwise.engine.experiment import Subject
 from layerwise.measures.spectral import Spectrum, spectrum
-from layerwise.models.needs import bytes_of_spectrum
+from layerwise.models.needs import processes_for_spectra
 from layerwise.models.projections import Matrix, Weights
 from layerwise.papers.shared.names.matrices import MATRICES, SLICINGS
-from layerwise.workers import dropped, processes_for, submit
+from layerwise.workers import dropped, submit
 
 COMPARED = ("W_V", "W_O")  # means beyond the file, of both slicings
 
@@ -21,7 +21,7 @@ def projections(subject: Subject, _: None) -> dict[str, Any]:
     """Return numbers of whole matrices, biases left out, the legacy slices of fused projections."""
     weights = subject.weights
     blocks = range(weights.n_layers)
-    most = processes_for(bytes_of_spectrum(weights.hidden_size))
+    most = processes_for_spectra(weights.hidden_size)
     begun = {
         (name, block): submit(_spectra, partial(_slices, weights, block, name), most=most)
         for name in MATRICES

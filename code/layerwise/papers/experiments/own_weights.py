@@ -14,7 +14,7 @@ from layerwise.measures.residual_gain import GainReading
 from layerwise.measures.spectral import Spectrum, spectrum
 from layerwise.models.families import n_heads
 from layerwise.models.load import Checkpoint
-from layerwise.models.needs import bytes_of_spectrum
+from layerwise.models.needs import processes_for_spectra
 from layerwise.models.projections import Weights
 from layerwise.models.store import HiddenStates
 from layerwise.papers.experiments.gains import gains_over_texts
@@ -76,7 +76,7 @@ def begin_spectra(checkpoint: Checkpoint) -> Spectra:
         return (opened().matrix(block, name, "correct"),)
 
     places = ((name, block) for name in MATRICES for block in range(checkpoint.n_layers))
-    most = workers.processes_for(bytes_of_spectrum(checkpoint.hidden_size))
+    most = processes_for_spectra(checkpoint.hidden_size)
     return {place: workers.submit(spectrum, partial(matrix, *place), most=most) for place in places}
 
 

@@ -29,6 +29,7 @@ from dvc.stage.exceptions import StageCmdFailedError
 from layerwise.engine.records import judged
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, locked
+from layerwise.models.needs import AT_A_TIME
 from layerwise.models.registry import find_model, read_models
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
@@ -36,7 +37,6 @@ from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
 from layerwise.run.side_by_side import begin_stages
 from layerwise.run.steps import Source, program
-from layerwise.workers import AT_A_TIME
 
 DVC_TMP = Path(".dvc/tmp")
 LOCK = DVC_TMP / "layerwise"  # held while a run is under way
