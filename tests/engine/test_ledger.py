@@ -15,9 +15,10 @@ from scipy import stats
 
 from judged import ledger as committed_ledger
 from layerwise.engine.claims import Claim, read_ledger
+from layerwise.engine.evidence import Evidence
 from layerwise.engine.judging import note_shift
 from layerwise.engine.origins import Origins
-from layerwise.engine.published import Published, leaves
+from layerwise.engine.published import Published, leaves, pointer
 from layerwise.engine.verdicts import (
     AS_RANDOM,
     NO_CONTROL,

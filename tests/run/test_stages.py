@@ -137,8 +137,12 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
         "uniformity_a = 0.7069363594055176",
         f"verdict     {traced['verdict']}",
         *(origin[key] for key in ("statistic", "statistics_sha256")),
-        *origin["inputs"],
+        *(f"  {cell.partition('#')[2]} = " for cell in origin["inputs"]),
         *origin["input_files"].values(),
+    ]
+    assert [line.strip() for line in text.splitlines() if file in line] == [
+        f"inputs      {file}",  # once, above its cells
+        f"files       {origin['input_files'][file]}  {file}",
     ]
     assert [part for part in wanted if part not in text] == []
     claims = list_claims("published", results, "not checkable")
@@ -206,8 +210,9 @@ def test_trace_names_what_other_readings_read(capsys, results):
     lines = [" ".join(line.split()) for line in as_text(record).splitlines()]
     assert "also read the p itself: nothing else" in lines
     start = lines.index("survey and sweep together:")
-    assert lines[start + 1 : start + 6] == swept[:5]
-    assert lines[start + 6] == f"... and {len(swept) - 5} more; --json lists all"
+    assert lines[start + 1] == SWEEP.rstrip("#/")
+    assert lines[start + 2 : start + 7] == [cell.partition("#")[2] for cell in swept[:5]]
+    assert lines[start + 7] == f"... and {len(swept) - 5} more; --json lists all"
     assert SWEEP in record["provenance"]["input_files"]
 
 

@@ -217,12 +217,13 @@ def tally_sentence(records: Iterable[Record]) -> str:
     counts = totals(records)
     sentences = []
     if papers := counts.pop("paper", None):
+        verb = "is" if papers.contradicted == 1 else "are"
         sentences.append(
             f"Of {papers.n:,} claims of the papers, {papers.compared:,} are recomputed and "
             f"compared: {papers.agree:,} agree, {papers.differ:,} differ. "
-            f"{papers.contradicted:,} more are contradicted by what is published; the others are "
-            "roundings or copies of a stored number, need the models' weights, or have no value "
-            "to compare."
+            f"{papers.contradicted:,} more {verb} contradicted by what is published; the others "
+            "are roundings or copies of a stored number, need the models' weights, or have no "
+            "value to compare."
         )
     others = [
         f"{kind}s, {total.n:,} claims ({total.agree:,} agree, {total.differ:,} differ, "

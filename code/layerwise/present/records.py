@@ -136,10 +136,16 @@ def answer(central: Sequence[Central]) -> str:
     )
     sentences = []
     if of_papers:
-        sentences += [f"Of {len(of_papers)} central claims {_fare(of_papers, _OPEN)}."]
+        sentences += [f"Of {_counted(of_papers, 'central claim')} {_fare(of_papers, _OPEN)}."]
     if of_notebooks:
-        sentences += [f"Of {len(of_notebooks)} claims of the notebooks {_fare(of_notebooks, {})}."]
+        sentences += [
+            f"Of {_counted(of_notebooks, 'claim')} of the notebooks {_fare(of_notebooks, {})}."
+        ]
     return " ".join(sentences)
+
+
+def _counted(central: Sequence[Central], noun: str) -> str:
+    return f"{len(central)} {noun}{'s' if len(central) > 1 else ''}"
 
 
 def _fare(central: Sequence[Central], reasons_told: Mapping[str, str]) -> str:

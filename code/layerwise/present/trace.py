@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -215,9 +215,10 @@ def as_text(record: Record) -> str:
         ]
     read = now.get("read") or dict.fromkeys(origin["inputs"])
     cells = [cell if value is None else f"{cell} = {value}" for cell, value in read.items()]
-    fields += [("inputs", cell) for cell in first_cells(cells, MOST)]
+    fields += [("inputs", line) for line in below_files(first_cells(cells, MOST))]
     for reading in in_names["readings"]:
-        fields += [("also read", text) for text in further_cells(reading, origin["inputs"])]
+        further = below_files(further_cells(reading, origin["inputs"]))
+        fields += [("also read", line) for line in further]
     for run, settings in origin.get("runs", {}).items():
         setting = ", ".join(f"{name} {value}" for name, value in settings.items())
         fields.append(("run", f"{run}: {setting}"))
@@ -255,7 +256,7 @@ def central_as_text(record: Record) -> str:
         value = (now.get("value") or {}).get("value")
         fields += method_fields(now | {"value": value}, point.value, names) if now else []
         cells = [f"{cell} = {value}" for cell, value in now.get("read", {}).items()]
-        fields += [("inputs", cell) for cell in first_cells(cells, FEW)]
+        fields += [("inputs", line) for line in below_files(first_cells(cells, FEW))]
     fields += [("printed", f"{part['claim']}: {part['verdict']}") for part in claim.printed]
     return _lines(record["id"], fields)
 
@@ -318,6 +319,17 @@ def further_cells(reading: Record, inputs: Iterable[str]) -> list[str]:
     more = sorted(set(reading["inputs"]) - set(inputs))
     text = reading["text"].rstrip(",")
     return [f"{text}:", *first_cells(more, FEW)] if more else [f"{text}: nothing else"]
+
+
+def below_files(cells: Iterable[str]) -> Iterator[str]:
+    """Yield each file once, and its cells below it; what names no file stands as it is."""
+    before = ""
+    for cell in cells:
+        file, mark, place = cell.partition("#")
+        if mark and file != before:
+            yield file
+        yield f"  {place}" if mark else cell
+        before = file if mark else ""
 
 
 def first_cells(cells: list[str], most: int) -> list[str]:

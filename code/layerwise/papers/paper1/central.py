@@ -234,12 +234,13 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
     in_supplement = seen.claim("p1.ext.page.mistral.facts_ua")
     if in_supplement.falls:
         yield Detail(
-            f"The supplement gives Mistral a UA of {in_supplement.printed} on scientific facts; it "
-            f"is {in_supplement:+.3f}."
+            f"The supplement gives Mistral an asymmetry of {in_supplement.printed} on scientific "
+            f"facts; it is {in_supplement:+.3f}."
         )
     if in_supplement.falls and in_supplement.reading("UA of lifestyle").gives:
         yield Detail(
-            "Of the six categories searched, Mistral's UA on lifestyle has the printed value."
+            "Of the six categories searched, Mistral's asymmetry on lifestyle has the printed "
+            "value."
         )
     tuning, masked = (seen.claim(f"p1.ext.page.{name}") for name in ("tuning", "masked_mistral"))
     if tuning.falls and masked.falls:

@@ -856,6 +856,10 @@ def anisotropy(seen: Seen) -> Iterator[str]:
         yield (
             f"{peaks} does not fall ({slope:+.4f} a layer; {without_last:+.4f} without the last)."
         )
+    cosines = seen.statistic("anisotropy", PYTHIA, "avg_cos_sim")
+    at_peak = seen.statistic("anisotropy", PYTHIA, "avg_cos_sim", peak.value)
+    if cosines and at_peak == min(cosines[1:-1]):
+        yield (f"There the mean cosine is lowest of layers 1 to {len(cosines) - 2}: {at_peak:.3f}.")
     chance, without_chance = (
         seen.answer("bell", PYTHIA, choice).p for choice in ("published", "without_last")
     )

@@ -14,7 +14,7 @@ from layerwise.models.hub import cache_state
 from layerwise.models.registry import Model, read_models
 from layerwise.present.terminal import grid, prose, said
 
-HEADS = ("model", "GB", "licence", "commit", "cached", "time", "what it is measured for")
+HEADS = ("model", "GB", "licence", "commit", "cached", "time", "measured for")
 COMMIT = 7  # digits shown
 NOTE = (
     "GB: weights and a batch in the widest dtype that an experiment asks for. time: an estimate "

@@ -37,13 +37,14 @@ def validation(numbers: Numbers) -> Figure:
         name, most = next(iter(without.items()))
         title += f", and {style.signed_interval(most['r'], most.get('interval'))} without {name}"
     height = max(2.3, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
-    figure, (left, right) = style.panels(numbers, title, height, n=2, columns=2)
+    shape: dict[str, Any] = {"columns": 2, "width_ratios": (4, 3)}
+    figure, (left, right) = style.panels(numbers, title, height, **shape)
     looks = _looks(points, without)
     _scatter(left, points, looks)
     left.set_title(f"n = {len(points)} categories")
     _without(right, r, document["_interval"], without, looks)
     if len(points) <= MOST_BESIDE:
-        left.margins(0.2, 0.35)  # room for names
+        left.margins(0.35, 0.35)  # room for names
         style.name_points(left, points, bold=list(without)[:1])
     return figure
 
@@ -109,7 +110,7 @@ def _without(
         )
     style.category_axis(axes, names)
     axes.axvline(0, **style.REFERENCE)
-    axes.set_xlabel("r(asymmetry, preference)")
+    axes.set(xlabel="r(asymmetry, preference)", title="one category left out")
 
 
 # --- by layer -----------------------------------------------------------------------------------

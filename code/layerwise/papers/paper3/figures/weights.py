@@ -88,8 +88,7 @@ def critical_layer(numbers: Numbers) -> Figure:
     style.category_axis(axes, names)
     axes.axvline(MIDDLE, label="L/2", **style.REFERENCE)
     for place, (name, row) in enumerate(rows.items()):
-        first, drawn = place == 0, row["drawn"]
-        colour = style.INK if name == worst else style.BLUE
+        drawn, is_worst = row["drawn"], name == worst
         style.draw_points(
             axes,
             [numbers.shown(name)],
@@ -101,7 +100,7 @@ def critical_layer(numbers: Numbers) -> Figure:
             markersize=14,
             markeredgewidth=2,
             color=style.GREEN,
-            label="formula" if first else None,
+            label="formula",
         )
         mean, deviation = drawn["empirical"], drawn["std"]
         style.draw_points(
@@ -112,12 +111,12 @@ def critical_layer(numbers: Numbers) -> Figure:
             x_ends=[(mean - deviation, mean + deviation)],
             series="trace",
             in_rows=True,
-            marker="D" if name == worst else "o",
-            color=colour,
-            label="trace, mean and SD over prompts" if first else None,
+            marker="D" if is_worst else "o",
+            color=style.INK if is_worst else style.BLUE,
+            label="the same, largest error" if is_worst else "trace, mean and SD over prompts",
         )
     axes.set(xlim=(0, 100), xlabel="L* (% of depth)", title=f"n = {len(rows)} models")
-    style.legend_below(figure, 3)
+    style.legend_below(figure, 4)
     return figure
 
 

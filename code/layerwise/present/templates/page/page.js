@@ -50,6 +50,11 @@
   const prose = (text) => signed(text).split(/\b(W_[QKVO])\b/).map((part, index) => (index % 2 ? make("span", {}, "W", make("sub", {}, part[2])) : part));
   const withUnit = (text, claim) => [signed(text), ...(claim.unit ? [" ", make("span", { class: "unit" }, claim.unit)] : [])];
 
+  // Of what is the same as printed, digit by digit, a percentage would puzzle
+  function differenceSeen(claim) {
+    return claim.difference && claim.published === claim.recomputed ? "rounding" : difference(claim);
+  }
+
   function difference(claim) {
     const gap = claim.difference;
     if (gap === undefined) return "–";
@@ -175,7 +180,7 @@
       const number = ["published", "recomputed", "difference"].includes(key);
       const cell = make("td", { role: "cell", "data-label": text, "data-key": key, class: number ? "number" : "" });
       if (key === "verdict") cell.append(pill(claim.verdict));
-      else if (key === "difference") cell.append(difference(claim));
+      else if (key === "difference") cell.append(differenceSeen(claim));
       else if (key === "published") cell.append(...withUnit(claim.published, claim));
       else if (key === "recomputed") cell.append(signed(claim.recomputed));
       else cell.append(claim[key] ?? "–");
