@@ -70,24 +70,6 @@ def module_of(rule: Any) -> str:
     return module_of(rule.function) if isinstance(rule, Rule) else str(rule.__module__)
 
 
-def for_each_group(groups: Callable[[Any], Mapping[str, Any]], rule: Function) -> Rule:
-    """Return a rule that gives a table: the rule bound to every group of an entry, by name."""
-
-    def of_groups(entry: Any) -> dict[str, Function]:
-        return {name: partial(rule, group) for name, group in groups(entry).items()}
-
-    return Rule(of_groups, words_of(rule))
-
-
-def combined(rules: Rules) -> Rule:
-    """Return a rule that gives a table: several rules bound to one entry, each by its key."""
-
-    def together(entry: Any) -> dict[str, Function]:
-        return {name: partial(rule, entry) for name, rule in rules.items()}
-
-    return Rule(together, "; ".join(map(words_of, rules.values())))
-
-
 def bind_each(rule: Function, groups: Mapping[str, Any]) -> dict[str, Function]:
     """Return a table of rules by group: the rule, or a section, bound to each of them."""
     return {name: partial(rule, group) for name, group in groups.items()}
