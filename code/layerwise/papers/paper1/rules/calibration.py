@@ -99,7 +99,7 @@ def group_statistics(results: Entry, group: str) -> Rules:
     return {f"_global_stats/{group}/{name}": rule for name, rule in rules.items()}
 
 
-def model_statistics(results: Entry) -> Rules:
+def calibration_of_model(results: Entry) -> Rules:
     """UA over the categories of a model, and the words for it."""
 
     def zero_in_words() -> str:
@@ -526,7 +526,7 @@ def statements_across_models(evidence: Evidence) -> Rules:
 
 
 DOCUMENTS = {
-    model: Document(file, {"": model_statistics, "*": category_states})
+    model: Document(file, {"": calibration_of_model, "*": category_states})
     for model, file in MODELS.items()
 } | {
     "models": Document(None, {"": statements_across_models}),
