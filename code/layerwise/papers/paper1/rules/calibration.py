@@ -463,11 +463,11 @@ def drawn_statements(evidence: Evidence) -> Rules:
 def word_statements(evidence: Evidence) -> Rules:
     """The parity of word counts in a pair."""
 
-    def counts(names: Iterable[str]) -> list[Float[np.ndarray, "pair side"]]:
+    def counts(names: Iterable[str]) -> list[np.ndarray]:
         """Return the words of A and of B of each pair, by category."""
         return [np.array([[pair.a, pair.b] for pair in evidence[WORDS][name]]) for name in names]
 
-    def gaps(words: list[Float[np.ndarray, "pair side"]]) -> Float[np.ndarray, " pair"]:
+    def gaps(words: list[np.ndarray]) -> Float[np.ndarray, " pair"]:
         """Return |words of A - words of B| over the longer side."""
         a, b = np.concatenate(words).T
         return np.abs(a - b) / np.maximum(a, b)
