@@ -18,7 +18,7 @@ from layerwise.models.registry import read_models
 from layerwise.models.store import HiddenStates
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.experiments.pairs import tables, text_fragments
+from layerwise.papers.experiments.pairs import printed_rows, text_fragments
 from layerwise.papers.experiments.table import fill_experiments
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.paper2.rules.pair_curves import read_curve
@@ -220,7 +220,7 @@ def test_tables_of_published_curves_are_the_published_tables(
     }
     different = {
         (file, key.rpartition("/")[2])
-        for file, rows in tables(curve, CURVES[slug]).items()
+        for file, rows in printed_rows(curve, CURVES[slug]).items()
         for key, value in leaves("", rows)
         if published[file, key] != value
     }

@@ -18,7 +18,7 @@ MAJORITY = 0.5
 RIGHT_OFTEN = 50  # percent
 
 
-def asymmetry(seen: Seen) -> Iterator[str]:
+def asymmetry_and_preference(seen: Seen) -> Iterator[str]:
     """Asymmetry by category, and the preference in early layers and with a template."""
     template, early = (seen.central(f"p2.{name}").mark for name in ("template", "early"))
     if template == HOLDS:
@@ -71,7 +71,7 @@ def asymmetry(seen: Seen) -> Iterator[str]:
         )
 
 
-def depth(seen: Seen) -> Iterator[str]:
+def depth_of_curves(seen: Seen) -> Iterator[str]:
     """The change of r with depth."""
     late = seen.central("p2.late").mark
     llama, apertus, pythia = (seen.answer("late", model) for model in (LLAMA, APERTUS, PYTHIA))
@@ -133,7 +133,7 @@ def depth(seen: Seen) -> Iterator[str]:
         yield "That it does so most strongly there, and not four layers before, is not shown."
 
 
-def gains(seen: Seen) -> Iterator[str]:
+def gains_and_weights(seen: Seen) -> Iterator[str]:
     """The gain: depth, labs, weights, heads, traces."""
     yield from _depth_and_labs(seen)
     yield from _weights_and_layers(seen)
@@ -365,8 +365,8 @@ def _pairs_needed(seen: Seen) -> Iterator[str]:
 
 
 STORY = (
-    Matter("asymmetry", "Asymmetry and preference", asymmetry),
-    Matter("depth", "Depth", depth),
-    Matter("gains", "Gains", gains),
+    Matter("asymmetry", "Asymmetry and preference", asymmetry_and_preference),
+    Matter("depth", "Depth", depth_of_curves),
+    Matter("gains", "Gains", gains_and_weights),
     Matter("open", "What would settle the rest", settle),
 )

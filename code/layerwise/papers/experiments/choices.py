@@ -130,7 +130,7 @@ def _curves(values: Values, draws: Draws) -> dict[Choice, Any]:
     early, late = ([values.layers.index(n) for n in thirds[name]] for name in ("early", "late"))
 
     def late_ends(drawn: np.ndarray) -> dict[str, dict[str, float]]:
-        return {str(values.layers[row]): _ends(drawn[:, row], draws.level) for row in late}
+        return {str(values.layers[row]): _interval_of(drawn[:, row], draws.level) for row in late}
 
     return {
         choice: {
@@ -138,13 +138,15 @@ def _curves(values: Values, draws: Draws) -> dict[Choice, Any]:
                 str(layer): float(value) for layer, value in zip(values.layers, series, strict=True)
             },
             "late": late_ends(drawn),
-            "fall": _ends(drawn[:, late].mean(axis=1) - drawn[:, early].mean(axis=1), draws.level),
+            "fall": _interval_of(
+                drawn[:, late].mean(axis=1) - drawn[:, early].mean(axis=1), draws.level
+            ),
         }
         for choice, (series, drawn) in curves.items()
     }
 
 
-def _ends(values: Float[np.ndarray, " resample"], level: float) -> dict[str, float]:
+def _interval_of(values: Float[np.ndarray, " resample"], level: float) -> dict[str, float]:
     return dict(zip(("ci_lower", "ci_upper"), ends(values, level), strict=True))
 
 
@@ -156,7 +158,7 @@ def _clustered(values: Values, draws: Draws) -> dict[str, Any]:
     def interval(x: np.ndarray, name: str) -> dict[str, float]:
         r = pearson_r(x, y, (name, "the preference of the pairs"))
         drawn = resampled_correlations(x[None], y, units, stream, draws.n_resamples)[:, 0]
-        return {"r": r, **_ends(drawn, draws.level)}
+        return {"r": r, **_interval_of(drawn, draws.level)}
 
     return {
         str(layer): {

@@ -140,7 +140,7 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
     return by_strategy
 
 
-def asymmetries(values: Values) -> dict[str, dict[str, float]]:
+def asymmetries_by_reading(values: Values) -> dict[str, dict[str, float]]:
     """Return UA of every category by pooling and by layer, in place of `strategies`."""
     return {
         name: dict(zip(values.categories, values.asymmetries(name).tolist(), strict=True))
@@ -162,7 +162,7 @@ def binnings(values: Values) -> dict[str, dict[str, Any]]:
     }
 
 
-def anisotropy(values: Values) -> dict[str, Any]:
+def profile_of_states(values: Values) -> dict[str, Any]:
     """Return the published series, what the notebook computed and did not save, and spectra."""
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
     by_measure = dict(zip(MEASURES, series, strict=True))
@@ -187,7 +187,7 @@ def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     once. Without preferences there are asymmetries by layer alone.
     """
     if values.output is None:
-        return {"layers": {"asymmetries": asymmetries(values)}}
+        return {"layers": {"asymmetries": asymmetries_by_reading(values)}}
     by_category, by_bins = category_intervals(values, draws), bin_intervals(values, draws)
     by_pair = pair_intervals(values, draws)
     n_resamples = {"n_bootstrap": draws.n_resamples}

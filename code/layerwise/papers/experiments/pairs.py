@@ -129,12 +129,12 @@ def first_model_files(subject: PairSubject) -> Documents:
     del by_file[files.BOOTSTRAP]["layer_results"][str(last)]
     results = by_file[files.PAIRS]["results"]
     curve = {layer: tuple(results[str(layer)][METRIC].values()) for layer in values.layers}
-    return {**by_file, **tables(curve, CURVES[subject.slug])}
+    return {**by_file, **printed_rows(curve, CURVES[subject.slug])}
 
 
 def unsaved_anisotropy(subject: PairSubject) -> Documents:
     """Return what the notebook computed of Pythia-6.9B's prompts and did not save."""
-    profile = documents.anisotropy(subject.values)
+    profile = documents.profile_of_states(subject.values)
     return {files.ANISOTROPY: {name: profile[name] for name in UNSAVED}}
 
 
@@ -191,10 +191,10 @@ def curve_documents(subject: PairSubject, place: CurvePlace, tests_before: int =
         n: (by_metric[METRIC].r, by_metric[METRIC].low, by_metric[METRIC].high)
         for n, by_metric in by_layer.items()
     }
-    return {place.file: {place.group: results}, **tables(curve, place)}
+    return {place.file: {place.group: results}, **printed_rows(curve, place)}
 
 
-def tables(curve: Mapping[int, Test], place: CurvePlace) -> Documents:
+def printed_rows(curve: Mapping[int, Test], place: CurvePlace) -> Documents:
     """Return a curve's numbers in Paper 2's two tables, which give two decimals."""
     r = {layer: test[0] for layer, test in curve.items()}
     rows = {

@@ -72,7 +72,7 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
         files[PROFILES_FILE] = {READER: {"last_share_before_norm": share}}
     by_result = documents.layer_documents(values, draws)
     if values.n_prompts:
-        by_result["anisotropy"] = documents.anisotropy(values)
+        by_result["anisotropy"] = documents.profile_of_states(values)
     for result, document in by_result.items():
         is_a_result = result != "intervals"
         document = {**name, **document, **_texts(result, values)} if is_a_result else document

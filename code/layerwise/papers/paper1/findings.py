@@ -79,7 +79,7 @@ def sample_size(seen: Seen) -> Iterator[str]:
 
 
 @findings("p1.slips")
-def slips(seen: Seen) -> Iterator[str]:
+def slips_of_supplement(seen: Seen) -> Iterator[str]:
     """Sums and a factor of the supplement, and annotations that there are not."""
     for quantity, name in (
         ("sum of Llama", "llama.total"),

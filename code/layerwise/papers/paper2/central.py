@@ -26,7 +26,7 @@ NOTEBOOK_BOUND = -0.1  # of a late mean
 sentences = Sentences()
 
 
-def r_at_layer(seen: Seen, layer: int) -> Any:
+def r_of_pythia(seen: Seen, layer: int) -> Any:
     """Return Pythia's r over the pairs at a layer."""
     return seen.statistic("pairs", PYTHIA, "results", layer, METRIC, "r")
 
@@ -101,7 +101,7 @@ def late(seen: Seen) -> Iterator[str]:
         yield f"For Llama it is not shown ({llama.value:+.2f}, {llama.ends:+.2f})."
     if apertus.unshown:
         yield f"For Apertus it is not shown ({apertus.value:+.2f}, {apertus.ends:+.2f})."
-    r24, r28, r32 = (r_at_layer(seen, layer) for layer in (24, 28, 32))
+    r24, r28, r32 = (r_of_pythia(seen, layer) for layer in (24, 28, 32))
     at_layers = f"({r24:+.2f}, {r28:+.2f}, {r32:+.2f} at layers 24, 28, 32)"
     if weak.falls:
         yield (
@@ -479,7 +479,7 @@ def bins(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.layers")
-def layers(seen: Seen) -> Iterator[str]:
+def category_layers(seen: Seen) -> Iterator[str]:
     """r over the six categories, from the middle layers to the last."""
     yield Claimed(
         "Over the six categories Pythia's r turns from positive at the middle layers to negative "

@@ -53,16 +53,16 @@ def gains(numbers: Numbers) -> Figure:
         for name, document in documents.items()
     }
     style.log_axis(left, "y")
-    _curves(left, numbers, curves)
+    _draw_curves(left, numbers, curves)
     left.axhline(1, **style.REFERENCE)
     left.set(ylabel="gain", title="by block")
-    _against_depth(right, numbers, documents, stated["interval"])
+    _gains_against_depth(right, numbers, documents, stated["interval"])
     _name_models(figure, len(curves))
     style.draw_papers_curves(numbers, {GAIN: left})
     return figure
 
 
-def _against_depth(
+def _gains_against_depth(
     axes: Axes,
     numbers: Numbers,
     documents: Mapping[str, Any],
@@ -160,7 +160,7 @@ def _panels(
         curves = {
             name: curves[quantity] for name, curves in curves_by_model.items() if quantity in curves
         }
-        _curves(axes, numbers, curves)
+        _draw_curves(axes, numbers, curves)
         if quantity in LEVELS:
             axes.axhline(LEVELS[quantity], **style.REFERENCE)
         axes.set_title(titles[quantity])
@@ -169,7 +169,7 @@ def _panels(
     return figure
 
 
-def _curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> None:
+def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> None:
     """Draw own curves in colour."""
     for number, (name, curve) in enumerate(curves.items()):
         look = {**_look(number, len(curves)), "zorder": 3, "markersize": 3.5}

@@ -74,7 +74,7 @@ def drawn_intervals(results: Entry) -> Rules:
     }
 
 
-def last_test(test: Entry) -> Rules:
+def test_of_last_layer(test: Entry) -> Rules:
     """The last layer's test: its states are those that the file on UA is about."""
 
     def interval() -> CorrelationInterval:
@@ -114,7 +114,7 @@ DOCUMENTS = {
         {
             "": intervals_of_print,
             "layer_results/*": category_test,
-            "layer_results/32": last_test,
+            "layer_results/32": test_of_last_layer,
         },
     )
 }

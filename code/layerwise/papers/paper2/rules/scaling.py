@@ -65,7 +65,7 @@ class SizeCurve:
         return curves.sign_changes(self.r(), self.model.n_layers)
 
 
-def size_statistics(row: Entry) -> Rules:
+def curve_of_size(row: Entry) -> Rules:
     """The extremes of a model's curve, its end and its changes of sign."""
     curve = SizeCurve(row)
     return {
@@ -156,13 +156,13 @@ def layer_test(test: Entry) -> Rules:
     }
 
 
-READER = Document(SCALING, {"": peak_stability, "summary/*": size_statistics})
+READER = Document(SCALING, {"": peak_stability, "summary/*": curve_of_size})
 DOCUMENTS = {
     "family": Document(
         SCALING,
         {
             "": family_of_print,
-            "summary/*": size_statistics,
+            "summary/*": curve_of_size,
             "models/*/layer_results/*": layer_test,
             "models/Pythia-6.9B/layer_results/32": partial(
                 last_layer, "pythia-6p9b", "correlation"

@@ -55,7 +55,7 @@ def key_question(ua: float, preference: float) -> str:
     return "NO" if abs(ua) > 0.05 else "UNCLEAR"
 
 
-def category_statistics(category: Entry) -> Rules:
+def preferences_of_category(category: Entry) -> Rules:
     """UA of a category, and the share of its pairs that prefer A."""
 
     def share_preferring_a() -> float:
@@ -223,7 +223,7 @@ def facts_of_paper_1(evidence: Evidence) -> Rules:
 DOCUMENTS = {
     slug: Document(
         file,
-        {"": validation_of_print, "*": category_statistics},
+        {"": validation_of_print, "*": preferences_of_category},
         {"": (file, ""), "/_reference": (TYPED_MODELS, "/reference_models")},
     )
     for slug, file in UA_FILES.items()
@@ -237,5 +237,7 @@ DOCUMENTS = {
         },
     )
 }
-READER = Document(own_file("validation"), {"": states_and_preferences, "*": category_statistics})
+READER = Document(
+    own_file("validation"), {"": states_and_preferences, "*": preferences_of_category}
+)
 READER_OF_STATES = Document(own_file("validation"), {"": states, "*": category_states})
