@@ -6,7 +6,6 @@ rules. `Experiment` looks at prompts one by one, or at weights; `PairExperiment`
 one extraction gives of all statement pairs.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,7 +15,7 @@ from layerwise.engine.published import BEYOND, Published, leaves, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Trace
 from layerwise.measures.values import Values
-from layerwise.models.registry import Extraction, Model
+from layerwise.models.registry import Extraction, Model, lookup_key
 from layerwise.statistics.bootstrap import Draws
 
 Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands there
@@ -32,17 +31,6 @@ class Subject:
     weights: Any  # projections.Weights: the matrices of the checkpoint, read one by one
     prompts: Mapping[str, Any]  # {set: {"prompts": ...}}, as fetched
     published: Published  # for the places of fragments only, never for a value
-
-
-def is_about(entry: str, name: str) -> bool:
-    """Return whether two names agree but for an owner before a slash, case and hyphens."""
-    first, second = (label.rpartition("/")[2].lower().replace("-", "") for label in (entry, name))
-    return first == second
-
-
-def dotted(slug: str) -> str:
-    """Return the model's name in result files: pythia-1p4b is pythia-1.4b."""
-    return re.sub(r"(\d)p(\d)", r"\1.\2", slug)
 
 
 Measure = Callable[[Subject, Any], Mapping[Any, Any]]
@@ -101,7 +89,7 @@ class Experiment:
     def _place(self, file: str, experiment: str, subject: Subject) -> str | None:
         """Return the JSON Pointer of the model's entry; None where the file has none."""
         slug = subject.model.slug
-        name = self.names.get(slug, dotted(slug))
+        name = self.names.get(slug, slug)
         if self.at is None or name is None:
             return None if name is None else ""
         group = pointer(*self.at.split("/"))
@@ -111,7 +99,7 @@ class Experiment:
             if isinstance(entries, dict)
             else {row: str(entry["model"]) for row, entry in enumerate(entries)}
         )
-        rows = [row for row, entry in about.items() if is_about(entry, name)]
+        rows = [row for row, entry in about.items() if lookup_key(entry) == lookup_key(name)]
         if len(rows) != 1:
             raise LayerwiseError(
                 f"{file}: one entry of {self.at!r} must be about {name!r}, found {len(rows)} "

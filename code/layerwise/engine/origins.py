@@ -15,9 +15,9 @@ from layerwise.engine.measured import (
     shortfalls,
 )
 from layerwise.engine.published import Cell, Published, leaves, split_pointer
-from layerwise.engine.words import plain, slugs, studies
+from layerwise.engine.words import slugs, studies
 from layerwise.files import sha256_of
-from layerwise.models.registry import Model
+from layerwise.models.registry import Model, lookup_key
 
 RUN = "/_run"  # the setting of a run, in a file that records it
 # What decides how sums are split and rounded, but for the matrix products of a processor.
@@ -164,7 +164,7 @@ class Origins:
     def why_not(self, cell: str | None, model: str | None) -> str:
         """Say why a cell was not measured; `model` is the subject of the claim."""
         slug = self._model_of(cell) if cell else None
-        slug = slug or self._names.get(plain(model or ""))
+        slug = slug or self._names.get(lookup_key(model or ""))
         what = f"{cell} was not measured" if cell else "no experiment measures it"
         measurement = self.measurements.get(slug or "", {"runs": {}, "absent": {}})
         absent = {**shortfalls(measurement), **measurement["absent"]}
@@ -176,10 +176,10 @@ class Origins:
         file, _, key = cell.partition("#")
         for place in prefixes(key):
             for name in self._identities.get((file, place), ()):
-                if slug := self._names.get(plain(name)):
+                if slug := self._names.get(lookup_key(name)):
                     return slug
         for name in split_pointer(key):
-            if slug := self._names.get(plain(name)):
+            if slug := self._names.get(lookup_key(name)):
                 return slug
         return None
 

@@ -19,10 +19,10 @@ from layerwise.engine.marks import OPEN
 from layerwise.engine.published import PUBLISHED, answers_by_model
 from layerwise.engine.question import NO, YES, Question
 from layerwise.engine.settling import MeasuredBy, OpenQuestion, Settling, ToMeasure, tell_settling
-from layerwise.engine.words import BETWEEN, display_names, plain, slugs
+from layerwise.engine.words import BETWEEN, display_names, slugs
 from layerwise.files import read_json
 from layerwise.models import needs
-from layerwise.models.registry import Model
+from layerwise.models.registry import Model, lookup_key
 from layerwise.statistics.estimates import LEVEL, ONE_SIDED, Estimate
 from layerwise.statistics.outlook import Law, fewest_units, law_of
 from layerwise.statistics.power import POWER
@@ -327,7 +327,7 @@ class _Asked:
             law=laws[0].name if laws else "",
             needed=needed,
             needed_half_width=then.get(deciding),
-            deciding=display_names(means.registry).get(plain(deciding), "")
+            deciding=display_names(means.registry).get(lookup_key(deciding), "")
             if len(self.laws) > 1
             else "",
             narrows=all(law.narrows for law in laws),
@@ -433,7 +433,7 @@ def models_of(
     if named.of_each:
         known = slugs(registry)
         parts = [part for model in answers for part in _parts_of(model)]
-        return [known[plain(part)] for part in parts if plain(part) in known]
+        return [known[lookup_key(part)] for part in parts if lookup_key(part) in known]
     return [
         slug
         for slug, model in registry.items()

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from layerwise.home import here
-from layerwise.models.registry import Model, read_models
+from layerwise.models.registry import Model, lookup_key, read_models
 from layerwise.shapes import Strict, read_yaml, require_shape
 
-Names = Mapping[str, str]  # what a model is called, by all that files call it, `plain`
+Names = Mapping[str, str]  # what a model is called, by the `lookup_key` of all that files call it
 WORDS = "words.yaml"  # beside the claims
 BETWEEN = (" < ", " and ")  # two models that are compared
 
@@ -61,20 +61,14 @@ def names_here() -> Names:
 
 
 def slugs(models: Mapping[str, Model]) -> dict[str, str]:
-    """Return the slug of a model by all that published files and our tables call it, `plain`."""
+    """Return the slug of a model by the `lookup_key` of all that files and tables call it."""
     slug_by_name: dict[str, str] = {}
     for slug, model in models.items():
         known = [slug, model.hub, model.display]
         if any("p1_ua" in extraction.experiments for extraction in model.extractions.values()):
             known.append(slug.partition("-")[0])  # as Paper 1's files do: llama
-        slug_by_name |= dict.fromkeys(map(plain, known), slug)
+        slug_by_name |= dict.fromkeys(map(lookup_key, known), slug)
     return slug_by_name
-
-
-def plain(name: str) -> str:
-    """Return a model's name without owner: small letters, digits, p for the decimal point."""
-    short = re.sub(r"(?<=\d)\.(?=\d)", "p", name.rpartition("/")[2].lower())
-    return re.sub(r"[^a-z0-9]", "", short)
 
 
 def label_model(model: str, names: Names) -> str:
@@ -82,10 +76,10 @@ def label_model(model: str, names: Names) -> str:
     for between in BETWEEN:
         if between in model:
             return between.join(label_model(part, names) for part in model.split(between))
-    if display := names.get(plain(model)):
+    if display := names.get(lookup_key(model)):
         return display
     start, _, condition = model.rpartition("-")
-    known = names.get(plain(start)) if condition.isalpha() else None
+    known = names.get(lookup_key(start)) if condition.isalpha() else None
     return f"{known}, {condition}" if known else model
 
 
@@ -103,7 +97,7 @@ def _put_in_words(text: str, names: Names) -> str:
     """Return a text without quotations with its keys in words."""
     if keys := words_here()["keys"]:
         text = _any_of(tuple(keys)).sub(lambda key: keys[key[1]], text)
-    return _SLUG.sub(lambda slug: names.get(plain(slug[0]), slug[0]), text) if names else text
+    return _SLUG.sub(lambda slug: names.get(lookup_key(slug[0]), slug[0]), text) if names else text
 
 
 @functools.cache

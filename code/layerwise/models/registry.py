@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -174,3 +175,13 @@ def find_model(models: Mapping[str, Model], slug: str) -> Model:
     if slug not in models:
         raise LayerwiseError(f"no model is called {slug!r}; known: {', '.join(models)}")
     return models[slug]
+
+
+def slug_of(name: str) -> str:
+    """Return the slug of a model by a name of it: `pythia-6p9b` of `EleutherAI/Pythia-6.9B`."""
+    return re.sub(r"(?<=\d)\.(?=\d)", "p", name.rpartition("/")[2].lower())
+
+
+def lookup_key(name: str) -> str:
+    """Return the letters and digits of a model's slug, by which all spellings of it agree."""
+    return re.sub(r"[^a-z0-9]", "", slug_of(name))

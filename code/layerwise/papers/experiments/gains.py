@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from layerwise.engine.experiment import Experiment, Subject, dotted, is_about
+from layerwise.engine.experiment import Experiment, Subject
 from layerwise.errors import LayerwiseError
 from layerwise.measures import entropy
 from layerwise.measures.residual_gain import (
@@ -18,6 +18,7 @@ from layerwise.measures.residual_gain import (
     module_gains,
 )
 from layerwise.measures.traces import Stream, Trace
+from layerwise.models.registry import lookup_key
 
 # The modules with parameters of a GPT-NeoX.
 MODULES = (
@@ -127,10 +128,10 @@ def prompt_rows(
 
     def measure(subject: Subject, texts: Mapping[str, Sequence[str]]) -> dict[Any, Any]:
         slug, table = subject.model.slug, subject.published.document(file)
-        name = (names or {}).get(slug, dotted(slug))
+        name = (names or {}).get(slug, slug)
         rows: dict[str, list[int]] = {}
         for row, entry in enumerate(table):
-            if is_about(entry["Model"], name):
+            if lookup_key(entry["Model"]) == lookup_key(name):
                 rows.setdefault(entry["Category"], []).append(row)
         asked = {category: len(numbers) for category, numbers in rows.items()}
         given = {category: len(prompts) for category, prompts in texts.items()}

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.experiment import Documents, Fragments, PairSubject, dotted, is_about
+from layerwise.engine.experiment import Documents, Fragments, PairSubject
 from layerwise.engine.published import pointer
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import MEAN_POOLED, layer_reading
+from layerwise.models.registry import lookup_key
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.experiments import documents
 from layerwise.papers.shared.names import result_files as files
@@ -101,7 +102,7 @@ def scaling_file(subject: PairSubject) -> Documents:
         if slug not in files.UA_FILES or layer != values.n_layers
     }
     names = subject.published.document(files.SCALING)["models"]
-    (name,) = (name for name in names if is_about(name, dotted(slug)))
+    (name,) = (name for name in names if lookup_key(name) == lookup_key(slug))
     model = {"n_layers": values.n_layers, "layer_results": results}
     return {files.SCALING: {"models": {name: model}}}
 

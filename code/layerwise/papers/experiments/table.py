@@ -122,14 +122,15 @@ def fill_experiments(subject: PairSubject, extraction: str, *, is_whole: bool = 
         extraction: its name in the registry, at which its choices stand.
         is_whole: whether the values are of all categories; if not, what rests on others is missing.
     """
-    filled = [
+    filled: list[Fragments] = []
+    if is_whole:
+        under_choices = choices.document(subject.values, subject.draws)
+        filled.append({files.CHOICES_FILE: {pointer(extraction): under_choices}})
+    filled += [
         experiment.fragments(subject, is_whole=is_whole)
         for name in EXPERIMENTS
         if name in subject.extraction.experiments and subject.extraction.template != "once"
         for experiment in EXPERIMENTS[name]
         if isinstance(experiment, PairExperiment)
     ]
-    if is_whole:
-        under_choices = choices.document(subject.values, subject.draws)
-        filled.append({files.CHOICES_FILE: {pointer(extraction): under_choices}})
     return merge(filled)

@@ -15,9 +15,9 @@ from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
 from layerwise.engine.question import Question, Range
 from layerwise.measures.residual_gain import GainReading
+from layerwise.models.registry import slug_of
 from layerwise.papers.paper3.rules.gain_files import models_by_name
 from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import HUNT, SWEEP
 from layerwise.papers.shared.questions.choices import experiment_file, measured_entry
 from layerwise.papers.shared.terms import depth_bound

@@ -11,6 +11,7 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import OF_MEAN, OF_R, Question, Range
+from layerwise.models.registry import slug_of
 from layerwise.papers.paper3.questions.gains import N_LAWS, all_models_together
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
 from layerwise.papers.paper3.rules.gain_files import gain, short_name
@@ -21,7 +22,6 @@ from layerwise.papers.paper3.rules.spectral_norms import (
 )
 from layerwise.papers.shared.names.choices import Choice
 from layerwise.papers.shared.names.matrices import CORRECT
-from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
 from layerwise.papers.shared.questions.choices import (
     experiment_file,

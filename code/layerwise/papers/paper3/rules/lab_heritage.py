@@ -15,6 +15,7 @@ from layerwise.engine.evidence import Entry, measured_among
 from layerwise.engine.published import BEYOND, PROMPTS, NotMeasured
 from layerwise.errors import LayerwiseError
 from layerwise.measures.residual_gain import GainReading
+from layerwise.models.registry import slug_of
 from layerwise.papers.paper3.rules.gain_files import (
     Rows,
     dampens,
@@ -28,9 +29,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     pooled_by_name,
     rows_reader,
     share,
-    short_name,
 )
-from layerwise.papers.shared.names.models import slug_of
 from layerwise.papers.shared.names.result_files import GPT2, HUNT, PAPER_3_TEXT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.estimates import (
@@ -93,7 +92,7 @@ def gain_over_prompts(model: Entry) -> Estimate:
     """
     if "residual_gain_all" in model:
         return mean_estimate(model.residual_gain_all[:], "prompts")
-    slug = slug_of(short_name(model))
+    slug = slug_of(str(model.model))
     if OURS in model.evidence and slug in model.of(OURS):
         return mean_estimate(model.of(OURS)[slug].gains[GainReading.PENULTIMATE][:], "prompts")
     return mean_estimate_from_moments(

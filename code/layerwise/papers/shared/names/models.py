@@ -4,12 +4,6 @@ SLUG = "pythia-6p9b"  # the model of Paper 2's notebooks on layers
 OWN = "Pythia-6.9B"  # the same in the file over the sizes
 READER = "reader"  # the entry of a model that has no published place
 
-
-def slug_of(name: str) -> str:
-    """Return what our files call a model that print writes so: `pythia-6p9b` of `Pythia-6.9B`."""
-    return name.lower().replace(".", "p")
-
-
 # The models whose curves over layers Paper 2 prints, as it writes them.
 NAMES = {
     SLUG: OWN,
