@@ -11,7 +11,13 @@ from layerwise.engine.central import read_central
 from layerwise.engine.prospects import Means, conjunction, models_of, quantified, settle
 from layerwise.engine.published import OVER_MODELS, answers_by_model
 from layerwise.engine.question import Question, Range
-from layerwise.engine.settling import MeasuredBy, targets, tell_settling, units_text
+from layerwise.engine.settling import (
+    MeasuredBy,
+    settling_first,
+    targets,
+    tell_settling,
+    units_text,
+)
 from layerwise.models import needs
 from layerwise.models.registry import Model, read_models
 from layerwise.papers.across.measured_by import MEASURED_BY
@@ -248,3 +254,26 @@ def test_as_many_models_are_measured_as_an_answer_counts(root, documents):
             answers = answers_by_model(documents, name)
             (n,) = {model["published"]["n"] for model in answers.values()}
             assert len(models_of(by, answers, registry)) == BEHIND.get(name, n), name
+
+
+def to_settle(chance, left_out=(), **minutes):
+    measure = [{"model": slug, "minutes": float(n)} for slug, n in minutes.items()]
+    return {"measure": measure, "left_out": dict.fromkeys(left_out, "why"), "chance": chance}
+
+
+@pytest.mark.parametrize(
+    ("settlings", "order"),
+    [
+        ([to_settle(0.9, a=90), to_settle(0.5, b=10)], ["b", "a"]),
+        ([to_settle(None, a=1), to_settle(0.1, b=50), to_settle(0.0, c=0.5)], ["b", "c", "a"]),
+        # what another claim has measured costs nothing more
+        (
+            [to_settle(0.35, c=20), to_settle(0.4, a=10, b=15), to_settle(0.9, a=10)],
+            ["a", "b", "c"],
+        ),
+        ([to_settle(0.9, ["x"], a=1), to_settle(0.1, b=9)], ["b", "a"]),
+        ([to_settle(0.9)], []),
+    ],
+)
+def test_what_settles_most_for_a_minute_is_measured_first(settlings, order):
+    assert settling_first(settlings) == order

@@ -23,6 +23,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
 from layerwise.models.needs import AT_A_TIME
 from layerwise.present import pdfs
+from layerwise.run import so_far
 from layerwise.run.doctor.recorded import NO_RECORD
 from layerwise.run.rehearsal import scratch
 from layerwise.run.side_by_side import gpu_of_slot, models_on_disk
@@ -523,3 +524,49 @@ def test_room_is_asked_for_as_many_models_as_are_measured_at_once(
     for gpus, there in (("1", 2), ("2", 2), ("8", 8)):
         monkeypatch.setenv(AT_A_TIME, gpus)
         assert models_on_disk() == there
+
+
+def test_models_that_settle_most_are_measured_first(small, monkeypatch, capfd):
+    """By what is judged of print, whose stages have run by then."""
+    two = {"measure": [{"model": "two", "minutes": 1.0}], "left_out": {}, "chance": 0.5}
+    central = [{"settling": None}, {"settling": two}]
+    monkeypatch.setattr(run, "judged", lambda source, results: {"central": central})
+    monkeypatch.setattr(run, "summary", lambda document: "")
+    run.run("all")
+    assert re.findall(r": measure@(\w+):", capfd.readouterr().out) == ["two", "one"]
+
+
+def test_what_is_measured_so_far_is_shown_by_one_process_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    begun = []
+
+    def begin():
+        begun.append(subprocess.Popen(["sleep", "60"]))
+        return begun[-1]
+
+    def measure(slug):
+        write_text(so_far.NUMBERS / slug / "measured.json", "{}")
+
+    monkeypatch.setattr(so_far, "begin", begin)
+    with so_far.SoFar() as shown:
+        measure("texts")
+        shown.update()
+        assert begun == []  # no model yet
+        measure("one")
+        shown.update()
+        measure("two")
+        shown.update()
+        assert len(begun) == 1
+        begun[0].kill()
+        begun[0].wait()
+        shown.update()
+        shown.update()
+        assert len(begun) == 2
+        begun[1].kill()
+        begun[1].wait()
+        shown.update()
+        assert len(begun) == 2  # nothing has come since
+        measure("three")
+        shown.update()
+    assert len(begun) == 3
+    assert begun[2].poll() is not None

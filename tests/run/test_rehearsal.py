@@ -20,6 +20,7 @@ from layerwise.models.load import load_registered
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching import upstream
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
+from layerwise.run import so_far
 from layerwise.run.rehearsal import default_folder, running, scratch
 from layerwise.run.rehearsal.outcome import (
     EXPLAINED,
@@ -148,8 +149,8 @@ def claims_of(copy: Path, numbers: Path, out: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Of the twins of a few models, measured as the pipeline does it."""
+def few(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the twins of a few models are measured, as the pipeline does it."""
     work = tmp_path_factory.mktemp("few")
     params = work / "params.yaml"
     text = (copy / "params.yaml").read_text(encoding="utf-8")
@@ -175,7 +176,36 @@ def claims(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[st
                 copy / "models.yaml",
                 params,
             )
-    return claims_of(copy, work / "measured", work)
+    return work
+
+
+@pytest.fixture(scope="module")
+def claims(copy: Path, few: Path) -> list[dict[str, Any]]:
+    return claims_of(copy, few / "measured", few)
+
+
+def test_what_is_measured_so_far_is_judged_and_shown(
+    copy: Path,
+    few: Path,
+    claims: list[dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a folder of its own, with the verdicts that these models would have alone."""
+    for path in copy.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    for name, path in (("params.yaml", few / "params.yaml"), ("results", tmp_path / "own")):
+        (tmp_path / name).unlink(missing_ok=True)
+        path.is_file() or path.mkdir()
+        (tmp_path / name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    page = so_far.show(few / "measured")
+    judged = json.loads((page.parents[1] / "judged" / "claims.json").read_text(encoding="utf-8"))
+    verdicts = {record["id"]: record["verdict"] for record in judged["claims"]}
+    assert verdicts == {record["id"]: record["verdict"] for record in claims}
+    assert sum(1 for record in judged["claims"] if record["recomputed"] is not None) > 20
+    assert [path.name for path in (tmp_path / "own").iterdir()] == ["so-far"]
+    assert page.is_file()
 
 
 SAID = ("declared", "not checkable", "contradicted")  # whatever is measured

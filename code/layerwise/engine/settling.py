@@ -3,6 +3,7 @@
 `engine.prospects` makes the record when the ledger is judged; whoever reads claims reads it here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -100,6 +101,29 @@ class Settling(Strict):
     further: list[str]
     chance: float | None
     answer: Literal["", "yes", "no"]
+
+
+def settling_first(settlings: Iterable[Settling]) -> list[str]:
+    """Return the models that settle open claims, by slug, in the order that settles most soonest.
+
+    Next come always the models of the claim with the largest chance for each further minute;
+    claims without a chance come last, the cheapest first.
+    """
+    waiting = [settling for settling in settlings if settling["measure"]]
+    ordered: dict[str, float] = {}
+
+    def gain(settling: Settling) -> tuple[float, float]:
+        lacking = [model for model in settling["measure"] if model["model"] not in ordered]
+        minutes = sum(model["minutes"] for model in lacking)
+        chance = 0.0 if settling["left_out"] else settling["chance"] or 0.0
+        return chance / max(minutes, 1e-9), -minutes
+
+    while waiting:
+        best = max(waiting, key=gain)
+        waiting.remove(best)
+        for model in best["measure"]:
+            ordered.setdefault(model["model"], model["minutes"])
+    return [*ordered]
 
 
 def targets(settling: Settling) -> list[str]:

@@ -1,9 +1,10 @@
 """What is run: the stages of the pipeline, the reader's verbs, the rehearsal, the doctor.
 
-steps      the stages: each reads files, calls one noun, writes files
-cli        the reader's verbs
-rehearsal  the measured pipeline on random weights, in a scratch copy
-doctor     what can run on this machine
+steps                 the stages: each reads files, calls one noun, writes files
+cli                   the reader's verbs
+rehearsal             the measured pipeline on random weights, in a scratch copy
+doctor                what can run on this machine
+side_by_side, so_far  models on several GPUs; what they give while others are measured
 """
 
 import sys

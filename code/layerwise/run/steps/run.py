@@ -10,11 +10,11 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import psutil
 import typer
@@ -27,6 +27,7 @@ from dvc.stage import Stage
 from dvc.stage.exceptions import StageCmdFailedError
 
 from layerwise.engine.records import judged
+from layerwise.engine.settling import settling_first
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, locked
 from layerwise.models.needs import AT_A_TIME
@@ -36,6 +37,7 @@ from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.doctor.time_left import TimeLeft, estimated
 from layerwise.run.side_by_side import begin_stages
+from layerwise.run.so_far import SoFar
 from layerwise.run.steps import Source, program
 
 DVC_TMP = Path(".dvc/tmp")
@@ -44,6 +46,7 @@ SITE = ".dvc-site"  # where DVC keeps pickles that it reads again, as .dvc/confi
 MODEL = "measure@"  # begins the name of a model's stage
 BEFORE_MODELS = ("fetch", "places", "preflight")  # what these read
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
+LOOK = 60  # seconds until it is looked again which models are measured
 PATIENCE = 20  # seconds in which a stage that is told to end does so
 MEND = (
     "run it in the repository's root; of a dvc.lock that a kill cut off take the committed one, "
@@ -78,6 +81,8 @@ def run(
             stages = ordered_stages(repo, sources)
             clock = TimeLeft(estimated(stages)) if what == "all" else None
             for source in sources:
+                if source == "measured":
+                    stages = in_order_of_settling(stages)
                 Reproduction(repo, stages, clock, force, tried).bring_up_to_date(source)
                 typeset(source)
     documents = [judged(source, Path("results")) for source in sources]
@@ -142,6 +147,25 @@ def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
     return {stage.addressing: stage for source in sources for stage in by_source[source]}
 
 
+def in_order_of_settling(stages: dict[str, Stage]) -> dict[str, Stage]:
+    """Return the stages with those models first that settle most, by what is judged of print.
+
+    A model's stage takes the place of another's: all of them need the same. Where nothing is
+    judged they stay in their order.
+    """
+    central: Sequence[Any] = ()
+    with suppress(LayerwiseError):
+        central = judged("published", Path("results")).get("central", ())
+    settlings = (claim["settling"] for claim in central if claim.get("settling"))
+    first = [f"{MODEL}{slug}" for slug in settling_first(settlings)]
+    models = [name for name in stages if name.startswith(MODEL)]
+    order = iter(
+        sorted(models, key=lambda name: first.index(name) if name in first else len(first))
+    )
+    names = [next(order) if name in models else name for name in stages]
+    return {name: stages[name] for name in names}
+
+
 def measure_side_by_side(repo: Repo, n_gpus: int, force: bool) -> Collection[str]:
     """Measure the models that changed, the longest first, n at a time; return their stages.
 
@@ -161,11 +185,20 @@ def measure_side_by_side(repo: Repo, n_gpus: int, force: bool) -> Collection[str
         print(f"layerwise: {len(longest_first)} models, {n_gpus} at a time", flush=True)
         with begin_stages(longest_first, n_gpus) as process:
             try:
-                process.wait()
+                wait_and_show(process)
             except KeyboardInterrupt:
                 stop(psutil.Process().children(recursive=True))
                 raise
     return longest_first
+
+
+def wait_and_show(process: "subprocess.Popen[str]") -> None:
+    """Wait for a process that measures; show every minute what is measured so far."""
+    with SoFar() as so_far:
+        while process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK)
+            so_far.update()
 
 
 class Reproduction:
@@ -197,6 +230,11 @@ class Reproduction:
         Raises:
             LayerwiseError: at the end, naming those that failed.
         """
+        with SoFar() as so_far:
+            self.run_stages(source, so_far)
+
+    def run_stages(self, source: Source, so_far: SoFar) -> None:
+        """Run the stages of `bring_up_to_date`; what is measured so far is shown meanwhile."""
         failures: dict[str, str] = {}
         blocked: set[Stage] = set()
         for name, stage in self.stages.items():
@@ -207,6 +245,8 @@ class Reproduction:
                     self.clock.skip(name)
                 continue
             self.announce(name, stage)
+            if name.startswith(MODEL):
+                so_far.update()
             try:
                 with self.fetching_next(name):
                     run_stage(self.repo, name, self.force)
