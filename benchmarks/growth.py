@@ -46,7 +46,7 @@ Spent = dict[str, float]  # seconds of a core, peak in MB
 def run_ours(pairs: int, blocks: int, bins: int, resamples: int) -> float:
     """Return the seconds from texts to the documents of results."""
     import numpy as np
-    from layerwise.papers.shared.experiments.reader import result_files
+    from layerwise.papers.experiments.reader import result_files
 
     from extraction import SHAPES, random_weights, synthetic
     from layerwise.measuring.reduction import measure
