@@ -11,7 +11,7 @@ from layerwise.engine.published import HEADER, TYPED
 from layerwise.engine.records import hashes_of, sealed
 from layerwise.files import read_json, write_json
 from layerwise.papers.fetching.upstream import DATA_FILES
-from layerwise.papers.shared.names.result_files import LAYERS, TABLES
+from layerwise.papers.shared.result_files import LAYERS, TABLES
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.picture import NARROW
 from layerwise.present.html import TEMPLATES

@@ -594,8 +594,7 @@ def test_a_shift_by_16_bits_is_noted_beside_the_noise():
     assert note_shift(exact, {"layers": ["r"]}) == exact
 
 
-def test_what_16_bits_shift_is_what_the_rules_give(made_once, published):
-    works = made_once("everything", lambda: everything(published))
+def test_what_16_bits_shift_is_what_the_rules_give(works):
     for analysis, names in PAPERS.shifted.items():
         derived = {key.rpartition(":")[2] for key in works[analysis].derived}
         assert {pointer(name) for name in names} <= derived

@@ -21,7 +21,7 @@ from layerwise.engine.published import NotMeasured, Published, pointer, split_po
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.paper3.rules.lab_heritage import OURS, gpt2_gain
-from layerwise.papers.shared.names.result_files import CONSTANTS, HUNT, SWEEP
+from layerwise.papers.shared.result_files import CONSTANTS, HUNT, SWEEP
 from layerwise.statistics.bootstrap import Draws
 
 DRAWS = {"n_resamples": 150, "level": 0.95, "seed": 42}

@@ -36,9 +36,9 @@ from layerwise.papers.across.questions import QUESTIONS, documents
 from layerwise.papers.experiments import choices
 from layerwise.papers.paper2.questions.curves import mean_over
 from layerwise.papers.paper3.questions.samples import fisher_of_densities
-from layerwise.papers.shared.names.result_files import CHOICES_FILE, SWEEP
 from layerwise.papers.shared.published import tables_of_reader
-from layerwise.papers.shared.rules.categories import decisive_category
+from layerwise.papers.shared.result_files import CHOICES_FILE, SWEEP
+from layerwise.papers.shared.rules import decisive_category
 from layerwise.statistics.bootstrap import Draws
 from layerwise.statistics.estimates import Estimate, correlation_estimate, difference_estimate
 from random_states import results_of, some_pairs, write_states

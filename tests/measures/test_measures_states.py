@@ -13,7 +13,7 @@ from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.pairwise import METRICS, pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
 from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
-from layerwise.papers.shared.names.result_files import PAIRS
+from layerwise.papers.shared.result_files import PAIRS
 
 
 def rows(seed, n=7, hidden=5):

@@ -19,7 +19,7 @@ from layerwise.measuring.registered_models import PassedThrough, pass_through
 from layerwise.models.load import Checkpoint
 from layerwise.papers.experiments.matrices import projections
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.names.matrices import MATRICES
+from layerwise.papers.shared.names import MATRICES
 from stand_ins import MODELS, checkpoint, subject
 from tiny_checkpoints import PUBLISHED
 

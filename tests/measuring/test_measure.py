@@ -37,7 +37,7 @@ from layerwise.models.projections import Weights
 from layerwise.models.registry import Model, read_models
 from layerwise.models.twins import build_twin
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.names.result_files import CHOICES_FILE, PAPER1, SWEEP
+from layerwise.papers.shared.result_files import CHOICES_FILE, PAPER1, SWEEP
 from layerwise.run.steps import measure, places
 from layerwise.shapes import read_choices
 

@@ -16,7 +16,7 @@ from layerwise.models import projections
 from layerwise.models.families import FAMILIES, heads_of
 from layerwise.models.load import attention_kernel
 from layerwise.models.projections import Weights
-from layerwise.papers.shared.names.matrices import MATRICES, SLICINGS
+from layerwise.papers.shared.names import MATRICES, SLICINGS
 from tiny_checkpoints import TWIN_FAMILIES, twin_checkpoint, twin_folder
 
 SCALED_QUERIES = ("opt", "opt-350m")  # before, not after, they meet the keys

@@ -11,8 +11,8 @@ from layerwise.engine.derivation import evidence_of as evidence_of_tables
 from layerwise.engine.published import PUBLISHED
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.curves import CURVES
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.result_files import CURVES
 
 NEUTRAL = (
     "ground_truth_nonnumeric",

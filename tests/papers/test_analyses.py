@@ -16,7 +16,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.experiments import reader
 from layerwise.papers.paper2.rules.scaling import compare
-from layerwise.papers.shared.names.result_files import SCALING
+from layerwise.papers.shared.result_files import SCALING
 from layerwise.papers.shared.roles import PAPERS
 from layerwise.statistics.bootstrap import Draws
 from random_states import CATEGORIES, SIZES, numbers_of, some_pairs, write_states

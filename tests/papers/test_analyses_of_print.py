@@ -12,10 +12,10 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.judging import recomputed_cells
 from layerwise.engine.verdicts import gives
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE, read_curve
-from layerwise.papers.shared.names.curves import CURVES
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.paper2.rules.pairs import PYTHIA_CURVE, read_curve
+from layerwise.papers.shared.result_files import (
     BOOTSTRAP,
+    CURVES,
     PAIRS,
     PAPER1,
     PAPER_3_TEXT,

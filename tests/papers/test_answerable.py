@@ -30,8 +30,8 @@ from synthetic import (
 from judged import changed
 from layerwise.engine.question import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.categories import FACTS, NUMERIC
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.names import FACTS, NUMERIC
 
 TURNING = PYTHIA, LLAMA, APERTUS = "pythia-6p9b", "llama-3p1-8b", "apertus-8b"
 PAPER_1 = tuple(files.PAPER1)

@@ -18,7 +18,7 @@ from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import WORDS
 from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
-from layerwise.papers.across import story, surprises
+from layerwise.papers.across import story
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper1 import central as central1
 from layerwise.papers.paper1 import findings as findings1
@@ -27,7 +27,7 @@ from layerwise.papers.paper2 import findings as findings2
 from layerwise.papers.paper3 import central as central3
 from layerwise.papers.paper3 import findings as findings3
 
-MODULES = (central1, findings1, central2, findings2, central3, findings3, story, surprises)
+MODULES = (central1, findings1, central2, findings2, central3, findings3, story)
 RUNS = 250
 
 

@@ -19,7 +19,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.experiments import reader
-from layerwise.papers.shared.names.choices import Choice
+from layerwise.papers.shared.names import Choice
 from layerwise.reader.arrays import Arrays
 from layerwise.statistics.bootstrap import Draws
 from random_states import SIZES, some_pairs

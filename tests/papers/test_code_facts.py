@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from judged import ledger
-from layerwise.papers.shared.names.result_files import FIGURE_1
+from layerwise.papers.shared.result_files import FIGURE_1
 
 NOTEBOOKS = "paper3/notebooks/"
 EXTENDED = "extended_results/"

@@ -29,8 +29,8 @@ from layerwise.engine.central import read_central
 from layerwise.engine.marks import FAILS, HOLDS, weigh
 from layerwise.engine.published import split_pointer
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.curves import CURVES
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.result_files import CURVES
 from layerwise.statistics.estimates import (
     correlation_estimate,
     mean_estimate,

@@ -21,13 +21,13 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.experiments.pairs import printed_rows, text_fragments
 from layerwise.papers.experiments.table import fill_experiments
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.paper2.rules.pair_curves import read_curve
-from layerwise.papers.shared.names.curves import CURVES
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.paper2.rules.pairs import read_curve
+from layerwise.papers.shared.result_files import (
     CHOICES_FILE,
     CLASSES,
     CONSOLIDATED,
     CONTRIBUTIONS,
+    CURVES,
     PAPER1,
     PHASE_SUMMARY,
     TEMPLATE,

@@ -15,7 +15,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.models.registry import Model
 from layerwise.papers.across.analyses import TABLES, analyse
 from layerwise.papers.experiments.table import EXPERIMENTS, measure_experiment
-from layerwise.papers.shared.names.result_files import CONSTANTS, SWEEP
+from layerwise.papers.shared.result_files import CONSTANTS, SWEEP
 from stand_ins import MODELS, found
 from tiny_checkpoints import PROMPTS, PUBLISHED
 

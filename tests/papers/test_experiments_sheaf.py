@@ -12,7 +12,7 @@ from layerwise.measures.anisotropy import anisotropy
 from layerwise.measures.traces import Trace
 from layerwise.papers.experiments import attention_sheaf, matrices, streams
 from layerwise.papers.experiments.table import measure_experiment
-from layerwise.papers.shared.names.matrices import SLICINGS
+from layerwise.papers.shared.names import SLICINGS
 from stand_ins import MODELS, checkpoint, family_of, of_texts, passed, subject, w_v
 from tiny_checkpoints import PROMPTS, PUBLISHED
 

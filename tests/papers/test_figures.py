@@ -24,7 +24,7 @@ from layerwise.engine.published import Published
 from layerwise.files import read_json, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
-from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared import result_files as files
 from layerwise.present.figures import INDEX, style
 from layerwise.present.figures.numbers import Numbers, read_numbers
 from layerwise.present.figures.picture import NARROW

@@ -10,8 +10,8 @@ from layerwise.engine.published import Published
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.rules import drawn
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.names import SLUG
 from layerwise.present.figures.numbers import OWN, Numbers
 
 

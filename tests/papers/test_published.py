@@ -7,8 +7,8 @@ import pytest
 from layerwise.engine.published import HEADER, TYPED, Published, pointer, split_pointer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.fetching.transcription import check_tables, transcribe
-from layerwise.papers.shared.names.result_files import BOOTSTRAP, TABLES
 from layerwise.papers.shared.published import read_published
+from layerwise.papers.shared.result_files import BOOTSTRAP, TABLES
 
 
 @pytest.fixture

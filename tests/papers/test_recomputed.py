@@ -965,6 +965,8 @@ def p3_hierarchy(tables):
 def p3_anisotropy(tables):
     shares = series(tables[PROFILE], "/intrinsic_dim_ratio")
     peak = int(np.argmax(shares))
+    cosines = series(tables[PROFILE], "/avg_cos_sim")
+    assert peak == 1 + np.argmin(cosines[1:-1])
     slopes = [np.polyfit(range(len(part)), part, 1)[0] for part in (shares[peak:], shares[peak:-1])]
     pythia = curves(tables)["pythia"]
     negative = next(n for n, (r, *_) in pythia.items() if r < 0)
@@ -989,6 +991,9 @@ def p3_anisotropy(tables):
     return [
         f"{peak}",
         *signed(slopes, 4),
+        "1",
+        f"{len(cosines) - 2}",
+        f"{cosines[peak]:.3f}",
         *chances,
         f"{typed - peak}",
         f"{typed}",

@@ -5,7 +5,7 @@ import pytest
 from layerwise.engine.evidence import Evidence
 from layerwise.measuring.reduction import measure
 from layerwise.papers.experiments import reader
-from layerwise.papers.shared.names.models import READER
+from layerwise.papers.shared.names import READER_ENTRY
 from layerwise.papers.shared.roles import PAPERS
 from random_states import DRAWS, FEW, numbers_of, some_pairs, write_states
 
@@ -27,7 +27,7 @@ def test_print_and_a_reader_name_the_same_roles(published, tmp_path):
     own = evidence_of_reader(tmp_path)
     assert list(own.cells.roles) == list(PAPERS)
     assert set(PAPERS) - filled(Evidence(published, DRAWS)) == OF_WEIGHTS
-    assert {model for places in own.cells.roles.values() for model in places} == {READER}
+    assert {model for places in own.cells.roles.values() for model in places} == {READER_ENTRY}
     of_several = {"sample", "norms", "sizes", "benchmark", "tuned"}
     assert set(PAPERS) - filled(own) == OF_WEIGHTS | of_several
 
@@ -39,4 +39,4 @@ def test_print_and_a_reader_name_the_same_roles(published, tmp_path):
 def test_what_a_reader_did_not_measure_fills_no_role(tmp_path, options, absent):
     own = evidence_of_reader(tmp_path, **options)
     assert own.role(absent) == {}
-    assert own.role("pairs").keys() == {READER}
+    assert own.role("pairs").keys() == {READER_ENTRY}

@@ -24,12 +24,14 @@ CODE = Path(__file__).parents[2] / "code" / "layerwise"
 # Rules and questions; what runs rules is none.
 FOLDERS = (
     "papers/*/rules/*.py",
+    "papers/shared/rules.py",
+    "papers/shared/questions.py",
     "papers/paper*/*.py",
     "papers/*/questions/*.py",
     "papers/across/*.py",
     "engine/question.py",
 )
-TELLING = ("central.py", "story.py")  # sentences, which are no rules and derive nothing
+TELLING = ("central.py", "story.py", "figures.py")  # they read documents, and derive nothing
 INSTEAD = {
     "any": "`any` stops at the first that is true; `any_of` reads all of them",
     "next": "of nothing `next` without a default raises what no rule is asked for",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judged import analysed, at, changed
-from layerwise.papers.shared.names.result_files import CONSOLIDATED, HUNT, PAIRS, SWEEP, V2
+from layerwise.papers.shared.result_files import CONSOLIDATED, HUNT, PAIRS, SWEEP, V2
 
 UA = "Results/pythia/pythia_6.9b_ua_results_20260102_002828.json"
 

@@ -24,7 +24,7 @@ from synthetic import (
     with_ua,
 )
 
-from layerwise.papers.shared.names import result_files as files
+from layerwise.papers.shared import result_files as files
 
 Cells = Mapping[tuple[str, str], Any]
 Make = Callable[[Any], Cells]

@@ -23,7 +23,7 @@ from layerwise.files import revealed, write_json
 from layerwise.home import REPOSITORY
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
-from layerwise.papers.shared.names.result_files import LAYERS
+from layerwise.papers.shared.result_files import LAYERS
 from layerwise.present.choices import say_choices
 from layerwise.present.html import TEMPLATES, prose
 from layerwise.present.page import first_sentences

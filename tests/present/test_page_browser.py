@@ -12,7 +12,7 @@ from browser import Browser
 from claim_records import central_claim, folders, hostile_claims, record
 from hostile import WRITTEN
 from layerwise.files import revealed
-from layerwise.papers.shared.names.result_files import LAYERS
+from layerwise.papers.shared.result_files import LAYERS
 from layerwise.present.search import search_claims
 from layerwise.run.steps import page as stage
 

@@ -33,7 +33,7 @@ from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.names.choices import Choice
+from layerwise.papers.shared.names import Choice
 from layerwise.present.figures import style
 from layerwise.present.tables import Table
 from layerwise.reader.analyze import analyze

@@ -12,7 +12,7 @@ from claim_records import folders, record
 from hostile import as_nobody
 from layerwise import analyze
 from layerwise.files import write_json
-from layerwise.papers.shared.names.result_files import LAYERS
+from layerwise.papers.shared.result_files import LAYERS
 from layerwise.reader.compare import compare
 from layerwise.run.steps import page, sentences
 from run_records import with_made_up_record

@@ -21,7 +21,7 @@ from layerwise.papers.across.answers import answers, numbers_in_print
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
+from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 from layerwise.present.figures import style
 from layerwise.reader.files import CONTROL, RECORD
 from layerwise.reader.page import figures

@@ -20,7 +20,7 @@ from layerwise.__main__ import main as begin
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
 from layerwise.measuring import own_model
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.shared.result_files import (
     ANISOTROPY,
     BINS,
     BOOTSTRAP,

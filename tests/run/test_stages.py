@@ -21,7 +21,7 @@ from layerwise.engine.verdicts import FALLS, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.shared.names.result_files import BOOTSTRAP, SWEEP
+from layerwise.papers.shared.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
 from layerwise.present.records import answer, central_claims, surprises_told
 from layerwise.present.search import search_claims

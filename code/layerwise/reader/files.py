@@ -1,6 +1,6 @@
 """The files in the place where a reader's model is analysed, or several are compared."""
 
-from layerwise.papers.shared.names.result_files import RESULTS
+from layerwise.papers.shared.result_files import RESULTS
 
 # Where each result document holds the record of its run, and scaling.json that of each model.
 RECORD, RECORDS = "_run", "_runs"

@@ -39,7 +39,7 @@ from layerwise.papers.paper3.rules import (
     thermodynamic_benchmark,
     twins,
 )
-from layerwise.papers.shared.names.result_files import RESULTS
+from layerwise.papers.shared.result_files import RESULTS
 from layerwise.statistics.bootstrap import Draws
 
 # A module per analysis: `DOCUMENTS` of the papers; `READER`, if a reader's own model has it too.

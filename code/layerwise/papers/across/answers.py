@@ -10,8 +10,8 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED
 from layerwise.engine.question import WORDS, Answer, Printed, Results, cells, documents_of_questions
 from layerwise.papers.across.questions import QUESTIONS, rows
-from layerwise.papers.shared.names.result_files import SWEEP
 from layerwise.papers.shared.published import tables_of_reader
+from layerwise.papers.shared.result_files import SWEEP
 from layerwise.shapes import Loose, require_shape
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.estimates import Estimate, without_interval

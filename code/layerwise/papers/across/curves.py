@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from layerwise.engine.question import Results
-from layerwise.papers.shared.names.curves import CATEGORIES
-from layerwise.papers.shared.names.matrices import MATRICES
+from layerwise.papers.shared.names import MATRICES
+from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, PAIRWISE, strategies_by_layer
 from layerwise.present.figures.numbers import Curve
 

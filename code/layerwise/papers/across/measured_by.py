@@ -7,7 +7,7 @@ over models rests on all that the published table has.
 from collections.abc import Mapping
 
 from layerwise.engine.settling import MeasuredBy
-from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared.names import SLUG
 
 PAIRS, PROMPTS = 230, 25  # of a model
 # The survey's, without GPT-2: it was measured for a figure, and is no model of the table.

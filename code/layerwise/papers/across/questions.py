@@ -7,10 +7,10 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.question import Question, Row, cells, document, documents_of_questions
 from layerwise.papers.paper1 import questions as paper1
 from layerwise.papers.paper2.questions import categories, curves
-from layerwise.papers.paper3.questions import benchmark, gains, samples, weights
+from layerwise.papers.paper3.questions import gains, samples, weights
 
 # The modules that ask, in the order of lists.
-ASKING = (paper1, curves, categories, gains, benchmark, samples, weights)
+ASKING = (paper1, curves, categories, gains, samples, weights)
 QUESTIONS: dict[str, Question] = {
     question.name: question for module in ASKING for question in module.QUESTIONS
 }

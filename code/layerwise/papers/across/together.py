@@ -5,8 +5,7 @@ from layerwise.engine.seen import Sentences
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.measured_by import MEASURED_BY
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.papers.across.story import STORY
-from layerwise.papers.across.surprises import surprises
+from layerwise.papers.across.story import STORY, surprises
 from layerwise.papers.paper1 import central as central1
 from layerwise.papers.paper1 import findings as findings1
 from layerwise.papers.paper2 import central as central2
@@ -14,7 +13,7 @@ from layerwise.papers.paper2 import findings as findings2
 from layerwise.papers.paper3 import central as central3
 from layerwise.papers.paper3 import findings as findings3
 from layerwise.papers.paper3.rules.anisotropy import SHIFTED
-from layerwise.papers.shared.questions.choices import TEXTS
+from layerwise.papers.shared.questions import TEXTS
 
 PAPERS = Paper(
     name="the papers' table",

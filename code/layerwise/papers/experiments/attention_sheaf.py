@@ -12,7 +12,7 @@ from jaxtyping import Float32, Float64
 from layerwise.engine.experiment import Subject
 from layerwise.measures import sheaf
 from layerwise.measures.entropy import head_mean
-from layerwise.papers.shared.names.matrices import LEGACY
+from layerwise.papers.shared.names import LEGACY
 from layerwise.statistics import critical_layer
 
 FIRST_TOKENS, FIRST_CORNER = 6, 16  # of the first trace script's Laplacian

@@ -23,8 +23,7 @@ from layerwise.measures.values import (
     layer_reading,
 )
 from layerwise.papers.experiments.documents import r_and_ends
-from layerwise.papers.shared.names.categories import NUMERIC, SERIES
-from layerwise.papers.shared.names.choices import Choice
+from layerwise.papers.shared.names import NUMERIC, SERIES, Choice
 from layerwise.statistics import phases
 from layerwise.statistics.bootstrap import Draws, correlation_interval, ends, resampled_correlations
 from layerwise.statistics.correlation import pearson_r

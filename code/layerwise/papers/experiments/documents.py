@@ -14,7 +14,7 @@ import numpy as np
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import MEAN_POOLED, POOLED, Values, layer_reading
-from layerwise.papers.shared.names.categories import SERIES
+from layerwise.papers.shared.names import SERIES
 from layerwise.progress import track
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval

@@ -11,7 +11,7 @@ from layerwise.engine.experiment import Subject
 from layerwise.measures.spectral import Spectrum, spectrum
 from layerwise.models.needs import processes_for_spectra
 from layerwise.models.projections import Matrix, Weights
-from layerwise.papers.shared.names.matrices import MATRICES, SLICINGS
+from layerwise.papers.shared.names import MATRICES, SLICINGS
 from layerwise.workers import dropped, submit
 
 COMPARED = ("W_V", "W_O")  # means beyond the file, of both slicings

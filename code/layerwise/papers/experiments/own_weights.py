@@ -19,8 +19,8 @@ from layerwise.models.projections import Weights
 from layerwise.models.store import HiddenStates
 from layerwise.papers.experiments.gains import gains_over_texts
 from layerwise.papers.experiments.matrices import numbers_by_block
-from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.names.result_files import own_file
+from layerwise.papers.shared.names import MATRICES
+from layerwise.papers.shared.result_files import own_file
 from layerwise.progress import track
 
 Spectra = Mapping[tuple[str, int], Future[Spectrum]]  # by matrix and block, in order

@@ -18,10 +18,16 @@ from layerwise.measures.values import MEAN_POOLED, layer_reading
 from layerwise.models.registry import lookup_key
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.experiments import documents
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.names.curves import CURVES, METRIC, CurvePlace
-from layerwise.papers.shared.names.result_files import TYPED_INTERVALS, TYPED_MODELS, WORDS
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.names import FACTS, NUMERIC
+from layerwise.papers.shared.result_files import (
+    CURVES,
+    METRIC,
+    TYPED_INTERVALS,
+    TYPED_MODELS,
+    WORDS,
+    CurvePlace,
+)
 from layerwise.statistics import curves, phases
 
 Test = tuple[float, float, float]  # r, and the ends of its interval

@@ -9,15 +9,15 @@ import numpy as np
 from layerwise.engine.published import DATASET, PROMPTS, Published
 from layerwise.measures.values import Values
 from layerwise.papers.experiments import choices, documents
-from layerwise.papers.shared.names.models import READER
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.shared.names import READER_ENTRY
+from layerwise.papers.shared.published import tables_of_reader
+from layerwise.papers.shared.result_files import (
     CHOICES_FILE,
     PROFILES_FILE,
     TYPED_LAYER,
     TYPED_MODELS,
     own_file,
 )
-from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.roles import roles_of_reader
 from layerwise.statistics.bootstrap import Draws
 
@@ -65,11 +65,11 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
         own_file("validation"): _category_document(values, draws, name, published),
         own_file("depth"): {"n_layers": values.n_layers},
         TYPED_LAYER: published.document(TYPED_LAYER),
-        CHOICES_FILE: {READER: {**name, **under_choices}},
+        CHOICES_FILE: {READER_ENTRY: {**name, **under_choices}},
     }
     if "profile" in under_choices:
         share = under_choices["profile"]["last_before_norm"]
-        files[PROFILES_FILE] = {READER: {"last_share_before_norm": share}}
+        files[PROFILES_FILE] = {READER_ENTRY: {"last_share_before_norm": share}}
     by_result = documents.layer_documents(values, draws)
     if values.n_prompts:
         by_result["anisotropy"] = documents.profile_of_states(values)
@@ -86,7 +86,7 @@ def tables(files: Mapping[str, Any]) -> Published:
     Args:
         files: those of `result_files`, and of gains and norms where they were measured.
     """
-    to_the_end = "curves" in files[CHOICES_FILE][READER]
+    to_the_end = "curves" in files[CHOICES_FILE][READER_ENTRY]
     return tables_of_reader(files, roles_of_reader(files, to_the_end=to_the_end))
 
 

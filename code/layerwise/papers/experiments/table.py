@@ -17,8 +17,8 @@ from layerwise.engine.published import pointer
 from layerwise.papers.experiments import attention_sheaf as sheaf
 from layerwise.papers.experiments import choices, gains, matrices, pairs, streams
 from layerwise.papers.experiments.gains import half_entropy, prompt_rows
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.models import SLUG
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.names import SLUG
 
 TEXTS = "input_dependency"
 FFN_TEXTS = {"pythia-1p4b": "ffn_expansion", "pythia-6p9b": "ffn_expansion_6p9b"}

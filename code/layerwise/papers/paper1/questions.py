@@ -13,14 +13,13 @@ from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
 from layerwise.engine.question import OF_MEAN, Question, Range
 from layerwise.papers.paper1.rules.calibration import BAND, PASS_BELOW
-from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.names.choices import STATES, Choice
-from layerwise.papers.shared.questions.choices import (
+from layerwise.papers.shared.names import FACTS, NUMERIC, STATES, Choice
+from layerwise.papers.shared.questions import (
     measured_choices,
     rules_without_each,
     transform_estimates,
 )
-from layerwise.papers.shared.rules.categories import asymmetry, categories, n_categories
+from layerwise.papers.shared.rules import asymmetry, categories, n_categories
 from layerwise.statistics.estimates import (
     ONE_SIDED,
     Estimate,

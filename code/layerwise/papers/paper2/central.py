@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, equal_p, listed, plural
-from layerwise.papers.shared.names.curves import METRIC
+from layerwise.papers.shared.result_files import METRIC
 
 PYTHIA, LLAMA, APERTUS, GEMMA = "pythia-6p9b", "llama-3p1-8b", "apertus-8b", "gemma-2b"
 NAMES = {PYTHIA: "Pythia", LLAMA: "Llama", APERTUS: "Apertus"}

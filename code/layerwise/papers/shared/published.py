@@ -7,7 +7,7 @@ from typing import Any
 
 from layerwise.engine.measured import tables_of
 from layerwise.engine.published import TYPED, Published, Roles, read_tables
-from layerwise.papers.shared.names.result_files import CONSTANTS, TABLES
+from layerwise.papers.shared.result_files import CONSTANTS, TABLES
 from layerwise.papers.shared.roles import PAPERS
 
 

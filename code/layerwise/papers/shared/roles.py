@@ -20,10 +20,9 @@ benchmark, tuned    gains by prompt of several models, and of tuned ones beside 
 from collections.abc import Collection
 
 from layerwise.engine.published import OVER_MODELS, Cell, Roles, pointer
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.curves import CURVES
-from layerwise.papers.shared.names.models import OWN, READER, SLUG
-from layerwise.papers.shared.names.result_files import own_file
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.names import OWN, READER_ENTRY, SLUG
+from layerwise.papers.shared.result_files import CURVES, own_file
 
 PAPERS: Roles = {
     "preferences": {slug: (file, "") for slug, file in files.UA_FILES.items()},
@@ -72,7 +71,7 @@ def roles_of_reader(present: Collection[str], *, to_the_end: bool) -> Roles:
     """
     absent = set() if to_the_end else {"curves"}
     return {
-        role: {READER: place}
+        role: {READER_ENTRY: place}
         if role not in absent and (place := READER_PLACES.get(role)) and place[0] in present
         else {}
         for role in PAPERS

@@ -20,8 +20,8 @@ from layerwise.engine.question import (
 from layerwise.engine.words import category_labels, in_words
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
-from layerwise.papers.shared.names.curves import METRIC
-from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
+from layerwise.papers.shared.result_files import METRIC
+from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 from layerwise.present.csv_text import Value
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose

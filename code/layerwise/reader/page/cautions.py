@@ -12,7 +12,7 @@ from layerwise.measures.values import Values
 from layerwise.models.doubtful_texts import LOST, is_invisible, is_leftover
 from layerwise.models.texts import StatementPairs, numbered_place
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
-from layerwise.papers.shared.rules.categories import decisive_category, r_without_each_category
+from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 # Of n points (n + C(n, 2) (2^n - 2)) / n^n of the resamples hold at most two: 2.0 % of 6, 9.8 % of

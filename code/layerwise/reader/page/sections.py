@@ -10,9 +10,9 @@ from typing import Any
 
 from layerwise.engine.words import category_labels
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
-from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.questions.choices import READINGS
-from layerwise.papers.shared.rules.categories import r_without_each_category
+from layerwise.papers.shared.names import MATRICES
+from layerwise.papers.shared.questions import READINGS
+from layerwise.papers.shared.rules import r_without_each_category
 from layerwise.papers.shared.terms import LAYER_PREFIX
 from layerwise.present.csv_text import Value
 from layerwise.present.tables import Table, facts

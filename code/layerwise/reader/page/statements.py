@@ -10,7 +10,7 @@ from layerwise.engine.words import category_labels
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
 from layerwise.models.texts import StatementPairs
-from layerwise.papers.shared.names.curves import METRIC
+from layerwise.papers.shared.result_files import METRIC
 from layerwise.present.csv_text import Value
 from layerwise.present.tables import Table, significant
 from layerwise.present.values import rounded

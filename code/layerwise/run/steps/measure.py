@@ -17,7 +17,7 @@ from layerwise.models.needs import spell_bytes
 from layerwise.models.passing import DROP
 from layerwise.models.registry import find_model, read_models
 from layerwise.papers.fetching import upstream
-from layerwise.papers.shared.names.result_files import CONSTANTS
+from layerwise.papers.shared.result_files import CONSTANTS
 from layerwise.progress import say
 from layerwise.run.steps import Place, program
 from layerwise.shapes import read_choices

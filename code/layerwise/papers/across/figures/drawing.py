@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from matplotlib.figure import Figure
 
 from layerwise.papers.across.figures import own
-from layerwise.papers.paper1.figures import calibration
-from layerwise.papers.paper2.figures import categories, pairs
-from layerwise.papers.paper3.figures import anisotropy, gains, weights
+from layerwise.papers.paper1 import figures as paper1
+from layerwise.papers.paper2 import figures as paper2
+from layerwise.papers.paper3 import figures as paper3
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.picture import Picture
@@ -19,21 +19,21 @@ from layerwise.present.figures.svg import as_svg
 # What draws a figure, and the analyses it reads: beside the claims of the first it is shown. The
 # function's name is the figure's and its label's, its docstring the caption.
 READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
-    calibration.asymmetry_by_category: ("calibration",),
-    categories.validation: ("validation",),
-    pairs.layer_curves: ("cross_model", "pairs", "phases", "questions"),
-    pairs.template_comparison: ("cross_model",),
-    gains.depth_gain: ("depth_gain", "lab_heritage", "questions"),
-    gains.lab_heritage: ("lab_heritage", "questions"),
-    weights.spectral_norms: ("spectral_norms", "questions"),
-    weights.critical_layer: ("critical_layer", "questions"),
-    anisotropy.anisotropy: ("anisotropy",),
+    paper1.asymmetry_by_category: ("calibration",),
+    paper2.validation: ("validation",),
+    paper2.layer_curves: ("cross_model", "pairs", "phases", "questions"),
+    paper2.template_comparison: ("cross_model",),
+    paper3.depth_gain: ("depth_gain", "lab_heritage", "questions"),
+    paper3.lab_heritage: ("lab_heritage", "questions"),
+    paper3.spectral_norms: ("spectral_norms", "questions"),
+    paper3.critical_layer: ("critical_layer", "questions"),
+    paper3.anisotropy: ("anisotropy",),
 }
 # Of readers' own models alone: of one model, and across several.
 OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
-    categories.layers: ("layers", "category_bootstrap"),
-    pairs.pairs: ("pairs",),
-    pairs.by_pair: ("pairs", "by_pair"),
+    paper2.layers: ("layers", "category_bootstrap"),
+    paper2.pairs: ("pairs",),
+    paper2.by_pair: ("pairs", "by_pair"),
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),
     own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),

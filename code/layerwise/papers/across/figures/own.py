@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.papers.across.curves import own_curves
-from layerwise.papers.paper3.figures.gains import bound_by_depth
-from layerwise.papers.shared.names.curves import CATEGORIES
-from layerwise.papers.shared.names.matrices import MATRICES
+from layerwise.papers.paper3.figures import bound_by_depth
+from layerwise.papers.shared.names import MATRICES
+from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, OVER_MODELS, PAIRWISE
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import Curve, Numbers

@@ -5,11 +5,11 @@ A curve is `[(depth, value), ...]`; curves are by quantity, then by model.
 
 from layerwise.engine.evidence import Evidence, by_layer
 from layerwise.papers.across.curves import curve_over_depth, curves_by_quantity
-from layerwise.papers.paper2.rules.pair_curves import read_curve
+from layerwise.papers.paper2.rules.pairs import read_curve
 from layerwise.papers.paper3.rules.gain_files import models_by_name, short_name
-from layerwise.papers.shared.names import result_files as files
-from layerwise.papers.shared.names.curves import CATEGORIES
-from layerwise.papers.shared.names.models import NAMES, SLUG
+from layerwise.papers.shared import result_files as files
+from layerwise.papers.shared.names import NAMES, SLUG
+from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import PAIRWISE
 from layerwise.present.figures.numbers import Curve, Curves
 

@@ -26,8 +26,8 @@ from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, va
 from layerwise.papers.paper3.rules import anisotropy
 from layerwise.papers.paper3.rules.depth_gain import gain_interval, models_above_depth_bound
 from layerwise.papers.paper3.rules.gain_files import gain, models_by_name
-from layerwise.papers.shared.names.result_files import SCALING, own_file
 from layerwise.papers.shared.published import tables_of_reader
+from layerwise.papers.shared.result_files import SCALING, own_file
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 

@@ -15,11 +15,11 @@ from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import NO, OF_R, Question
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.questions.curves import mean_over
-from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE, read_curve
+from layerwise.papers.paper2.rules.pairs import PYTHIA_CURVE, read_curve
 from layerwise.papers.paper3.rules.gain_files import damps, share
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, models_by_lab, other_models
-from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.result_files import HUNT
+from layerwise.papers.shared.names import Choice
+from layerwise.papers.shared.result_files import HUNT
 from layerwise.statistics import power
 from layerwise.statistics.estimates import Estimate
 

@@ -11,10 +11,9 @@ from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import pointer
 from layerwise.papers.across.questions import rows
-from layerwise.papers.shared.names import models
-from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.result_files import CHOICES_FILE
-from layerwise.papers.shared.rules.categories import n_categories, p_over_categories, pair_test
+from layerwise.papers.shared.names import READER_ENTRY, Choice
+from layerwise.papers.shared.result_files import CHOICES_FILE
+from layerwise.papers.shared.rules import n_categories, p_over_categories, pair_test
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
@@ -92,7 +91,7 @@ def statistics_under_choices(model: Entry) -> Rules:
 
 SHOWN = ("pairs_by_category", "model", "model_display")
 READER = Document(
-    f"{CHOICES_FILE}#{pointer(models.READER)}",
+    f"{CHOICES_FILE}#{pointer(READER_ENTRY)}",
     {"": statistics_under_choices, "pairs_by_category/*/*": pair_test},
-    places={pointer(part): (CHOICES_FILE, pointer(models.READER, part)) for part in SHOWN},
+    places={pointer(part): (CHOICES_FILE, pointer(READER_ENTRY, part)) for part in SHOWN},
 )

@@ -13,9 +13,9 @@ from jaxtyping import Float
 from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Entry, Evidence, measured_among
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.names.result_files import FIGURE_1, NUMBERS, PAPER1, WORDS
-from layerwise.papers.shared.rules.categories import (
+from layerwise.papers.shared.names import FACTS, NUMERIC
+from layerwise.papers.shared.result_files import FIGURE_1, NUMBERS, PAPER1, WORDS
+from layerwise.papers.shared.rules import (
     asymmetry,
     categories,
     category_states,

@@ -5,7 +5,7 @@ from jaxtyping import Float32
 
 from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Broken, Entry
-from layerwise.papers.shared.names.result_files import CONTROL
+from layerwise.papers.shared.result_files import CONTROL
 from layerwise.statistics.samples import pooled_t
 
 CAPITALS = 9  # the pair that is quoted as parallel: two capitals

@@ -9,15 +9,15 @@ import numpy as np
 
 from layerwise.engine.derivation import NOWHERE, Document, Rule, Rules
 from layerwise.engine.evidence import Entry
-from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.shared.names import FACTS, NUMERIC
+from layerwise.papers.shared.result_files import (
     CLASSES,
     CONTRIBUTIONS,
     DIVERGENCE,
     OUTPUT_CORRELATION,
     PAPER1,
 )
-from layerwise.papers.shared.rules.categories import preference
+from layerwise.papers.shared.rules import preference
 from layerwise.papers.shared.terms import NO_STARS, STARS, models_in_words
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p, pearson_r

@@ -12,9 +12,9 @@ from layerwise.engine.published import PUBLISHED, NotMeasured
 from layerwise.engine.question import OF_R, Question, Range
 from layerwise.models.registry import slug_of
 from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
-from layerwise.papers.shared.names.choices import STATES, Choice
-from layerwise.papers.shared.questions.choices import measured_choices, rules_without_each
-from layerwise.papers.shared.rules.categories import (
+from layerwise.papers.shared.names import STATES, Choice
+from layerwise.papers.shared.questions import measured_choices, rules_without_each
+from layerwise.papers.shared.rules import (
     asymmetry,
     categories,
     ends,

@@ -10,11 +10,11 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.engine.published import PUBLISHED, NotMeasured
 from layerwise.engine.question import OF_R, Question, Range
-from layerwise.papers.paper2.rules.pair_curves import PairCurve, read_curve
-from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.curves import METRIC
-from layerwise.papers.shared.questions.choices import measured_choices, transform_estimates
-from layerwise.papers.shared.rules.categories import ends, n_categories
+from layerwise.papers.paper2.rules.pairs import PairCurve, read_curve
+from layerwise.papers.shared.names import Choice
+from layerwise.papers.shared.questions import measured_choices, transform_estimates
+from layerwise.papers.shared.result_files import METRIC
+from layerwise.papers.shared.rules import ends, n_categories
 from layerwise.statistics import phases
 from layerwise.statistics.estimates import (
     BOOTSTRAP,

@@ -7,9 +7,9 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, any_of
 from layerwise.engine.evidence import Entry
-from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import BINS, TYPED_INTERVALS, own_file
-from layerwise.papers.shared.rules.categories import (
+from layerwise.papers.shared.names import SLUG
+from layerwise.papers.shared.result_files import BINS, TYPED_INTERVALS, own_file
+from layerwise.papers.shared.rules import (
     category_test,
     ends,
     includes_zero,

@@ -7,9 +7,9 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.papers.paper2.rules.scaling import depth
-from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import BOOTSTRAP, UA_FILES, own_file
-from layerwise.papers.shared.rules.categories import (
+from layerwise.papers.shared.names import SLUG
+from layerwise.papers.shared.result_files import BOOTSTRAP, UA_FILES, own_file
+from layerwise.papers.shared.rules import (
     asymmetries,
     category_test,
     ends,

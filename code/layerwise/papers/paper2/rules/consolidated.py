@@ -5,8 +5,8 @@ from functools import partial
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Cell, pointer
-from layerwise.papers.paper2.rules.pair_curves import PYTHIA_CURVE, PairCurve, read_curve
-from layerwise.papers.shared.names.result_files import CONSOLIDATED
+from layerwise.papers.paper2.rules.pairs import PYTHIA_CURVE, PairCurve, read_curve
+from layerwise.papers.shared.result_files import CONSOLIDATED
 from layerwise.statistics import curves, phases
 
 ENDS = ("ci_lo", "ci_hi")

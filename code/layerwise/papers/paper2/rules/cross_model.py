@@ -7,7 +7,7 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, count
 from layerwise.engine.evidence import Entry, by_layer
-from layerwise.papers.paper2.rules.pair_curves import (
+from layerwise.papers.paper2.rules.pairs import (
     APERTUS_CURVE,
     GEMMA_CURVE,
     LLAMA_CURVE,
@@ -16,15 +16,15 @@ from layerwise.papers.paper2.rules.pair_curves import (
     PairCurve,
     read_curve,
 )
-from layerwise.papers.shared.names.curves import CURVES
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.shared.result_files import (
     CONTRIBUTIONS,
+    CURVES,
     LLAMA,
     PAPER1,
     TEMPLATE,
     TYPED_CURVE,
 )
-from layerwise.papers.shared.rules.categories import (
+from layerwise.papers.shared.rules import (
     asymmetries,
     categories,
     p_over_categories,

@@ -6,9 +6,9 @@ from functools import partial
 from layerwise.engine.derivation import Document, Rule, Rules, Section, bind_each
 from layerwise.engine.evidence import Entry
 from layerwise.papers.paper2.rules.scaling import depth
-from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import LAYERS, own_file
-from layerwise.papers.shared.rules.categories import last_layer, p_over_categories
+from layerwise.papers.shared.names import SLUG
+from layerwise.papers.shared.result_files import LAYERS, own_file
+from layerwise.papers.shared.rules import last_layer, p_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 

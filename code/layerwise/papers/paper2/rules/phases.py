@@ -11,7 +11,7 @@ import numpy as np
 
 from layerwise.engine.derivation import NOWHERE, Document, Rule, Rules, all_of, bind_each, count
 from layerwise.engine.evidence import Entry, Evidence, measured_among
-from layerwise.papers.paper2.rules.pair_curves import (
+from layerwise.papers.paper2.rules.pairs import (
     APERTUS_CURVE,
     GEMMA_CURVE,
     LLAMA_CURVE,
@@ -21,17 +21,17 @@ from layerwise.papers.paper2.rules.pair_curves import (
     PairCurve,
     read_curve,
 )
-from layerwise.papers.shared.names.curves import CURVES
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.shared.result_files import (
     APERTUS,
     BINS,
     BOOTSTRAP,
     CONSOLIDATED,
+    CURVES,
     GEMMA,
     LLAMA,
     PAIRS,
 )
-from layerwise.papers.shared.rules.categories import (
+from layerwise.papers.shared.rules import (
     includes_zero,
     n_categories,
     shared_value,

@@ -10,9 +10,9 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules, derive
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.result_files import SCALING
 from layerwise.papers.shared.published import tables_of_reader
-from layerwise.papers.shared.rules.categories import last_layer, p_over_categories
+from layerwise.papers.shared.result_files import SCALING
+from layerwise.papers.shared.rules import last_layer, p_over_categories
 from layerwise.papers.shared.terms import strategies_by_layer
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws

@@ -8,15 +8,15 @@ import numpy as np
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import pointer
-from layerwise.papers.shared.names.categories import FACTS, NUMERIC
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.shared.names import FACTS, NUMERIC
+from layerwise.papers.shared.result_files import (
     OUTPUT_CORRELATION,
     PAPER1,
     TYPED_MODELS,
     UA_FILES,
     own_file,
 )
-from layerwise.papers.shared.rules.categories import (
+from layerwise.papers.shared.rules import (
     asymmetries,
     asymmetry,
     categories,

@@ -32,9 +32,9 @@ from layerwise.papers.paper3.questions.gains import (
 from layerwise.papers.paper3.rules.crowding import LIMIT
 from layerwise.papers.paper3.rules.gain_files import Rows, dampens, density, final_gain, gain
 from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
-from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.result_files import GPT2
-from layerwise.papers.shared.questions.choices import rules_without_each
+from layerwise.papers.shared.names import Choice
+from layerwise.papers.shared.questions import rules_without_each
+from layerwise.papers.shared.result_files import GPT2
 from layerwise.statistics.estimates import (
     FISHERS_TEST,
     Estimate,

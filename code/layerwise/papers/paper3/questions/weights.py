@@ -20,14 +20,13 @@ from layerwise.papers.paper3.rules.spectral_norms import (
     models_with_gains,
     value_over_output,
 )
-from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.matrices import CORRECT
-from layerwise.papers.shared.names.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
-from layerwise.papers.shared.questions.choices import (
+from layerwise.papers.shared.names import CORRECT, Choice
+from layerwise.papers.shared.questions import (
     experiment_file,
     measured_entry,
     rules_without_each,
 )
+from layerwise.papers.shared.result_files import CROSS, PROFILES_FILE, SPECTRAL, V2
 from layerwise.statistics.estimates import (
     PERMUTATIONS,
     Estimate,

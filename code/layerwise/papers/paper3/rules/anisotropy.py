@@ -12,8 +12,8 @@ from layerwise.engine.derivation import Document, Rule, Rules, bind_each, count
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import PROMPTS
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.models import SLUG
-from layerwise.papers.shared.names.result_files import (
+from layerwise.papers.shared.names import SLUG
+from layerwise.papers.shared.result_files import (
     ANISOTROPY,
     BOOTSTRAP,
     GEMMA_ANISOTROPY,
@@ -21,7 +21,7 @@ from layerwise.papers.shared.names.result_files import (
     TYPED_LAYER,
     own_file,
 )
-from layerwise.papers.shared.rules.categories import includes_zero
+from layerwise.papers.shared.rules import includes_zero
 from layerwise.statistics import curves
 
 FILLED = 0.99  # share of the first component above which nothing else is seen

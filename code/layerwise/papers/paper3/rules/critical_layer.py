@@ -11,7 +11,7 @@ from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import short_name
 from layerwise.papers.paper3.rules.sheaf_trace import extended_layer, trace_layer
-from layerwise.papers.shared.names.result_files import CROSS, EXTENDED, PAPER_3_TEXT, SIGNS, V2
+from layerwise.papers.shared.result_files import CROSS, EXTENDED, PAPER_3_TEXT, SIGNS, V2
 from layerwise.statistics.critical_layer import least_absolute_deviations
 from layerwise.statistics.curves import word_below
 

@@ -19,7 +19,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     pooled_by_name,
     share,
 )
-from layerwise.papers.shared.names.result_files import CLEAN, HUNT, SWEEP
+from layerwise.papers.shared.result_files import CLEAN, HUNT, SWEEP
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.curves import word_below
 

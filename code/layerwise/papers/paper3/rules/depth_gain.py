@@ -25,7 +25,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     head_size,
     models_by_name,
 )
-from layerwise.papers.shared.names.result_files import HUNT, MLP_SCALING, SWEEP, own_file
+from layerwise.papers.shared.result_files import HUNT, MLP_SCALING, SWEEP, own_file
 from layerwise.papers.shared.terms import AXIS, depth_bound, models_in_words
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.estimates import mean_estimate

@@ -11,7 +11,7 @@ from jaxtyping import Float64
 from layerwise.engine.derivation import Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.result_files import HUNT, SWEEP
+from layerwise.papers.shared.result_files import HUNT, SWEEP
 from layerwise.statistics.correlation import Correlation
 
 GROUPS = ("models", "tested_results", "results")  # where the models of a file stand

@@ -30,7 +30,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     rows_reader,
     share,
 )
-from layerwise.papers.shared.names.result_files import GPT2, HUNT, PAPER_3_TEXT, SWEEP
+from layerwise.papers.shared.result_files import GPT2, HUNT, PAPER_3_TEXT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.estimates import (
     Estimate,

@@ -10,7 +10,7 @@ from layerwise.engine.evidence import Evidence
 from layerwise.measures import sheaf
 from layerwise.papers.paper3.rules import depth_gain, lab_heritage, spectral_norms
 from layerwise.papers.paper3.rules.gain_files import gain
-from layerwise.papers.shared.names.result_files import HUNT, SPECTRAL, SWEEP
+from layerwise.papers.shared.result_files import HUNT, SPECTRAL, SWEEP
 
 LEVEL = 0.05
 TOKENS, HIDDEN = 8, 16  # of the attention that stands for any in equation 4

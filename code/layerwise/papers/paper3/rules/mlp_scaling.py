@@ -6,7 +6,7 @@ from jaxtyping import Float64
 from layerwise.engine.derivation import Document, Rule, Rules, Section, all_of, count
 from layerwise.engine.evidence import Entry, floats
 from layerwise.papers.paper3.rules.gain_files import contracting_percent
-from layerwise.papers.shared.names.result_files import MLP_SCALING, MODULES
+from layerwise.papers.shared.result_files import MLP_SCALING, MODULES
 from layerwise.statistics.correlation import Line, power_law
 
 # --- the scaling law of the last MLP ---

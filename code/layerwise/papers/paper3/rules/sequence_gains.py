@@ -12,7 +12,7 @@ from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.paper3.rules.gain_files import contracting_percent, r_and_p
-from layerwise.papers.shared.names.result_files import FOUR, INPUTS, LLAMAS, MISTRAL
+from layerwise.papers.shared.result_files import FOUR, INPUTS, LLAMAS, MISTRAL
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import spearman
 

@@ -16,7 +16,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     pooled_by_name,
     short_name,
 )
-from layerwise.papers.shared.names.result_files import EXTENDED, V1, V2
+from layerwise.papers.shared.result_files import EXTENDED, V1, V2
 from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")

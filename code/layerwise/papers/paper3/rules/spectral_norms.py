@@ -17,8 +17,8 @@ from layerwise.papers.paper3.rules.gain_files import (
     r_and_p,
     short_name,
 )
-from layerwise.papers.shared.names.matrices import MATRICES
-from layerwise.papers.shared.names.result_files import SPECTRAL, own_file
+from layerwise.papers.shared.names import MATRICES
+from layerwise.papers.shared.result_files import SPECTRAL, own_file
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import mann_whitney
 

@@ -8,7 +8,7 @@ from jaxtyping import Float32
 from layerwise.engine.derivation import Document, Rule, Rules, bind_each, count
 from layerwise.engine.published import pointer
 from layerwise.papers.paper3.rules.gain_files import Rows, r_and_p, rows_reader
-from layerwise.papers.shared.names.result_files import BENCHMARK, BENCHMARK_ROWS
+from layerwise.papers.shared.result_files import BENCHMARK, BENCHMARK_ROWS
 from layerwise.papers.shared.terms import models_in_words
 from layerwise.statistics.correlation import Correlation, pearson
 from layerwise.statistics.samples import pooled_d, pooled_t, spearman

@@ -7,7 +7,7 @@ import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.papers.paper3.rules.gain_files import Rows, rows_reader
-from layerwise.papers.shared.names.result_files import TWIN_ROWS, TWINS
+from layerwise.papers.shared.result_files import TWIN_ROWS, TWINS
 from layerwise.statistics.correlation import pearson_r
 
 FAMILIES = ("Mistral-7B", "Gemma-7B", "LLaMA-3.1-8B")

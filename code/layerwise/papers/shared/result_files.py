@@ -1,8 +1,13 @@
-"""The files whose numbers the ledger uses, each named once: upstream's, and ours beside them."""
+"""The files whose numbers the ledger uses, each named once: upstream's, and ours beside them.
+
+At the end the places of Paper 2's curves, r over the pairs by layer, for each model and condition.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from layerwise.engine.published import BEYOND, DATASET, PROMPTS, Constants
+from layerwise.papers.shared.names import SLUG
 
 # Paper 1
 PAPER1 = {
@@ -155,3 +160,40 @@ CONSTANTS = Constants(
         "#pythia_profile_range",
     ),
 )
+
+
+# What a curve of r over the categories is drawn over.
+CATEGORIES = "categories"
+METRIC = "centroid_asymmetry"  # the measure of every curve in the paper
+SHORT, LONG = ("ci_lo", "ci_hi"), ("ci_lower", "ci_upper")  # names of an interval's ends
+
+
+@dataclass(frozen=True)
+class CurvePlace:
+    """The file and the group in it that hold a curve, and its rows in Paper 2's tables.
+
+    Attributes:
+        metric: the name of the measure in a file of several; None where the file has one.
+        names: of the ends of an interval.
+        summary_row: in PHASE_SUMMARY.
+        first_row: in CONSOLIDATED, whose rows go on by layer.
+    """
+
+    file: str
+    group: str
+    metric: str | None = None
+    names: tuple[str, str] = SHORT
+    summary_row: int = 0
+    first_row: int = 0
+
+
+CURVES = {
+    SLUG: CurvePlace(PAIRS, "results", METRIC, LONG),
+    "llama-3p1-8b": CurvePlace(LLAMA, "pair_level_results", METRIC, LONG, 1, 9),
+    "llama-3p1-8b-instruct": CurvePlace(TEMPLATE, "results_without_template", None, SHORT, 2, 18),
+    "llama-3p1-8b-instruct-template": CurvePlace(
+        TEMPLATE, "results_with_template", None, SHORT, 3, 27
+    ),
+    "apertus-8b": CurvePlace(APERTUS, "results", None, SHORT, 4, 36),
+    "gemma-2b": CurvePlace(GEMMA, "results", None, SHORT, 5, 45),
+}

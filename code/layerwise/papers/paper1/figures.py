@@ -1,4 +1,4 @@
-"""Paper 1: asymmetry of the categories."""
+"""Figures of Paper 1: asymmetry of the categories."""
 
 from matplotlib.figure import Figure
 

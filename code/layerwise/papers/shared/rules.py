@@ -1,4 +1,4 @@
-"""Statistics of the statement categories that several analyses share."""
+"""Rules that several papers share: statistics of the statement categories."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -11,8 +11,8 @@ from layerwise.engine.derivation import Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DATASET
 from layerwise.errors import LayerwiseError
-from layerwise.papers.shared.names.categories import SERIES
-from layerwise.papers.shared.names.result_files import CLASSES, UA_FILES
+from layerwise.papers.shared.names import SERIES
+from layerwise.papers.shared.result_files import CLASSES, UA_FILES
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import Correlation, leave_one_out, pearson_p, pearson_r
 

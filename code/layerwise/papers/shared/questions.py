@@ -8,9 +8,8 @@ from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import BEYOND, NotMeasured, pointer
 from layerwise.measures.residual_gain import GainReading
-from layerwise.papers.shared.names.choices import Choice
-from layerwise.papers.shared.names.models import EXTRACTIONS
-from layerwise.papers.shared.names.result_files import CHOICES_FILE
+from layerwise.papers.shared.names import EXTRACTIONS, Choice
+from layerwise.papers.shared.result_files import CHOICES_FILE
 from layerwise.statistics.estimates import Estimate
 
 READINGS: Mapping[str, str] = {  # of the gain

@@ -1,1 +1,0 @@
-"""The choices of method that the papers' questions share, in words and as measured."""

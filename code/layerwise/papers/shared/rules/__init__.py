@@ -1,1 +1,0 @@
-"""Rules that several papers share."""
