@@ -46,12 +46,12 @@ Spent = dict[str, float]  # seconds of a core, peak in MB
 def run_ours(pairs: int, blocks: int, bins: int, resamples: int) -> float:
     """Return the seconds from texts to the documents of results."""
     import numpy as np
-    from layerwise.papers.experiments.reader import result_files
 
     from extraction import SHAPES, random_weights, synthetic
     from layerwise.measuring.reduction import measure
     from layerwise.models.hidden_states import extract
     from layerwise.models.texts import StatementPairs
+    from layerwise.papers.experiments.reader import result_files
     from layerwise.papers.fetching.upstream import PUBLISHED
     from layerwise.papers.shared.published import read_published
     from layerwise.statistics.bootstrap import Draws
