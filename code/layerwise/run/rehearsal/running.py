@@ -1,6 +1,12 @@
-"""The stages of the copy, run by DVC with the copy's own code: a model per core, then the rest."""
+"""The stages of the copy, run by DVC with the copy's own code: a model per core, then the rest.
+
+Which stages there are and which are stale is asked of DVC's Python interface, as `make reproduce`
+does. They run in processes of DVC: a stage inherits folder and environment, which are the copy's,
+and two models at a time take two of them.
+"""
 
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -11,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import psutil
+from dvc.repo import Repo
 
 from layerwise.errors import LayerwiseError
 from layerwise.progress import meter
@@ -19,7 +26,7 @@ from layerwise.run.rehearsal.scratch import CACHE, LOG, MIRROR
 from layerwise.workers import usable_cores
 
 MEASURE, OTHER_SOURCE = "measure@", "@published"
-NAMED = re.compile(r"^(\S+):$", re.MULTILINE)  # by `dvc status`, above what has changed
+# Of DVC's words, for the progress and for the sentence on a failure; nothing is decided by them.
 FAILED = re.compile("^ERROR: failed to reproduce (?:stages: )?(.+?)(?::|$)", re.MULTILINE)
 BEGUN = re.compile("(?:Running stage|Stage) '(.+?)'")  # or it is up to date
 LAST = 12  # lines that tell why a stage failed
@@ -81,9 +88,8 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
         LayerwiseError: naming the stages that failed, with the last lines of one of them; or those
             that would run once more, though all is as it was.
     """
-    listed = _run_dvc(folder, ["stage", "list", "--name-only"]).split()
-    stages = [name for name in listed if not name.endswith(OTHER_SOURCE)]
-    if not _stale_stages(folder, stages):
+    stages, stale = _stages(folder)
+    if not stale:
         return
     models = sorted(
         (name for name in stages if name.startswith(MEASURE)),
@@ -113,7 +119,7 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
                 also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
                 raise LayerwiseError(f"{errors[0]}{also}")
             dvc("repro", *rest).result()
-            if again := _stale_stages(folder, stages):
+            if again := _stages(folder)[1]:
                 raise LayerwiseError(
                     f"a finished run must be up to date, {', '.join(again)} would run again; look "
                     "for a dependency that a stage writes, or a command that DVC folds"
@@ -127,10 +133,16 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
             raise
 
 
-def _stale_stages(folder: Path, stages: Sequence[str]) -> list[str]:
-    """Return the stages that are not up to date; DVC would read its lock for every stage given."""
-    named = NAMED.findall(_run_dvc(folder, ["status"]))
-    return [stage for stage in stages if stage in named]
+def _stages(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the stages of what is measured, and those of them that are not up to date."""
+    logging.getLogger("dvc").setLevel(logging.CRITICAL)
+    with Repo(folder) as repo, repo.lock:
+        stages = {
+            stage.name: stage
+            for stage in repo.index.stages
+            if stage.cmd and not stage.name.endswith(OTHER_SOURCE)
+        }
+        return list(stages), [name for name, stage in stages.items() if stage.changed()]
 
 
 def _run_dvc(
