@@ -41,7 +41,7 @@ SECTIONS = {  # heading: (what stands below it, the names)
         (
             *("own_paper.judge_paper", "own_paper.Paper", "own_paper.Document", "own_paper.Rule"),
             *("own_paper.Question", "own_paper.Range", "own_paper.Sentences", "own_paper.Claimed"),
-            "own_paper.JudgedPaper",
+            *("own_paper.JudgedPaper", "own_paper.write_page", "own_paper.write_latex"),
         ),
     ),
 }

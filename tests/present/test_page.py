@@ -265,7 +265,7 @@ def test_page_holds_the_numbers_of_every_figure_and_table(tmp_path: Path, root: 
     records = [record("p2.a", model="gpt2"), record("p2.b", published=[1.0, 2.0])]
     printed = [{"claim": "p2.b", "verdict": "agrees"}]
     central = [central_claim("p2.x", printed=printed), central_claim("p2.y", points=[])]
-    made = folders(tmp_path, root, records, central=central, drawn={"p2.x": "pairs"})
+    made = folders(tmp_path, records, central=central, drawn={"p2.x": "pairs"})
     saved = Page(built(made)).saved
     lines = {name: content.decode().splitlines() for name, content in saved.items()}
     assert lines["pairs.csv"] == (made.figures / "pairs.csv").read_text().splitlines()

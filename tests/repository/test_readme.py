@@ -19,7 +19,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 import layerwise
-import layerwise.engine
+from layerwise import own_paper
 from layerwise.engine.marks import MARKS
 from layerwise.engine.records import JudgedClaims, read_judged
 from layerwise.models.registry import read_models
@@ -168,7 +168,7 @@ def test_the_page_of_the_python_interface_shows_all_of_it(root):
     shown = set(re.findall(r"^### ([\w.]+)$", page, re.MULTILINE))
     assert shown == {
         *(f"layerwise.{name}" for name in layerwise.__all__),
-        *(f"layerwise.engine.{name}" for name in layerwise.engine.__all__),
+        *(f"layerwise.own_paper.{name}" for name in own_paper.__all__),
     }
 
 

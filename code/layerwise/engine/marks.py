@@ -19,11 +19,11 @@ HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "fails", "open"
 MARKS = {
     HOLDS: "its questions are answered yes, as the papers asked them and under every other choice "
     "of method that could be computed",
-    IN_PART: "they are answered yes under one choice and not under another, or by some of the "
-    "models that the claim names",
-    FAILS: "they are answered no, as the papers asked them; of several models that the claim "
-    "names, none answers yes",
-    OPEN: "they are answered neither yes nor no, for the reason that stands beside the mark",
+    IN_PART: "its questions are answered yes under one choice and not under another, or by some of "
+    "the models that the claim names",
+    FAILS: "its questions are answered no, as the papers asked them; of several models that could "
+    "each bear it out, none does",
+    OPEN: "its questions are answered neither yes nor no; the reason stands beside the mark",
 }
 OPENNESS = {
     UNDECIDED: "an interval lies across the border of what the claim says",

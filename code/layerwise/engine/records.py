@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -95,13 +96,7 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             f"{document['source']!r}; give that source's claims.json"
         )
     if statistics:
-        gone = dict.fromkeys(document["statistics"], "")
-        require_judged(document, gone | hashes_of(statistics), statistics)
-        if changed := changed_files(document, path.parents[1]):
-            raise LayerwiseError(
-                f"{path}: judged from other files ({changed[0]}); "
-                f"run `dvc repro judge@{source}` first"
-            )
+        require_unchanged(document, path.parents[1], statistics)
     return document
 
 
@@ -130,31 +125,50 @@ def hashes_judged_from(claims: Path, published: Path) -> dict[str, str]:
     }
 
 
-def changed_files(document: Mapping[str, Any], results: Path) -> list[str]:
-    """Return the files of ledger and published numbers that are not as they were when judged.
+def changed_files(
+    document: Mapping[str, Any],
+    results: Path | None = None,
+    statistics: Path | None = None,
+    analysis: str | None = None,
+) -> list[str]:
+    """Return the files that are not as they were when the claims were judged from them.
 
-    Empty where RESULTS is not the folder of a repository: a wheel brings some of these files only.
+    DVC keeps the order of stages; this is for who runs one alone, or reads what was judged before.
+
+    Arguments:
+        results: the folder of all results, for ledger and published numbers beside it; where that
+            is no repository these are not compared: a wheel brings some of the files only.
+        statistics: the folder of the statistics, for these: all, or those of an `analysis`.
     """
-    root = results.parent
-    if not is_repository(root):
-        return []
-    now = hashes_judged_from(*(root / folder for folder in JUDGED_FROM))
-    then = document["judged_from"]
+    now: dict[str, str] = {}
+    then: dict[str, str] = {}
+    if results is not None and is_repository(results.parent):
+        now |= hashes_judged_from(*(results.parent / folder for folder in JUDGED_FROM))
+        then |= document["judged_from"]
+    if statistics is not None:
+        names = f"{analysis or '*'}.json"
+        judged_by = document["statistics"].items()
+        now |= {f"{statistics}/{name}": sha for name, sha in hashes_of(statistics, names).items()}
+        then |= {f"{statistics}/{name}": sha for name, sha in judged_by if fnmatch(name, names)}
     return sorted(path for path in now.keys() | then.keys() if now.get(path) != then.get(path))
 
 
-def require_judged(document: dict[str, Any], hashes: Mapping[str, str], statistics: Path) -> None:
-    """Refuse statistics of which a file was written, changed or removed since they were judged.
+def require_unchanged(
+    document: Mapping[str, Any],
+    results: Path | None = None,
+    statistics: Path | None = None,
+    analysis: str | None = None,
+) -> None:
+    """Refuse judged claims of which `changed_files` names one.
 
-    Arguments:
-        hashes: `hashes_of` the folder of the statistics, or some of them.
+    Raises:
+        LayerwiseError: naming the first.
     """
-    for name, sha256 in hashes.items():
-        if sha256 != document["statistics"].get(name):
-            raise LayerwiseError(
-                f"{statistics / name}: these statistics are not the ones that were judged; "
-                f"run `dvc repro judge@{document['source']}` first"
-            )
+    if changed := changed_files(document, results, statistics, analysis):
+        raise LayerwiseError(
+            f"judged from other files ({changed[0]}); run `dvc repro judge@{document['source']}` "
+            "first"
+        )
 
 
 # --- counts of verdicts ---

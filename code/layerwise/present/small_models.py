@@ -26,7 +26,7 @@ NUMERIC, INVERSION = "numeric", "category_inversion"  # the questions that the p
 WITHOUT_NUMERIC = "category_out/ground_truth_numeric"
 # What a model is called where the name of its checkpoint is too long for a column.
 SHORT = {
-    "SmolLM2-135M-Instruct-Q4_1": "SmolLM2-135M",
+    "SmolLM2-135M-Instruct-Q4_1": "SmolLM2-135M-Instruct",
     "gemma-3-270m-Q4_K_M": "Gemma 3 270M",
 }
 
@@ -176,9 +176,9 @@ class SmallModels:
             answer = model.answers[NUMERIC]
             if answer.is_reached:
                 return [
-                    f"Random weights of {model.short}'s shape give its asymmetry on the numeric "
-                    f"facts too: {answer.random}, trained "
-                    f"{rounded(answer.value, answer._places)}."
+                    "The asymmetry of the numeric facts less that of the other categories is "
+                    f"{rounded(answer.value, answer._places)} in {model.short}, a small trained "
+                    f"model; random weights of its shape give {answer.random}."
                 ]
         return []
 
@@ -203,13 +203,13 @@ class SmallModels:
         )
         return (
             f"{' and '.join(model.short for model in self.models)} were measured on a CPU, with "
-            "draws of random weights beside each. They are no verdict on the papers' models, which "
-            "are far larger; they show what the method says of trained weights. The asymmetry of "
-            f"the numeric facts is {numeric}. What random weights give comes from the statements "
+            "draws of random weights beside each. They are no verdict on the papers' models, of "
+            "which most are far larger; they show what the method says of trained weights. "
+            "The asymmetry of the numeric facts less the mean of the other five is "
+            f"{numeric}. What random weights give comes from the statements "
             "and not from training. The correlation over the six categories rests on these facts: "
-            f"{r}. Of the questions answered yes or no, every draw of random weights answers some "
-            "in the same way: "
-            f"{shared}."
+            f"{r}. Of the answers yes or no, these come out the same in every draw of random "
+            f"weights: {shared}."
         )
 
 

@@ -25,6 +25,7 @@ from layerwise.present.strip import block, count_text, deciding_text, picture, r
 LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
 MARK, CLAIM = 40, 88  # pixels: the middle of the column of marks, the left of the claims
+MARGIN = 8  # pixels to the right: another font may be wider
 CLAIM_LETTER, TEXT_LETTER = 9.0, 6.7  # pixels: the mean width of a letter of a claim, of a text
 COLOURS = {
     HOLDS: ("#0b6e99", "#5db6de"),
@@ -130,7 +131,7 @@ def draw_strip(claims: Sequence[Central], layout: Layout) -> tuple[list[Element]
 def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Element], float]:
     """Return the elements of a claim, and the height of its row."""
     drawn = picture(claim) if claim.points else None
-    lines = textwrap.wrap(claim.claim, int(layout.text / CLAIM_LETTER))
+    lines = textwrap.wrap(claim.claim, int(layout.text / CLAIM_LETTER) - 1)
     below = [
         line
         for text in (claim.number, row_text(claim))
@@ -201,7 +202,7 @@ def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:
     """Return rows of the strip as an SVG file, for light and dark backgrounds."""
     elements, height = draw_strip(claims, layout)
     about = "; ".join(f"{claim.claim}: {claim.mark}" for claim in claims)
-    return svg_file(elements, layout.width, height, about)
+    return svg_file(elements, layout.width + MARGIN, height, about)
 
 
 def svg_file(

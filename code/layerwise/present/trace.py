@@ -20,11 +20,11 @@ from layerwise.engine.derivation import (
 )
 from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.published import NotMeasured, split_pointer
-from layerwise.engine.records import require_judged
+from layerwise.engine.records import require_unchanged
 from layerwise.engine.verdicts import tolerance_used
 from layerwise.engine.words import Names, in_words, names_here
 from layerwise.errors import LayerwiseError
-from layerwise.files import revealed, sha256_of
+from layerwise.files import revealed
 from layerwise.present.records import (
     analysis_of,
     central_claims,
@@ -100,7 +100,7 @@ def with_origins(record: Record, document: dict[str, Any], statistics: Path) -> 
         return {**record, "compared": compared}
     path = statistics / f"{analysis}.json"
     if path.is_file():
-        require_judged(document, {path.name: sha256_of(path)}, statistics)
+        require_unchanged(document, statistics=statistics, analysis=analysis)
     runs = {run: document["runs"][run] for run in record["provenance"].get("runs", ())}
     provenance = {
         **record["provenance"],

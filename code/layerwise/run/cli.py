@@ -280,7 +280,7 @@ def analyze(
         "private_texts": private_texts,
     }
     if dry_run:
-        model = module("given").read_model(model)
+        model = module("shapes").read_model(model)
         return module("reader.plan").plan(model, pairs, prompts, asked)
     return layerwise.analyze(model, pairs, prompts, **asked).said
 
@@ -474,7 +474,7 @@ def _results(given: str | None) -> Path:
 
 def _place(name: str, given: str) -> Path:
     """Return a path that was given."""
-    place: Path = module("given").read_place(name, given)  # pydantic is not for the help
+    place: Path = module("shapes").read_place(name, given)  # pydantic is not for the help
     return place
 
 

@@ -144,14 +144,14 @@ def numeric(seen: Seen) -> Iterator[str]:
     below = [name for name, answer in answers.items() if answer.yes]
     if below:
         yield (
-            f"In {listed(below)} it lies farther below the other five categories than one more of "
-            "these would."
+            f"In {listed(below)} it lies below the other five categories by more than these "
+            "scatter."
         )
     for name, answer in answers.items():
         if answer.undecided:
             yield (
-                f"In {name} it lies {answer.value:+.2f} ({answer.ends:+.2f}) from their mean, as "
-                "one more of them may."
+                f"In {name} it lies {answer.value:+.2f} ({answer.ends:+.2f}) from their mean, "
+                "within their scatter."
             )
         if answer.no:
             yield f"In {name} it lies above them, by {answer.value:.2f} ({answer.ends:.2f})."
@@ -195,12 +195,12 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
     if apart.yes:
         yield (
             f"Apertus has {facts:+.3f}, {ratio} that of the others; it lies {distance} from their "
-            "mean, farther above it than one more of these models would."
+            "mean, farther above it than these models scatter."
         )
     if apart.unshown:
         yield (
             f"Apertus has {facts:+.3f}, {ratio} that of the others; it lies {distance} from their "
-            "mean, as one more of these models may."
+            "mean, within the scatter of these models."
         )
     if apart.yes and at_once.unshown:
         yield (

@@ -126,8 +126,8 @@ def _looks_of(categories: Iterable[str]) -> dict[str | None, dict[str, Any]]:
 def layer_curves(numbers: Numbers) -> Figure:
     """r of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
 
-    Bootstrap intervals of every layer. Black: the mean r of the late layers, on which the paper's
-    late inversion rests, with its 95% interval over the pairs.
+    Bootstrap intervals of every layer. Thick line: the mean r of the late layers, on which the
+    paper's late inversion rests, with its 95% interval over the pairs.
     """
     curves_by_model = {
         name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
@@ -240,8 +240,8 @@ def validation(numbers: Numbers) -> Figure:
     """Asymmetry against preference over the categories, and r without each of them (notebook 003).
 
     Left: a point per category, with the marker that it has on the right. Right: r with its 95%
-    interval (Fisher's), over all categories and when one is left out. Black diamond: the category
-    whose loss changes r most.
+    interval (exact under ten categories, else Fisher's), over all and when one is left out.
+    Diamond: the category whose loss changes r most.
     """
     keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
     model, document = numbers.model("validation", *keys)

@@ -146,7 +146,10 @@ def bound(seen: Seen) -> Iterator[str]:
             yield f"None of {models} lies above the bound."
     told_above = seen.statistic("power", "bound", "told_above")
     if told_above:
-        yield f"The excess is larger than the noise of the prompts in {told_above}."
+        yield (
+            "The excess is larger than the noise of the prompts, all models tested at once, in "
+            f"{told_above}."
+        )
     limit = seen.statistic("depth_gain", "family", "models", 3, "bound")
     if gain.value > limit:
         yield f"The gain of pythia-1b is {gain:.3f}, its bound {limit:.3f}."

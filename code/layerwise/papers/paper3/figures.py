@@ -160,7 +160,7 @@ def lab_heritage(numbers: Numbers) -> Figure:
     """Which models damp, by lab (Paper 3, section 4.2 and figure 2).
 
     The mean gain of every model of the paper's survey with its 95% interval over the prompts
-    (Student's). Black diamonds: below one; blue: above; grey and hollow: the interval includes one.
+    (Student's). Diamonds: below one; blue: above; grey and hollow: the interval includes one.
     """
     keys = ("tested_results", "drawn/models", "drawn/counts")
     document = numbers.document("lab_heritage", "hunt", *keys)
@@ -291,7 +291,7 @@ def critical_layer(numbers: Numbers) -> Figure:
     """L* by the formula, half of the depth, and L* of the attention trace (Paper 3, figure A2).
 
     A row per model, in percent of its depth: the formula's layer (bar), and the trace's with its
-    population standard deviation over five prompts (point). Dashed: L/2. Black diamond: the largest
+    population standard deviation over five prompts (point). Dashed: L/2. Diamond: the largest
     error of the formula.
     """
     document = numbers.document("critical_layer", "argmax", "results")
@@ -366,7 +366,7 @@ SHARE, VARIANCE = "intrinsic_dim_ratio", "eigenvalue_variance"
 def anisotropy(numbers: Numbers) -> Figure:
     """Measures of anisotropy over all layers (notebook 004).
 
-    Black diamond: L*, the layer of the largest share of the first principal component.
+    Diamond: L*, the layer of the largest share of the first principal component.
     """
     keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE)
     model, document = numbers.model("anisotropy", *keys)
@@ -375,8 +375,8 @@ def anisotropy(numbers: Numbers) -> Figure:
     title += f"{document['n_layers']}: {told_from_one(shares[peak])} of it"
     title += _fall(shares, document["drawn"]["half_layer"])
     series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
-    remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. Black: "
-    remark += f"layer {peak}."
+    remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. "
+    remark += f"Diamond: layer {peak}."
     if steepest := document["drawn"].get("steepest_rise"):
         remark += f" It rises most, by {steepest[1]:.2f}, into layer {steepest[0]}."
     remark += f" {style.FINAL_NORM} {numbers.grey}"

@@ -143,7 +143,7 @@ def states_and_preferences(results: Entry) -> Rules:
 
 
 def interval_of_r(r: float, n: int) -> list[float]:
-    """Return Fisher's 95% interval of r over n categories; empty where there is none."""
+    """Return the 95% interval of r over n categories; empty where there is none."""
     estimate = correlation_estimate(r, n, "categories")
     return [estimate.low, estimate.high] if estimate.has_interval else []
 
@@ -170,9 +170,11 @@ def drawn_without_each(results: Entry) -> Rules:
     return {
         "_without_one": Rule(
             without_one,
-            "r without each category with Fisher's 95% interval, empty where there is none",
+            "r without each category with its 95% interval, empty where there is none",
         ),
-        "_interval": Rule(interval, "Fisher's 95% interval of r over all categories"),
+        "_interval": Rule(
+            interval, "the 95% interval of r over all categories: exact under ten, else Fisher's"
+        ),
     }
 
 
