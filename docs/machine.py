@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from layerwise.engine.records import judged_schema
+from layerwise.engine.judged_shape import judged_schema
 from layerwise.present.badge import badge_svg
 from layerwise.present.records import central_claims
 

@@ -11,6 +11,9 @@ from layerwise.errors import LayerwiseError
 
 PACKAGE = Path(__file__).resolve().parent
 IN_WHEEL = "data"  # the folder of the package that the build makes (.ci/wheel_data.py)
+# Where a reader's model is analysed: its hidden states, and those of replicates with rounding noise
+# and of random weights.
+STATES, AGAIN = "hidden_states", "hidden_states_again"
 REPOSITORY = ("dvc.yaml", "code/layerwise/__init__.py")  # what no other repository has
 # One file of each folder that a verb reads; a copy that lacks one is refused at the start, not when
 # its turn comes, after hours of measuring.
@@ -83,3 +86,8 @@ def _lacking(folder: Path) -> str:
     """Return the files of the repository that are not in a folder, as a message tells them."""
     missing = [mark for mark in MARKS if not (folder / mark).exists()]
     return f"no {', '.join(missing)}" if missing else ""
+
+
+def partial_of(folder: Path) -> Path:
+    """Return the folder of an unfinished extraction of hidden states."""
+    return folder.with_name(folder.name + ".partial")

@@ -17,10 +17,11 @@ import torch
 import layerwise.models.hidden_states as module
 from hostile import as_nobody
 from layerwise.errors import LayerwiseError
+from layerwise.home import partial_of
 from layerwise.models import fitting
 from layerwise.models.batches import Batch
 from layerwise.models.hidden_states import extract
-from layerwise.models.store import BEFORE_NORM, open_states, partial_of
+from layerwise.models.store import BEFORE_NORM, open_states
 from tiny_checkpoints import TEXTS, built, contents, twin_checkpoint, twin_folder
 
 PROMPTS = ("The river rises", "An owl")

@@ -12,22 +12,12 @@ import pytest
 from scipy import stats
 
 from judged import DRAWS
+from layerwise.engine.answer_words import MEANINGS, NO, NO_SPREAD, TOO_FEW, UNDECIDED, WORDS, YES
 from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
 from layerwise.engine.published import DATASET, PUBLISHED, NotMeasured, Published
-from layerwise.engine.question import (
-    MEANINGS,
-    NO,
-    NO_SPREAD,
-    TOO_FEW,
-    UNDECIDED,
-    WORDS,
-    YES,
-    Range,
-    cells,
-    word,
-)
+from layerwise.engine.question import Range, cells, word
 from layerwise.errors import LayerwiseError
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES

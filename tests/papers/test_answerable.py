@@ -28,7 +28,7 @@ from synthetic import (
 )
 
 from judged import changed
-from layerwise.engine.question import NO, NO_SPREAD, TOO_FEW, YES
+from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared import result_files as files
 from layerwise.papers.shared.names import FACTS, NUMERIC

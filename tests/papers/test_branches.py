@@ -13,10 +13,10 @@ from itertools import chain
 
 import pytest
 
+from layerwise.engine.answer_words import WORDS
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.question import WORDS
 from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
 from layerwise.papers.across import story
 from layerwise.papers.across.together import PAPERS

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from layerwise.engine.answer_words import NO, YES
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import PUBLISHED, Published
-from layerwise.engine.question import NO, YES, Question, Range
+from layerwise.engine.question import Question, Range
 from layerwise.errors import LayerwiseError
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measuring.reduction import measure

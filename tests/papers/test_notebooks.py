@@ -3,7 +3,7 @@ import json
 import pytest
 
 from layerwise.errors import LayerwiseError
-from layerwise.papers.fetching.transcription import (
+from layerwise.papers.fetching.notebooks import (
     literal_in_notebook,
 )
 

@@ -11,7 +11,7 @@ import pytest
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
-from layerwise.papers.fetching.transcription import NotebookPrompts, prompts_document
+from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_document
 from layerwise.papers.fetching.upstream import (
     DATA_FILES,
     fetch,

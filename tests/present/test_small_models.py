@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from layerwise.engine.answer_words import NO_SPREAD
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.question import NO_SPREAD
 from layerwise.papers.across.together import PAPERS
 from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import central_claim
+from layerwise.engine.answer_words import OPPOSITE
 from layerwise.engine.central import Central, Point, read_central
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.question import OPPOSITE
 from layerwise.engine.words import names_here
 from layerwise.files import read_json
 from layerwise.present.elements import Text

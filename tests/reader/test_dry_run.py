@@ -10,7 +10,7 @@ import pytest
 
 import layerwise
 from fuzz import refusal
-from layerwise.models.store import STATES
+from layerwise.home import STATES
 from layerwise.reader.plan import plan
 from layerwise.reader.prepared import prepare_from_files, require_room_for
 from layerwise.reader.request import request_of

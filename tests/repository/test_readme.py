@@ -20,8 +20,9 @@ from pydantic import TypeAdapter, ValidationError
 
 import layerwise
 from layerwise import own_paper
+from layerwise.engine.judged_shape import JudgedClaims
 from layerwise.engine.marks import MARKS
-from layerwise.engine.records import JudgedClaims, read_judged
+from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.run_summary import summary

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Required
 
 from pydantic import Field
 
+from layerwise.engine.answer_words import OPPOSITE, WORDS, YES
 from layerwise.engine.marks import (
     MARKS,
     OPENNESS,
@@ -24,7 +25,6 @@ from layerwise.engine.marks import (
     weigh,
 )
 from layerwise.engine.published import PUBLISHED, answers_by_model, pointer
-from layerwise.engine.question import OPPOSITE, WORDS, YES
 from layerwise.engine.seen import (
     Claimed,
     Detail,
@@ -140,7 +140,7 @@ class Point:
         model: what it is about.
         low, high: the ends of the interval, of 90% where the claim is that a number lies between
             two bounds (two one-sided tests at 5%); None where too few units give none.
-        word: whether it lies where the claim says, a word of `engine.question`.
+        word: whether it lies where the claim says, a word of `engine.answer_words`.
         above, below: the ends of the range that the claim names; None where there is no end.
         n: units, `unit` says of what; `method`: what gives the interval, or the p in its place.
         p: the p, where there is no interval.

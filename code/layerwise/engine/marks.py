@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Required
 
+from layerwise.engine.answer_words import NO, NO_SPREAD, OPPOSITE, TOO_FEW, UNDECIDED, YES
 from layerwise.engine.published import PUBLISHED, answers_by_model
-from layerwise.engine.question import NO, NO_SPREAD, OPPOSITE, TOO_FEW, UNDECIDED, YES
 from layerwise.shapes import Strict
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "fails", "open"

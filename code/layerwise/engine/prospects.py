@@ -14,10 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from layerwise.engine.answer_words import NO, YES
 from layerwise.engine.central import Central
 from layerwise.engine.marks import OPEN
 from layerwise.engine.published import PUBLISHED, answers_by_model
-from layerwise.engine.question import NO, YES, Question
+from layerwise.engine.question import Question
 from layerwise.engine.settling import MeasuredBy, OpenQuestion, Settling, ToMeasure, tell_settling
 from layerwise.engine.words import BETWEEN, display_names, slugs
 from layerwise.files import read_json

@@ -13,31 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
 from layerwise.engine.derivation import Document, Function
 from layerwise.engine.evidence import Evidence
 from layerwise.statistics.estimates import Estimate
 from layerwise.statistics.noise import band
-
-WORDS = YES, NO, UNDECIDED, NO_SPREAD, TOO_FEW = (
-    "yes",
-    "no",
-    "undecided",
-    "no spread",
-    "too few",
-)
-OPPOSITE = {YES: NO, NO: YES}
-MEANINGS = {
-    YES: "the 95% interval lies where the claim says; where the claim is that there is no effect, "
-    "the 90% interval, as in two one-sided tests; where there is a p, it is below 0.05 too",
-    NO: "that interval lies wholly where the claim says that the number does not",
-    UNDECIDED: "the interval lies across the border: these data cannot tell",
-    NO_SPREAD: "there is one number, or none, and no interval",
-    TOO_FEW: "so few units that nothing they could show would answer the question",
-}
-
-
-# --- questions ---
-
 
 ALPHA = 0.05
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from layerwise.engine.answer_words import NO, TOO_FEW, UNDECIDED, YES
 from layerwise.engine.published import OVER_MODELS, PUBLISHED, answers_by_model, pointer
-from layerwise.engine.question import NO, TOO_FEW, UNDECIDED, YES
 from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Paper
@@ -140,7 +140,7 @@ class SeenAnswer:
     """The answer to a question about one model, under one choice.
 
     Attributes:
-        word: of `engine.question`; empty where the source answers nothing.
+        word: of `engine.answer_words`; empty where the source answers nothing.
         value, ends: the estimate and its 95% interval; `narrow`: that of two one-sided tests.
         n: units; `p`: the p beside the interval; `where`: what it is about more closely.
     """

@@ -13,12 +13,12 @@ from pathlib import Path
 from layerwise import workers
 from layerwise.engine.published import Published
 from layerwise.errors import LayerwiseError
+from layerwise.home import AGAIN
 from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, with_random_weights
 from layerwise.models.replicates import Replicates
-from layerwise.models.store import AGAIN
 from layerwise.models.texts import StatementPairs
 from layerwise.models.token_ids import Wrapping
 from layerwise.papers.experiments import own_weights, reader

@@ -337,7 +337,8 @@ class _Measuring:
             advance()
             gc.collect()
         if checkpoint.files is None:  # no file holds these weights, and they go with the model
-            into.wait_for(name for name in wanted if reads_weights_alone(name))
+            on_prompts = [name for name in wanted if name not in self.model.extractions]
+            into.wait_for(name for name in on_prompts if reads_weights_alone(name))
 
     def _begin_on_weights(
         self, name: str, checkpoint: Checkpoint, weights: Callable[[], Weights], into: _Pass

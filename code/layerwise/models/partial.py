@@ -31,9 +31,10 @@ from layerwise.files import (
     write_json,
     write_text,
 )
+from layerwise.home import partial_of
 from layerwise.models.batches import Batch
 from layerwise.models.needs import spell_bytes
-from layerwise.models.store import is_whole, partial_of
+from layerwise.models.store import is_whole
 
 
 def require_room(place: Path, n_bytes: int, what: str = "the hidden states") -> None:

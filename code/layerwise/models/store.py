@@ -29,9 +29,6 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.measures.traces import Stream
 
-STATES = "hidden_states"  # the folder of a reader's model
-AGAIN = "hidden_states_again"  # of replicates with rounding noise, and of random weights
-
 POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
 BEFORE_NORM: Literal["before_norm"] = "before_norm"
 Layer = int | Literal["before_norm"]
@@ -131,8 +128,3 @@ def is_whole(file: Path) -> bool:
             return True
     except (safetensors.SafetensorError, OSError):
         return False
-
-
-def partial_of(folder: Path) -> Path:
-    """Return the folder of an unfinished extraction of hidden states."""
-    return folder.with_name(folder.name + ".partial")

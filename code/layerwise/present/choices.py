@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from layerwise.engine.answer_words import YES
 from layerwise.engine.marks import UNANSWERED
 from layerwise.engine.paper import Paper
-from layerwise.engine.question import YES, base
+from layerwise.engine.question import base
 
 
 def say_choices(answers: Mapping[str, str], paper: Paper) -> str:

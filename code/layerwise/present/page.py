@@ -161,7 +161,7 @@ def page(
             }
             | {"What was measured": describe_runs(document.get("runs", {}), names)}
         ),
-        "hashes": {**document["statistics"], **data["files"], **hashes},
+        "hashes": names_by_hash({**document["statistics"], **data["files"], **hashes}),
         "style": Markup(style),
         "script": Markup(script),
         "policy": policy(style, script),
@@ -171,6 +171,17 @@ def page(
 
 
 # --- claims, and what rests on them ---------------------------------------------------------------
+
+
+def names_by_hash(hashes: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the names of every file by its SHA-256.
+
+    Values that were typed from several sources stand in one file, under the name of each.
+    """
+    names: dict[str, list[str]] = {}
+    for name, digest in hashes.items():
+        names.setdefault(digest, []).append(name)
+    return names
 
 
 def cards(

@@ -35,7 +35,7 @@ class RangeRow:
 
     Attributes:
         label, number: the texts left and right of it; may be empty.
-        word: whether it lies where the claim says, a word of `engine.question`.
+        word: whether it lies where the claim says, a word of `engine.answer_words`.
         low, high: the ends of its interval, infinite where it has no end; None without interval.
         above, below: the range where it lies if the claim holds; infinite where it has no end.
         printed: the printed value.

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from layerwise.engine.answer_words import NO_SPREAD, TOO_FEW, UNDECIDED
 from layerwise.engine.central import Central, Point
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
-from layerwise.engine.question import NO_SPREAD, TOO_FEW, UNDECIDED
 from layerwise.engine.records import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, label_model

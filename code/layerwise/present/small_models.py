@@ -12,9 +12,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.engine.measured import CONTROL
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.question import NO, NO_SPREAD, TOO_FEW, YES, Question
+from layerwise.engine.question import Question
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.range_picture import RangePicture, RangeRow, range_svg

@@ -7,9 +7,9 @@ sheet of the PDF and the terminal alike.
 import math
 from collections.abc import Sequence
 
+from layerwise.engine.answer_words import WORDS
 from layerwise.engine.central import Central, Point
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, mark_text
-from layerwise.engine.question import WORDS
 from layerwise.engine.seen import equal_p
 from layerwise.present.range_picture import RangePicture, RangeRow
 from layerwise.present.values import NOTHING, with_signs

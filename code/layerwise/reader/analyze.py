@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from layerwise import workers
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
-from layerwise.models.store import STATES
+from layerwise.home import STATES
 from layerwise.papers.across.figures import DRAWING
 from layerwise.reader.request import Request, request_of
 from layerwise.reader.results_folder import alone, remove_states

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import together, write_json
-from layerwise.papers.across.figures import print_all
+from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures.numbers import Curves, Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table

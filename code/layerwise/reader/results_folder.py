@@ -10,7 +10,7 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import locked, read_json, refuse_link, require_kind
-from layerwise.models.store import AGAIN, STATES, partial_of
+from layerwise.home import AGAIN, STATES, partial_of
 from layerwise.reader.files import DOCUMENTS, FILES, FILES_ACROSS, PART, RECORD, RECORDS, SCALING
 
 # What an extraction of hidden states writes, whole or in part.

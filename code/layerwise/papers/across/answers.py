@@ -5,10 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+from layerwise.engine.answer_words import WORDS
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED
-from layerwise.engine.question import WORDS, Answer, Printed, Results, cells, documents_of_questions
+from layerwise.engine.question import Answer, Printed, Results, cells, documents_of_questions
 from layerwise.papers.across.questions import QUESTIONS, rows
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.result_files import SWEEP

@@ -6,9 +6,9 @@ hold stand in the head of page, README, report and terminal.
 
 from collections.abc import Iterator
 
+from layerwise.engine.answer_words import NO_SPREAD, UNDECIDED
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import OVER_MODELS
-from layerwise.engine.question import NO_SPREAD, UNDECIDED
 from layerwise.engine.seen import Matter, Seen, listed, spell_p
 from layerwise.papers.paper1.central import MODELS, NAMES
 from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED

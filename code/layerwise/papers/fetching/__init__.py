@@ -1,5 +1,6 @@
 """The papers' repository at its pinned commit.
 
 upstream, mirrors   fetched from its address, a mirror or a folder, checked by sha256
-transcription       result files -> the tidy tables of published/; prompts out of notebooks
+notebooks           prompts out of the papers' notebooks
+transcription       result files -> the tidy tables of published/
 """

@@ -25,7 +25,7 @@ from layerwise.papers.fetching.mirrors import (
     open_mirror,
     read,
 )
-from layerwise.papers.fetching.transcription import NotebookPrompts, prompts_document
+from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_document
 from layerwise.shapes import read_place
 
 COMMIT = "e3c7f94beb01a75e6774173ee3beeff3806d209c"

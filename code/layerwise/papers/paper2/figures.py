@@ -6,8 +6,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from layerwise.engine.answer_words import YES
 from layerwise.engine.published import PUBLISHED, answers_by_model
-from layerwise.engine.question import YES, count_words
+from layerwise.engine.question import count_words
 from layerwise.engine.words import category_labels
 from layerwise.papers.shared.result_files import CATEGORIES, METRIC
 from layerwise.present.figures import style
@@ -143,8 +144,8 @@ def layer_curves(numbers: Numbers) -> Figure:
     title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
     title += f"{drawn['n_models']} models"
     asked = _answers_of(numbers, drawn_models)
-    if asked["models"]:
-        title += f", its interval below zero in {count_words(asked)[PUBLISHED][YES]}"
+    if answered := count_words(asked).get(PUBLISHED):  # none, while few models are measured
+        title += f", its interval below zero in {answered[YES]}"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
     by_model = {

@@ -6,7 +6,7 @@ its branch.
 
 from collections.abc import Iterator
 
-from layerwise.engine.question import TOO_FEW
+from layerwise.engine.answer_words import TOO_FEW
 from layerwise.engine.seen import (
     Claimed,
     Detail,
@@ -861,7 +861,7 @@ def anisotropy(seen: Seen) -> Iterator[str]:
         )
     cosines = seen.statistic("anisotropy", PYTHIA, "avg_cos_sim")
     at_peak = seen.statistic("anisotropy", PYTHIA, "avg_cos_sim", peak.value)
-    if cosines and at_peak == min(cosines[1:-1]):
+    if cosines and None not in cosines and at_peak == min(cosines[1:-1]):
         yield (f"There the mean cosine is lowest of layers 1 to {len(cosines) - 2}: {at_peak:.3f}.")
     chance, without_chance = (
         seen.answer("bell", PYTHIA, choice).p for choice in ("published", "without_last")

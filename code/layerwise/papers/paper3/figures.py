@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from layerwise.engine.answer_words import NO
 from layerwise.engine.published import PUBLISHED, answers_by_model
-from layerwise.engine.question import NO
 from layerwise.papers.shared.terms import ELEUTHER, depth_bound
 from layerwise.present.figures import style
 from layerwise.present.figures.numbers import NothingToDraw, Numbers

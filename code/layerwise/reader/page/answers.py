@@ -7,16 +7,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from layerwise.engine.question import (
-    NO,
-    NO_SPREAD,
-    TOO_FEW,
-    UNDECIDED,
-    YES,
-    Answer,
-    find_again,
-    shared_answers,
-)
+from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.question import Answer, find_again, shared_answers
 from layerwise.engine.words import category_labels, in_words
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS

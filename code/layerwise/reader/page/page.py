@@ -8,8 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from layerwise.engine.answer_words import MEANINGS
 from layerwise.engine.measured import group_by_reason
-from layerwise.engine.question import MEANINGS, Answer
+from layerwise.engine.question import Answer
 from layerwise.files import write_text
 from layerwise.present.figures.picture import Picture
 from layerwise.present.html import MEDIA, TEMPLATES, embedded, fill, inlined, policy

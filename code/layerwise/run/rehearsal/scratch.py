@@ -21,7 +21,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import make_folder, read_json, refuse_link, sha256_of, write_text
 from layerwise.models.families import twin_of
 from layerwise.models.registry import Model, read_models
-from layerwise.papers.fetching.transcription import prompts_document
+from layerwise.papers.fetching.notebooks import prompts_document
 from layerwise.papers.fetching.upstream import DATASET, PROMPTS, read_registry
 
 TEXTS = Path(layerwise.models.__path__[0]) / "rehearsal"

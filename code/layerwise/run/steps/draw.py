@@ -4,7 +4,8 @@ from pathlib import Path
 
 from layerwise import workers
 from layerwise.files import together, write_json
-from layerwise.papers.across.figures import DRAWING, print_all
+from layerwise.papers.across.figures import DRAWING
+from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.numbers import read_numbers
 from layerwise.progress import track

@@ -10,7 +10,7 @@ from layerwise.papers.paper1 import figures as paper1
 from layerwise.papers.paper2 import figures as paper2
 from layerwise.papers.paper3 import figures as paper3
 from layerwise.papers.shared.terms import OVER_MODELS
-from layerwise.present.figures.numbers import NothingToDraw, Numbers
+from layerwise.present.figures.numbers import OWN, NothingToDraw, Numbers
 from layerwise.present.figures.picture import Picture
 from layerwise.present.figures.points import csv_of_points
 from layerwise.present.figures.style import as_files, as_narrow_svg, figure_note, house_style
@@ -80,7 +80,8 @@ def draw(name: str, numbers: Numbers) -> Drawn:
     except NothingToDraw as reason:
         return Drawn(*about, None, reason=str(reason))
     title = " ".join(figure.get_suptitle().replace(r"\$", "$").split())
-    csv = csv_of_points(figure) if function in READS else ""
+    has_tables = numbers.source == OWN  # a reader's, with the same numbers
+    csv = csv_of_points(figure) if function in READS and not has_tables else ""
     return Drawn(*about, figure, title, figure_note(figure), csv=csv)
 
 

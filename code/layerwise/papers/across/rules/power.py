@@ -9,10 +9,11 @@ of the question's own interval.
 from collections.abc import Callable
 from functools import partial
 
+from layerwise.engine.answer_words import NO
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.question import NO, OF_R, Question
+from layerwise.engine.question import OF_R, Question
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.paper2.questions.curves import mean_over
 from layerwise.papers.paper2.rules.pairs import PYTHIA_CURVE, read_curve
