@@ -67,8 +67,8 @@ def asymmetry_and_preference(seen: Seen) -> Iterator[str]:
     below = [NAMES[model] for model in MODELS if seen.answer("numeric", model).yes]
     if below:
         yield (
-            f"On numeric facts the asymmetry of {listed(below)} lies farther below the other five "
-            "categories than one more of these would."
+            f"On numeric facts the asymmetry of {listed(below)} lies below the other five "
+            "categories by more than these scatter."
         )
 
 

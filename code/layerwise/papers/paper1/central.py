@@ -278,12 +278,12 @@ def business(seen: Seen) -> Iterator[str]:
     if apart.yes:
         yield (
             f"It lies {apart.value:+.3f} ({apart.ends:+.3f}) from the mean of the others, farther "
-            "below it than one more of these models would."
+            "below it than these models scatter."
         )
     if apart.undecided:
         yield (
-            f"It lies {apart.value:+.3f} ({apart.ends:+.3f}) from the mean of the others, as one "
-            "more of these models may."
+            f"It lies {apart.value:+.3f} ({apart.ends:+.3f}) from the mean of the others, "
+            "within the scatter of these models."
         )
     if apart.no:
         yield f"It lies above the others, by {apart.value:.3f} ({apart.ends:.3f})."
