@@ -128,7 +128,7 @@ def numbers(place: str, entry: Any) -> Iterator[tuple[str, Any]]:
         yield from numbers(place + pointer(name), value)
 
 
-class RestsOn(Enum):
+class Needs(Enum):
     """What has to be there for an experiment over statement pairs."""
 
     EACH_CATEGORY = "what a category gives stands without the others"
@@ -153,21 +153,21 @@ class PairExperiment:
 
     Attributes:
         fill: gives the parts of files, nested as published.
-        rests_on: without which there are no fragments.
+        needs: what has to be there; without it there are no fragments.
         models: the slugs that its files are about; None for all that name the experiment.
     """
 
     fill: Callable[[PairSubject], Documents]
-    rests_on: RestsOn = RestsOn.EACH_CATEGORY
+    needs: Needs = Needs.EACH_CATEGORY
     models: Collection[str] | None = None
 
     def fragments(self, subject: PairSubject, *, is_whole: bool) -> Fragments:
         """Return the fragments of one extraction; `is_whole`: its values are of all categories."""
         is_there = {
-            RestsOn.EACH_CATEGORY: True,
-            RestsOn.ALL_CATEGORIES: is_whole,
-            RestsOn.PROMPTS: subject.values.n_prompts > 0,
+            Needs.EACH_CATEGORY: True,
+            Needs.ALL_CATEGORIES: is_whole,
+            Needs.PROMPTS: subject.values.n_prompts > 0,
         }
-        if not is_there[self.rests_on] or subject.slug not in (self.models or [subject.slug]):
+        if not is_there[self.needs] or subject.slug not in (self.models or [subject.slug]):
             return {}
         return {file: dict(leaves("", filled)) for file, filled in self.fill(subject).items()}

@@ -198,7 +198,7 @@ class Result:
             The same result, with its folder.
 
         Raises:
-            LayerwiseError: if the package is installed without its templates, another process
+            LayerwiseError: if the package is installed without its tables, another process
                 writes to the folder, or it has files of the results' names that no earlier run
                 wrote.
         """

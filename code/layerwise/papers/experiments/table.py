@@ -7,9 +7,9 @@ from functools import cache
 from layerwise.engine.experiment import (
     Experiment,
     Fragments,
+    Needs,
     PairExperiment,
     PairSubject,
-    RestsOn,
     Subject,
 )
 from layerwise.engine.measured import merge
@@ -38,13 +38,13 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment | PairExperiment]] = {
     "p1_outcorr": [PairExperiment(pairs.output_files)],
     # Pythia sizes by category (two were saved), and over their layers (Paper 2, section 4)
     "p1_pythia_ua": [PairExperiment(pairs.last_layer_file, models=files.UA_FILES)],
-    "p2_scaling": [PairExperiment(pairs.scaling_file, RestsOn.ALL_CATEGORIES)],
+    "p2_scaling": [PairExperiment(pairs.scaling_file, Needs.ALL_CATEGORIES)],
     # r over the pairs by layer, of four models and two conditions (Paper 2, tables 1 and 2)
     "p2_layers": [
-        PairExperiment(pairs.first_model_files, RestsOn.ALL_CATEGORIES, models=(SLUG,)),
-        PairExperiment(pairs.unsaved_anisotropy, RestsOn.PROMPTS, models=(SLUG,)),
-        PairExperiment(pairs.cross_validation_file, RestsOn.ALL_CATEGORIES, models=OTHER_CURVES),
-        PairExperiment(pairs.template_files, RestsOn.ALL_CATEGORIES, models=TEMPLATE_MODELS),
+        PairExperiment(pairs.first_model_files, Needs.ALL_CATEGORIES, models=(SLUG,)),
+        PairExperiment(pairs.unsaved_anisotropy, Needs.PROMPTS, models=(SLUG,)),
+        PairExperiment(pairs.cross_validation_file, Needs.ALL_CATEGORIES, models=OTHER_CURVES),
+        PairExperiment(pairs.template_files, Needs.ALL_CATEGORIES, models=TEMPLATE_MODELS),
     ],
     # eight Pythia sizes, 25 prompts (section 4.1)
     "sweep": [Experiment(files.SWEEP, "models", gains.gains_by_layer_and_prompt, "gain_sweep")],
