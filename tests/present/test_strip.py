@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -18,7 +19,7 @@ from layerwise.files import read_json
 from layerwise.present.elements import Circle, Text
 from layerwise.present.range_picture import RangePicture, RangeRow, Scale, draw_range
 from layerwise.present.records import central_claims
-from layerwise.present.strip import deciding_text, estimate_text, picture
+from layerwise.present.strip import deciding_text, estimate_text, picture, rows_text
 from layerwise.present.strip_picture import (
     PHONE,
     PRINTED,
@@ -98,6 +99,14 @@ def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> N
     assert row_picture(claim).count('class="printed"') == 2
     a, b, c = "+0.25 to +0.75, printed −0.50", "+0.25 to +0.75", "p = 0.030"
     assert deciding_text(claim) == f"r: a +0.50 ({a}), b +0.50 ({b}), c +0.50 ({c}): yes"
+
+
+def test_a_count_above_a_table_is_that_of_its_rows(central) -> None:
+    told = [(claim, re.findall(r"\d+", rows_text(claim))) for claim in central if claim.compared]
+    assert any(len(claim.printed) > claim.compared for claim, _ in told)
+    for claim, (as_printed, compared, *others) in told:
+        assert (int(as_printed), int(compared)) == (claim.as_printed, claim.compared)
+        assert int(compared) + sum(map(int, others)) == len(claim.printed), claim.id
 
 
 def test_what_decides_nothing_is_drawn_small(central) -> None:

@@ -13,6 +13,7 @@ from layerwise.engine.central import Central, Point
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, mark_text
 from layerwise.engine.published import PUBLISHED, split_pointer
 from layerwise.engine.seen import equal_p
+from layerwise.engine.verdicts import FALLS, STANDING
 from layerwise.present.range_picture import RangePicture, RangeRow
 from layerwise.present.values import NOTHING, with_signs
 
@@ -34,6 +35,20 @@ def mark_of(claim: Central) -> str:
 def count_text(claim: Central) -> str:
     """Return how many of its printed numbers are as printed: "1 of 4"."""
     return f"{claim.as_printed} of {claim.compared}" if claim.compared else NOTHING
+
+
+def rows_text(claim: Central) -> str:
+    """Return the same above a table of all of them: also how many of its rows are not counted."""
+    if not claim.compared:
+        return ""
+    unknown = sum(part["verdict"] not in (*STANDING, *FALLS) for part in claim.printed)
+    repeated = len(claim.printed) - claim.compared - unknown
+    told = [f"{count_text(claim)} as printed"]
+    if repeated:
+        told += [f"{repeated} {'rows repeat' if repeated > 1 else 'row repeats'} a number"]
+    if unknown:
+        told += [f"{unknown} {'rows' if unknown > 1 else 'row'} cannot be compared"]
+    return "; ".join(told)
 
 
 def block(claim: Central) -> str:
