@@ -22,14 +22,14 @@ LINE = 250e6  # bytes a second from the hub, assumed
 HASHED = 1.2e9  # bytes a second of SHA-256, measured on a core with AVX-512
 CORES = 16  # of a machine with one GPU
 FUSED = ("gpt_neox", "bloom")  # whose matrices are cut in two ways
-CARD = ("passes", "replicates", "random weights")  # in these the card computes
+ON_GPU = ("passes", "replicates", "random weights")  # in these the GPU computes
 
 
 class Part(NamedTuple):
     """A part of the run.
 
     Attributes:
-        is_busy: whether the card computes in it.
+        is_busy: whether the GPU computes in it.
     """
 
     name: str
@@ -51,7 +51,7 @@ def parts(models: Sequence[Model], replicates: int, control: int) -> list[Part]:
         spectra += of_matrices
         meanwhile = STAGE + sum(by_part.values()) + of_matrices
     return [
-        *(Part(name, seconds, name in CARD) for name, seconds in spent.items()),
+        *(Part(name, seconds, name in ON_GPU) for name, seconds in spent.items()),
         Part("singular values", spectra, is_busy=False),
         Part("starting a stage for each model", STAGE * len(models), is_busy=False),
         Part("waiting for weights", waited, is_busy=False),
@@ -68,13 +68,13 @@ def seconds_of_matrices(model: Model) -> float:
 
 
 def table(root: Path) -> str:
-    """Return the table, and the share of the time in which the card computes."""
+    """Return the table, and the share of the time in which the GPU computes."""
     chosen = read_choices(root / "params.yaml", "measure")
     models = [model for model in read_models(root / "models.yaml").values() if not model.skipped]
     rows = parts(models, chosen["replicates"], chosen["control"])
     total = sum(row.seconds for row in rows)
     busy = sum(row.seconds for row in rows if row.is_busy)
-    lines = ["| part | minutes | card |", "|---|---|---|"]
+    lines = ["| part | minutes | GPU |", "|---|---|---|"]
     lines += [
         f"| {row.name} | {row.seconds / 60:.1f} | {'busy' if row.is_busy else 'idle'} |"
         for row in rows

@@ -90,7 +90,7 @@ class Layout:
 
 WIDE = Layout(960, labels=168, plot=130, numbers=166)
 PHONE = Layout(440, labels=168, plot=82, numbers=166, beside=False)
-PRINTED = Layout(830, labels=166, plot=90, numbers=172)
+PRINTED = Layout(930, labels=166, plot=90, numbers=172)
 
 
 def row_picture(claim: Central) -> str:

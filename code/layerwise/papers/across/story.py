@@ -134,14 +134,8 @@ def depth_of_curves(seen: Seen) -> Iterator[str]:
         yield "That it does so most strongly there, and not four layers before, is not shown."
 
 
-def gains_and_weights(seen: Seen) -> Iterator[str]:
-    """The gain: depth, labs, weights, heads, traces."""
-    yield from _depth_and_labs(seen)
-    yield from _weights_and_layers(seen)
-    yield from _tuning_and_order(seen)
-
-
-def _depth_and_labs(seen: Seen) -> Iterator[str]:
+def depth_and_labs(seen: Seen) -> Iterator[str]:
+    """The gain by depth and by lab, and its bound."""
     law, sizes = seen.central("p3.depth_gain").mark, seen.answer("depth_gain")
     if law == HOLDS and sizes.yes:
         yield (
@@ -214,7 +208,8 @@ def _depth_and_labs(seen: Seen) -> Iterator[str]:
         )
 
 
-def _weights_and_layers(seen: Seen) -> Iterator[str]:
+def weights_and_layers(seen: Seen) -> Iterator[str]:
+    """What is meant to predict the gain and the critical layer: norms, heads, traces."""
     spectral, ratio = seen.central("p3.spectral").mark, seen.answer("spectral_predicts")
     right, constant = (
         seen.statistic("spectral_norms", "study", "prediction", name)
@@ -271,7 +266,8 @@ def _weights_and_layers(seen: Seen) -> Iterator[str]:
         )
 
 
-def _tuning_and_order(seen: Seen) -> Iterator[str]:
+def tuning_and_order(seen: Seen) -> Iterator[str]:
+    """What tuning does to the gain, and the order of the benchmarked models."""
     kept, damping = (
         seen.answer("tuned_families"),
         seen.statistic("twins", "study", "n_damping_bases"),
@@ -368,7 +364,9 @@ def _pairs_needed(seen: Seen) -> Iterator[str]:
 STORY = (
     Matter("asymmetry", "Asymmetry and preference", asymmetry_and_preference),
     Matter("depth", "Depth", depth_of_curves),
-    Matter("gains", "Gains", gains_and_weights),
+    Matter("gains", "Gains, depth and labs", depth_and_labs),
+    Matter("weights", "What predicts the gain", weights_and_layers),
+    Matter("tuning", "Tuned and benchmarked models", tuning_and_order),
     Matter("open", "What would settle the rest", settle),
 )
 
