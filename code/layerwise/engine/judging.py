@@ -239,7 +239,7 @@ def judge_ledger(
         ],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
-        "surprises": [*told(paper.surprises, seen)],
+        "surprises": [*told(paper.surprises, seen.beside(means.trained))],
         "claims": records,
     }
 
