@@ -115,9 +115,7 @@ def shown(output: dict[str, Any]) -> str:
         return f"<div>\n{table}\n</div>"
     if picture := data.get("image/svg+xml"):
         content = base64.b64encode(picture.encode()).decode("ascii")
-        return (
-            f'<img src="data:image/svg+xml;base64,{content}" alt="The figure of the code above">'
-        )
+        return f'<img src="data:image/svg+xml;base64,{content}" alt="The figure of the code above">'
     return fenced(data.get("text/plain") or "".join(output.get("text", ())), "text")
 
 
