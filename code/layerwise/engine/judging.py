@@ -342,7 +342,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
         paper: its rules and questions.
         folder: holds `published/*.csv` (columns file, key, value) and `claims/` (the claims in
             `paper1/*.yaml`, the central ones in `central.yaml`).
-        draws: how often, at which level and from which seed is resampled; 10,000 times at 95 %
+        draws: how often, at which level and from which seed is resampled; 10,000 times at 95%
             by default.
 
     Raises:

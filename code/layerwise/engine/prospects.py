@@ -287,7 +287,7 @@ class _Asked:
         return self.chances(self.n_measured) if all(self.laws.values()) else None
 
     def needed(self) -> int | None:
-        """Return the units that answer with 80 % power, or without a law at all."""
+        """Return the units that answer with 80% power, or without a law at all."""
         if not any(self.laws.values()):
             return self.fewest or None
         start = max(2, self.fewest, *(law.fewest for law in self.laws.values() if law))

@@ -408,8 +408,8 @@ def surprises(seen: Seen) -> Iterator[str]:
     labs = seen.answer("heritage")
     if labs.unshown and labs.value < ALPHA:
         yield (
-            f"The p of the Second law, {labs.value:.3f}, runs from {labs.ends:.3f} as gains near "
-            "one are counted as damping or expanding."
+            f"The p of the Second law, {labs.value:.3f}, lies anywhere from {labs.ends:.3f}, "
+            "depending on whether models with a gain near one count as damping or expanding."
         )
     ratio = seen.answer("spectral_predicts")
     if ratio.unshown:
