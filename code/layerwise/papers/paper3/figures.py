@@ -144,17 +144,16 @@ def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
             marker=signs.DOT,
             color=colour,
         )
-    axes.set_xlim(3, 42)
 
 
 def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
     """Draw the claimed bound with what it allows, and the gain that neither damps nor expands."""
-    depths = [*range(3, deepest + 3)]
+    depths = [*range(3, deepest + 4)]
     bounds = [depth_bound(at) for at in depths]
     axes.plot(depths, bounds, color=signs.CONTEXT, label="claimed bound, $10^{1/L}$")
     axes.fill_between(depths, bounds, label="gains that it allows", **signs.CLAIMED)
     axes.axhline(1, **signs.REFERENCE)
-    axes.set_xlabel(quantities.BLOCKS)
+    axes.set(xlabel=quantities.BLOCKS, xlim=(depths[0], depths[-1]))
 
 
 def show_gains(axes: Axes, ends: Iterable[float]) -> None:

@@ -328,9 +328,11 @@ def name_points(
             moved = box.translated(left * pixels, dy * pixels)
             leader = Path(np.array([at[name], _nearest(moved, at[name])]))
             hidden = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
-            hidden += sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
+            crossed = sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
+            hidden += 2 * crossed
             hidden += sum(leader.intersects_bbox(other) for other in others)
-            hidden += 3 * sum(moved.overlaps(other) for other in names)
+            hidden += sum(leader.intersects_path(other) for other in leaders)
+            hidden += 9 * sum(moved.overlaps(other) for other in names)
             hidden += 50 * (not _holds(axes.bbox, moved))
             distance = _length(leader) / pixels
             places.append((30 * hidden + distance, (left, dy), moved, leader))
