@@ -310,9 +310,12 @@ def name_points(
     pixels = figure.dpi / 72  # of a point
     at = {name: axes.transData.transform(point) for name, point in points.items()}
     dots = {name: Bbox.from_bounds(x - 6, y - 6, 12, 12) for name, (x, y) in at.items()}
-    lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
+    curves = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
     bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)]
-    lines += [bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()]
+    lines = [
+        *curves,
+        *(bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()),
+    ]
     names: list[Bbox] = []
     leaders: list[Path] = []
     for name in sorted(points, key=lambda name: name not in bold):
@@ -328,9 +331,12 @@ def name_points(
             moved = box.translated(left * pixels, dy * pixels)
             leader = Path(np.array([at[name], _nearest(moved, at[name])]))
             hidden = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
-            hidden += sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
+            crossed = sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
+            hidden += 2 * crossed
             hidden += sum(leader.intersects_bbox(other) for other in others)
-            hidden += 3 * sum(moved.overlaps(other) for other in names)
+            hidden += sum(leader.intersects_path(other) for other in leaders)
+            hidden += sum(leader.intersects_path(curve) for curve in curves) / 2
+            hidden += 9 * sum(moved.overlaps(other) for other in names)
             hidden += 50 * (not _holds(axes.bbox, moved))
             distance = _length(leader) / pixels
             places.append((30 * hidden + distance, (left, dy), moved, leader))
