@@ -37,7 +37,7 @@ dvc repro judge@published            one stage, and what it needs
 dvc dag judge@published              the stages before it, drawn; all {count} are too wide to read
 dvc metrics show                     the tally: claims that agree and differ, central claims
 dvc metrics diff HEAD~1 --targets results/published/verdicts.json    every count that moved
-dvc plots show                       the strip, gains and correlations by depth, as one page
+dvc plots show                       the strip as a page
 dvc pull page@published              outputs by the name of their stage, from a remote of yours
 ```
 

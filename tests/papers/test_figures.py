@@ -4,7 +4,7 @@ import csv
 import math
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from claim_records import judged, note_statistics, record
@@ -24,14 +26,19 @@ from layerwise.engine.published import Published
 from layerwise.files import read_json, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.figures.drawing import FIGURES, READS, Drawn, draw, draw_all
+from layerwise.papers.paper3.figures import SHADE_OF_LABS
+from layerwise.papers.shared import quantities
 from layerwise.papers.shared import result_files as files
-from layerwise.present.figures import INDEX, style
+from layerwise.present.figures import INDEX, signs, style
 from layerwise.present.figures.numbers import Numbers, read_numbers
 from layerwise.present.figures.picture import NARROW
 from layerwise.present.figures.points import csv_of_points, titles_of
 from layerwise.present.figures.svg import as_svg
+from layerwise.reader.compare import compare
+from layerwise.reader.page.figures import ACROSS, OF_ONE, numbers_of
 from layerwise.run.steps import draw as stage
 
+SMALL = ("SmolLM2-135M-Instruct-Q4_1", "gemma-3-270m-Q4_K_M")
 MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
 REPORTED = [  # verdicts on two papers, one of them of a list
     record(
@@ -254,7 +261,7 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     assert "prefers-color-scheme:dark" in alone
     inside = re.sub("<title>[^<]*</title>", "", picture.inline)
     assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
-    assert 'fill="currentColor"' in inside
+    assert 'fill="currentColor"' in inside.partition(">")[0]  # of all that is black
     ids, used = (
         set(re.findall(pattern, inside))
         for pattern in (r'id="([^"]+)"', r'(?:href="|url\()#([\w-]+)')
@@ -267,14 +274,92 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     assert float(width) == pytest.approx(72 * style.WIDTH)
     assert 72 * (whole - 1) < float(height) < 72 * (whole - 0.3)
     assert picture.title in " ".join(re.sub(r"<[^>]*>", " ", inside).split())
-    assert picture.note.startswith("Bars: 95% intervals")
 
 
 def test_red_is_outside_a_claim_and_nothing_else(drawn: dict[str, Drawn]) -> None:
-    red = {name for name in FIGURES if points(drawn[name].figure, style.RED.lower())}
+    red = {name for name in FIGURES if points(drawn[name].figure, signs.OUTSIDE.lower())}
     assert red == {"depth_gain"}  # gains above the claimed bound
-    assert style.RED not in {style.look(number)["color"] for number in range(42)}
-    assert len({tuple(style.look(number).values()) for number in range(42)}) == 42
+
+
+def test_series_have_looks_of_their_own() -> None:
+    looks = [signs.series_look(number, 28) for number in range(28)]
+    assert len({tuple(look.values()) for look in looks}) == 28
+    taken = {signs.ESTIMATE, signs.OUTSIDE, signs.SINGLED_OUT, signs.CONTEXT}
+    assert not taken & {look["color"] for look in looks}
+    assert not {"D", "d", signs.CROSS} & {look["marker"] for look in looks}
+
+
+def marks(lines: Iterable[Line2D]) -> set[tuple[str, str]]:
+    """Shape and colour of what is drawn; of a cross, which has that of its series, the shape."""
+    drawn = {
+        (str(line.get_marker()), to_hex(line.get_color()))
+        for line in lines
+        if line.get_marker() not in ("None", None)
+    }
+    return {(shape, "" if shape == signs.CROSS else colour) for shape, colour in drawn}
+
+
+def threads(lines: Iterable[Line2D]) -> set[tuple[str, str]]:
+    """Dash and colour of lines alone: not those that join marks, nor what is dashed at a value."""
+    alone = [line for line in lines if line.get_marker() in ("None", None)]
+    drawn = {(line.get_linestyle(), to_hex(line.get_color())) for line in alone}
+    return {look for look in drawn if look[1] == signs.CONTEXT and look[0] != "--"}
+
+
+def fields(artists: Iterable[Any]) -> set[tuple[float, ...]]:
+    """The colours of fields, those that shade every second lab aside."""
+    faces = [tuple(np.ravel(artist.get_facecolor()).tolist()) for artist in artists]
+    return {face for face in faces if face[-1] != SHADE_OF_LABS}
+
+
+def assert_the_legend_names_every_mark_and_field(figure: Figure) -> None:
+    (body,) = figure.subfigs
+    (legend,) = body.legends
+    lines = [line for axes in figure.axes for line in axes.lines if len(line.get_xdata())]
+    shaded = [
+        artist
+        for axes in figure.axes
+        for artist in (*axes.patches, *axes.collections)
+        if isinstance(artist, Patch | PolyCollection)
+    ]
+    assert marks(lines) == marks(legend.findobj(Line2D))
+    assert threads(lines) <= threads(legend.findobj(Line2D))
+    assert fields(shaded) == fields(legend.get_patches())
+    assert not {"D", "d"} & {shape for shape, _ in marks(lines)}  # a value as printed
+
+
+def assert_axes_call_a_quantity_by_its_one_name(figure: Figure) -> None:
+    names = {"", "layer", *(unit for _, unit in quantities.ANISOTROPY.values())}
+    names |= {value for value in vars(quantities).values() if isinstance(value, str)}
+    labels = {label for axes in figure.axes for label in (axes.get_xlabel(), axes.get_ylabel())}
+    assert labels <= names
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_speaks_the_one_vocabulary(numbers: Numbers, name: str, narrow: bool) -> None:
+    figure = draw(name, replace(numbers, narrow=narrow)).figure
+    assert_the_legend_names_every_mark_and_field(figure)
+    assert_axes_call_a_quantity_by_its_one_name(figure)
+
+
+@pytest.mark.parametrize("models", [SMALL[:1], SMALL], ids=["one model", "two models"])
+def test_a_figure_of_own_models_speaks_it_too(models: Sequence[str]) -> None:
+    measured_folders = {name: MODELS.parent / "examples" / "measured" / name for name in SMALL}
+    folders = [measured_folders[name] for name in models]
+    documents = {
+        folder.name: {path.stem: read_json(path) for path in folder.glob("*.json")}
+        for folder in folders
+    }
+    beside = compare([*measured_folders.values()])._beside
+    numbers = numbers_of(documents, beside=beside)
+    drawn = [draw(name, numbers) for name in (OF_ONE if len(folders) == 1 else ACROSS)]
+    figures = [drawing.figure for drawing in drawn if drawing.figure is not None]
+    assert len(figures) == len(drawn) - (len(folders) == 1)  # pair by pair no numbers are kept
+    for figure in figures:
+        assert_nothing_is_cut(figure)
+        assert_the_legend_names_every_mark_and_field(figure)
+        assert_axes_call_a_quantity_by_its_one_name(figure)
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -349,7 +434,7 @@ def test_a_point_says_name_and_numbers_with_their_interval(numbers: Numbers) -> 
     figure, (axes,) = style.panels(numbers, "title", 2)
     axes.set(xlabel="depth $L$", ylabel="gain\nof a block")
     ends = [(1.0, 1.5), None, (0.5, 2.0)]
-    look = {"color": style.BLUE, "marker": "o", "series": "ours"}
+    look = {"color": signs.ESTIMATE, "marker": "o", "series": "ours"}
     style.draw_points(axes, ["a", "b", "c"], [9, 3, 5], [1.25, math.nan, 1], y_ends=ends, **look)
     assert titles_of(figure) == {
         "points-0": [
@@ -421,8 +506,8 @@ def test_the_points_are_those_of_the_tables(
     for name, panel, expected in shown:
         assert rounded(expected) <= points(drawn[name].figure.axes[panel]), (name, panel)
     pointed_out: list[tuple[str, Any, str]] = [
-        ("layer_curves", [(24, late), (32, late)], style.INK),
-        ("depth_gain", [gains["pythia-1b"][:2]], style.RED),
+        ("layer_curves", [(24, late), (32, late)], signs.SINGLED_OUT),
+        ("depth_gain", [gains["pythia-1b"][:2]], signs.OUTSIDE),
     ]
     for name, expected, colour in pointed_out:
         assert rounded(expected) <= points(drawn[name].figure.axes[0], colour.lower()), name
@@ -449,7 +534,7 @@ def test_leaving_a_category_out_changes_r(drawn: dict[str, Drawn], numbers: Numb
     x, y = ([document[name][key] for name in names] for key in ("asymmetry", "output_preference"))
     r = np.corrcoef(x, y)[0, 1]
     _, right, *_ = drawn["validation"].figure.axes
-    assert round(r, 9) in {x for x, _ in points(right, style.INK.lower())}
+    assert round(r, 9) in {x for x, _ in points(right, signs.SINGLED_OUT.lower())}
     whole = document["_global_stats"]["ua_output_correlation"]
     ends = document["_interval"], document["_without_one"]["ground_truth_numeric"]["interval"]
     first, left_out = (" to ".join(style.signed(end, 2) for end in both) for both in ends)

@@ -309,11 +309,11 @@ def test_no_sideways_scroll(window: Browser, pages: dict[str, str], source: str)
     window.open(f"{pages[source]}#p3.last%25")
     wide = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     display = "return getComputedStyle(document.querySelector('tr.claim')).display"
-    for width in (320, 390, 800):
+    for width in (320, 390, 1024):
         window.size(width, 800)
         content, visible = window.run(wide)
         assert content <= visible <= width
-        assert window.run(display) == ("table-row" if width == 800 else "grid")
+        assert window.run(display) == ("table-row" if width == 1024 else "grid")
     marks = "[...document.querySelectorAll('.watermark')].map(mark => getComputedStyle(mark))"
     fixed = window.run(f"return {marks}.map(style => style.position)")
     assert fixed == ["fixed"] * (source == "measured")  # random weights are marked

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -15,10 +16,10 @@ from layerwise.engine.central import Central, Point, read_central
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.words import names_here
 from layerwise.files import read_json
-from layerwise.present.elements import Text
+from layerwise.present.elements import Circle, Text
 from layerwise.present.range_picture import RangePicture, RangeRow, Scale, draw_range
 from layerwise.present.records import central_claims
-from layerwise.present.strip import deciding_text, estimate_text, picture
+from layerwise.present.strip import deciding_text, estimate_text, picture, rows_text
 from layerwise.present.strip_picture import (
     PHONE,
     PRINTED,
@@ -98,6 +99,31 @@ def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> N
     assert row_picture(claim).count('class="printed"') == 2
     a, b, c = "+0.25 to +0.75, printed −0.50", "+0.25 to +0.75", "p = 0.030"
     assert deciding_text(claim) == f"r: a +0.50 ({a}), b +0.50 ({b}), c +0.50 ({c}): yes"
+
+
+def test_a_count_above_a_table_is_that_of_its_rows(central) -> None:
+    told = [(claim, re.findall(r"\d+", rows_text(claim))) for claim in central if claim.compared]
+    assert any(len(claim.printed) > claim.compared for claim, _ in told)
+    for claim, (as_printed, compared, *others) in told:
+        assert (int(as_printed), int(compared)) == (claim.as_printed, claim.compared)
+        assert int(compared) + sum(map(int, others)) == len(claim.printed), claim.id
+
+
+def test_what_decides_nothing_is_drawn_small(central) -> None:
+    """Another question, and the claim's own by another method."""
+    about = {"value": 0.5, "low": 0.25, "high": 0.75, "word": "yes", "above": None, "below": None}
+    places = ["asked:/models/m~1n/published", "asked:/models/m/other", "else:/models/m/published"]
+    points = [
+        Point(place, **about, n=9, unit="pairs", method="t", statistic=f"questions:{place}")
+        for place in places
+    ]
+    asked = {"questions": [{"question": "asked", "word": "yes"}], "points": points}
+    claim = Central(**central_claim("p2.r") | asked)
+    drawn = picture(claim)
+    assert [row.decides for row in drawn.rows] == [True, False, False]
+    first, *others = (one for one in draw_range(drawn) if isinstance(one, Circle))
+    assert max(one.radius for one in others) < first.radius
+    assert [claim.id for claim in central if not any(r.decides for r in picture(claim).rows)] == []
 
 
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 6))

@@ -111,6 +111,16 @@ def test_judge_counts_and_hashes(results, root):
     )
 
 
+def test_the_tally_counts_the_papers_claims_alone(results):
+    document = json.loads((results / "published" / "claims.json").read_text())
+    tally = json.loads((results / "published" / "tally.json").read_text())
+    printed = [record for record in document["claims"] if record["document"] == "paper"]
+    central = [claim for claim in document["central"] if claim["source"] == "paper"]
+    assert tally["claims of the papers"] == len(printed)
+    assert sum(n for name, n in tally.items() if name.startswith("central: ")) == len(central)
+    assert len(central) < len(document["central"])
+
+
 # --- trace, claims ------------------------------------------------------------------------------
 
 

@@ -207,11 +207,12 @@ def _totals(verdicts: Counter[str]) -> Totals:
 def in_short(records: Sequence[Record], central: Iterable[Record]) -> dict[str, int]:
     """Return the few counts of the papers' claims that DVC's tables of metrics have room for.
 
-    None is called like a dependency of a stage, `claims` for one: `dvc exp show` has a column for
-    each of both, and of two with one name it loses both.
+    What only the notebooks claim is not among them; `verdicts.json` counts all. None is called
+    like a dependency of a stage, `claims` for one: `dvc exp show` has a column for each of both,
+    and of two with one name it loses both.
     """
     papers = totals(records).get("paper", Totals(0, 0, 0, 0, 0, 0))
-    marks = Counter(claim["mark"] for claim in central)
+    marks = Counter(claim["mark"] for claim in central if claim["source"] == "paper")
     return {
         "claims of the papers": papers.n,
         "agree": papers.agree,

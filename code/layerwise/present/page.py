@@ -36,6 +36,7 @@ from layerwise.present.strip import (
     mark_of,
     methods_text,
     row_text,
+    rows_text,
     symbol,
 )
 from layerwise.present.strip_picture import READING, legend_signs, row_picture
@@ -139,6 +140,7 @@ def page(
         "mark_of": mark_of,
         "methods_text": methods_text,
         "count_text": count_text,
+        "rows_text": rows_text,
         "row_text": row_text,
         "legend": [(Markup(sign), meaning) for sign, meaning in legend_signs()],
         "reading": READING,

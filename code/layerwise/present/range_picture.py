@@ -22,8 +22,8 @@ from layerwise.present.elements import (
 from layerwise.present.values import with_signs
 
 ROW, AXIS, STANDING = 18, 18, 9  # pixels of a row, of the axis, of the lines that stand on it
-GAP, TEXT, SMALL = 8, 12, 11  # pixels: between columns, of the text, of the axis' numbers
-DIAMOND, DOT = 6, 3.6  # from its middle to a corner; a radius
+GAP, TEXT, SMALL = 8, 12, 11  # pixels: between columns, of the text, of what stands back
+DIAMOND, DOT, SMALL_DOT = 6, 3.6, 2.4  # from its middle to a corner; radii
 BESIDE = 0.06  # of the width of an axis, left and right of what it shows
 LETTER = 6.2  # pixels: the mean width of a digit on an axis
 MOST_TICKS = 3  # steps between round numbers on an axis
@@ -39,6 +39,7 @@ class RangeRow:
         low, high: the ends of its interval, infinite where it has no end; None without interval.
         above, below: the range where it lies if the claim holds; infinite where it has no end.
         printed: the printed value.
+        decides: whether it is what the claim rests on; else it is drawn small.
     """
 
     label: str
@@ -50,6 +51,7 @@ class RangeRow:
     above: float
     below: float
     printed: float | None = None
+    decides: bool = True
 
 
 @dataclass(frozen=True)
@@ -169,19 +171,23 @@ def draw_range(
         yield Segment(x(0), top, x(0), bottom, "zero")
     for number, row in enumerate(picture.rows):
         middle = top + (number + 0.5) * ROW
-        base = middle + TEXT / 3
+        size, radius = (TEXT, DOT) if row.decides else (SMALL, SMALL_DOT)
+        base = middle + size / 3
         word = row.word.replace(" ", "-")
+        label = "" if row.decides else "quiet"
+        interval = "ends" if row.decides else "thin"
+        smaller = 0 if row.decides else SMALL
         told = " ".join(filter(None, (row.label, row.number)))
         if labels:
-            yield Text(start - GAP, base, row.label, anchor="end")
+            yield Text(start - GAP, base, row.label, label, anchor="end", size=smaller)
         if row.low is not None and row.high is not None:
-            yield Segment(x(row.low), middle, x(row.high), middle, f"{word} ends")
+            yield Segment(x(row.low), middle, x(row.high), middle, f"{word} {interval}")
         if row.printed is not None:
             yield draw_diamond(x(row.printed), middle)
         hollow = " hollow" if row.low is None else ""
-        yield Circle(x(row.value), middle, DOT, f"{word}{hollow}", title=told)
+        yield Circle(x(row.value), middle, radius, f"{word}{hollow}", title=told)
         if row.number:
-            yield Text(start + plot + 2 * GAP, base, row.number, word)
+            yield Text(start + plot + 2 * GAP, base, row.number, word, size=smaller)
     yield Segment(start, bottom, start + plot, bottom, "axis")
     for value, name in picture.beside:
         yield Segment(x(value), bottom - STANDING, x(value), bottom, "beside")

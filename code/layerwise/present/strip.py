@@ -4,13 +4,16 @@ It is read from the central claims, `engine.central.Central`, and serves README,
 sheet of the PDF and the terminal alike.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 
 from layerwise.engine.answer_words import WORDS
 from layerwise.engine.central import Central, Point
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, mark_text
+from layerwise.engine.published import PUBLISHED, split_pointer
 from layerwise.engine.seen import equal_p
+from layerwise.engine.verdicts import FALLS, STANDING
 from layerwise.present.range_picture import RangePicture, RangeRow
 from layerwise.present.values import NOTHING, with_signs
 
@@ -34,6 +37,20 @@ def count_text(claim: Central) -> str:
     return f"{claim.as_printed} of {claim.compared}" if claim.compared else NOTHING
 
 
+def rows_text(claim: Central) -> str:
+    """Return the same above a table of all of them: also how many of its rows are not counted."""
+    if not claim.compared:
+        return ""
+    unknown = sum(part["verdict"] not in (*STANDING, *FALLS) for part in claim.printed)
+    repeated = len(claim.printed) - claim.compared - unknown
+    told = [f"{count_text(claim)} as printed"]
+    if repeated:
+        told += [f"{repeated} {'rows repeat' if repeated > 1 else 'row repeats'} a number"]
+    if unknown:
+        told += [f"{unknown} {'rows' if unknown > 1 else 'row'} cannot be compared"]
+    return "; ".join(told)
+
+
 def block(claim: Central) -> str:
     """Return the heading under which a claim stands: its paper's, or that of the notebooks."""
     return f"Paper {claim.paper}" if claim.source == "paper" else NOTEBOOKS
@@ -44,22 +61,34 @@ def row_text(claim: Central) -> str:
     return with_signs(" ".join(claim.row))
 
 
+def is_deciding(claim: Central, point: Point) -> bool:
+    """Return whether an estimate answers what the claim asks, as the papers asked it.
+
+    The others stand beside it: of other models, or by another method.
+    """
+    if not point.statistic:
+        return True
+    _, question, key = point.statistic.split(":", 2)
+    asked = {part["question"] for part in claim.questions}
+    return question in asked and split_pointer(key)[-1] == PUBLISHED
+
+
 def deciding_text(claim: Central) -> str:
-    """Return the estimates in one line, those that agree with the claim first."""
+    """Return the estimates in one line: those that decide, by their words, then the others."""
     points, decimals = claim.points, claim.decimals
     if not points:
         return f"{claim.number}: {NOTHING}"
     sign = is_signed(points)
     groups = []
-    for word in WORDS:
+    for decides, word in itertools.product((True, False), WORDS):
         texts = []
         for point in points:
-            if point.word == word:
+            if point.word == word and is_deciding(claim, point) == decides:
                 number = estimate_text(point.value, decimals, sign=sign)
                 beside = _beside(point, decimals, sign=sign, interval=len(points) <= MOST_INTERVALS)
                 texts.append(" ".join(filter(None, (point.model, number, beside))))
         if texts:
-            groups.append(f"{', '.join(texts)}: {word}")
+            groups.append(f"{'' if decides else 'beside it, '}{', '.join(texts)}: {word}")
     return f"{claim.number}: {'; '.join(groups)}"
 
 
@@ -129,6 +158,7 @@ def picture(claim: Central) -> RangePicture:
                 above=-math.inf if point.above is None else point.above,
                 below=math.inf if point.below is None else point.below,
                 printed=point.printed,
+                decides=is_deciding(claim, point),
             )
             for point in points
         ]

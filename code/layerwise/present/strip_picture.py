@@ -19,7 +19,15 @@ from layerwise.present.elements import (
     escape,
     svg,
 )
-from layerwise.present.range_picture import DOT, GAP, ROW, TEXT, draw_diamond, draw_range
+from layerwise.present.range_picture import (
+    DOT,
+    GAP,
+    ROW,
+    SMALL_DOT,
+    TEXT,
+    draw_diamond,
+    draw_range,
+)
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
 LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
@@ -42,14 +50,15 @@ WORD_COLOURS = {
 }
 # What is drawn, and what it means, in the order of the legend.
 LEGEND = {
-    "dot": "an estimate, its interval of 95% unless the row says",
+    "dot": "an estimate that decides, with its interval (95% unless the row says)",
+    "small": "beside it: other models, another method",
     "hollow": "no interval; a p beside it decides",
     "printed": "the printed value",
     "range": "where the estimate lies if the claim holds",
 }
 READING = (
-    "Blue: inside; red: outside; grey: open. Below each mark: how many of its printed numbers come "
-    "out as printed."
+    "Blue: inside; red: outside; grey: open. Below each mark: how many of the numbers printed for "
+    "the claim come out again."
 )
 
 
@@ -108,8 +117,8 @@ def legend_signs() -> list[tuple[str, str]]:
 
 def draw_strip(claims: Sequence[Central], layout: Layout) -> tuple[list[Element], float]:
     """Return the elements of a strip, and its height."""
-    elements: list[Element] = []
-    top = 0.0
+    elements, height = draw_legend(layout.width)
+    top = height + GAP
     for heading, group in groupby(claims, key=block):
         elements.append(Text(0, top + LINE - 2, heading, "heading"))
         top += HEADING
@@ -119,12 +128,6 @@ def draw_strip(claims: Sequence[Central], layout: Layout) -> tuple[list[Element]
             elements += row
             top += height
     elements.append(Segment(0, top, layout.width, top, "rule"))
-    legend, height = draw_legend(top + GAP, layout.width)
-    elements += legend
-    top += height + GAP
-    for words in textwrap.wrap(READING, int(layout.width / TEXT_LETTER)):
-        elements.append(Text(0, top + TEXT, words, "quiet"))
-        top += SMALL_LINE
     return elements, top + GAP / 2
 
 
@@ -139,8 +142,8 @@ def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Elem
     ]
     text_height = LINE * len(lines) + SMALL_LINE * len(below)
     picture_height = drawn.height if drawn else 0
-    marked = [claim.mark, claim.why, count_text(claim) if claim.compared else ""]
-    marked = [*filter(None, marked)]
+    counted = [count_text(claim), "as printed"] if claim.compared else []
+    marked = [*filter(None, (claim.mark, claim.why)), *counted]
     mark_height = ROW + MARK_LINE * len(marked)
     beside = layout.beside
     inner = max(text_height, mark_height, picture_height if beside else 0)
@@ -170,16 +173,20 @@ def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Elem
     return elements(), height
 
 
-def draw_legend(top: float, width: float) -> tuple[list[Element], float]:
+def draw_legend(width: float) -> tuple[list[Element], float]:
     """Return the legend's elements, as many beside one another as fit, and its height."""
-    x, elements, height = 0.0, [], SMALL_LINE
+    x, height = 0.0, SMALL_LINE
+    elements: list[Element] = []
     for kind, meaning in LEGEND.items():
         across = 26 + len(meaning) * TEXT_LETTER + 2 * GAP
         if x and x + across > width:
             x, height = 0.0, height + SMALL_LINE
-        middle = top + height - SMALL_LINE / 2
+        middle = height - SMALL_LINE / 2
         elements += [*_draw_sign(kind, x, middle), Text(x + 26, middle + 4, meaning, "quiet")]
         x += across
+    for words in textwrap.wrap(READING, int(width / TEXT_LETTER)):
+        elements.append(Text(0, height + TEXT, words, "quiet"))
+        height += SMALL_LINE
     return elements, height
 
 
@@ -192,10 +199,11 @@ def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
     elif kind == "printed":
         yield draw_diamond(centre, middle)
     else:
-        if kind == "dot":
-            yield Segment(x, middle, x + 20, middle, "undecided ends")
+        if kind != "hollow":
+            thickness = "thin" if kind == "small" else "ends"
+            yield Segment(x, middle, x + 20, middle, f"undecided {thickness}")
         hollow = " hollow" if kind == "hollow" else ""
-        yield Circle(centre, middle, DOT, f"undecided{hollow}")
+        yield Circle(centre, middle, SMALL_DOT if kind == "small" else DOT, f"undecided{hollow}")
 
 
 def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:

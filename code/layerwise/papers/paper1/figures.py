@@ -3,8 +3,9 @@
 from matplotlib.figure import Figure
 
 from layerwise.engine.words import category_labels
+from layerwise.papers.shared import quantities
 from layerwise.papers.shared.terms import BAND
-from layerwise.present.figures import style
+from layerwise.present.figures import signs, style
 from layerwise.present.figures.numbers import Numbers
 
 MODELS = ("gemma", "llama", "mistral", "apertus")
@@ -12,10 +13,11 @@ REFERENCE = "lifestyle"
 
 
 def asymmetry_by_category(numbers: Numbers) -> Figure:
-    """Uniformity asymmetry of every category and model at the last layer (Paper 1, figure 1).
+    """Asymmetry of uniformity (UA) by category and model, at the last layer (Paper 1, figure 1).
 
-    A point per model, shifted up or down only to be seen; the band is the zone around zero that
-    the paper claims on lifestyle. No interval of a single category is published.
+    A point is a model's asymmetry in the category of its row, of n pairs; within a row points are
+    shifted up or down only to be seen. Light blue: the zone around zero that the paper claims on
+    lifestyle; a model's point inside it agrees. No interval of a single category is published.
     """
     documents = numbers.statistics.get("calibration", {})
     models = numbers.having(
@@ -35,16 +37,14 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     title = f"On {REFERENCE} {drawn['n_within']} of {drawn['n_models']} models lie within {BAND} "
     title += f"of zero; on numeric facts the asymmetry is negative in {drawn['n_negative']} of "
     title += f"{drawn['n_models']}"
-    figure, (axes,) = style.panels(numbers, title, 3.3)
+    figure, (axes,) = style.panels(numbers, title, 3.1)
     place = list(counts).index(REFERENCE)
     axes.fill_betweenx(
         [place - 0.45, place + 0.45],
         -BAND,
         BAND,
-        color=style.ORANGE,
-        alpha=0.35,
-        linewidth=0,
-        zorder=0,
+        label=f"claimed on {REFERENCE}: within {BAND}",
+        **signs.CLAIMED,
     )
     labels = category_labels(counts)
     names = [f"{labels[category]}, n = {n}" for category, n in counts.items()]
@@ -59,10 +59,10 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
             series=model,
             in_rows=True,
             label=model,
-            **style.look(number),
+            **signs.series_look(number, len(asymmetries)),
         )
-    axes.axvline(0, **style.REFERENCE)
-    axes.set_xlabel("asymmetry, U(A) \u2212 U(B)")
+    axes.axvline(0, **signs.REFERENCE)
+    axes.set_xlabel(quantities.ASYMMETRY)
     axes.set_title(f"{first['_global_stats']['total_pairs']} pairs")
-    style.legend_below(figure, len(asymmetries))
+    signs.legend_below(figure)
     return figure

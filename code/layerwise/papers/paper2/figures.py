@@ -9,19 +9,13 @@ from matplotlib.figure import Figure
 from layerwise.engine.answer_words import YES
 from layerwise.engine.published import PUBLISHED, answers_by_model
 from layerwise.engine.question import count_words
-from layerwise.engine.words import category_labels
+from layerwise.engine.words import category_labels, key_in_words
+from layerwise.papers.shared import quantities
 from layerwise.papers.shared.result_files import CATEGORIES, METRIC
-from layerwise.present.figures import style
+from layerwise.present.figures import signs, style
 from layerwise.present.figures.numbers import Numbers
 from layerwise.present.figures.points import note_points
 
-METRICS = {
-    "centroid_asymmetry": "own centroid",
-    "cross_centroid": "other framing's centroid",
-    "within_pair_sim": "similarity within a pair",
-    "knn_density_asymmetry": "density of neighbours",
-    "margin_asymmetry": "distance to the midpoint",
-}
 # document, analysis, where its results stand, and whether they are by metric
 CURVES = (
     ("pythia-6p9b", "pairs", "results", True),
@@ -36,9 +30,12 @@ MOST_COLOURED = 6  # categories with a colour each
 
 
 def pairs(numbers: Numbers) -> Figure:
-    """Five pair-level metrics against preference, by layer (the pair-level notebook).
+    """Correlation of five measures of a pair with the model's preference in it, by layer (the
+    pair-level notebook).
 
-    r with its bootstrap interval; black where r has opposite signs at the first layer and the last.
+    A point is r over all pairs at one layer, with its 95% bootstrap interval; the measure turns
+    where r has opposite signs at the first layer and the last, clearly where both intervals
+    exclude zero.
     """
     keys = ("results", "n_pairs", "metrics_tested", "drawn/turning", "drawn/turning_clearly")
     model, document = numbers.model("pairs", *keys)
@@ -51,17 +48,19 @@ def pairs(numbers: Numbers) -> Figure:
     if first != last:
         title = f"In {len(turning)} of {len(metrics)} measures r has opposite signs at layers "
         title += f"{first} and {last}, in {clear} with both intervals excluding zero"
-    remark = f"{numbers.names[model]}, n = {document['n_pairs']} pairs. {style.HOLDS_ZERO} "
-    remark += f"{style.FINAL_NORM} {numbers.grey}"
+    remark = f"{numbers.names[model]}, n = {document['n_pairs']} pairs."
     shape: dict[str, Any] = {"n": len(metrics), "columns": 3, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, metric in zip(panels, metrics, strict=True):
         of_metric = {layer: row[metric] for layer, row in results.items()}
-        colour = style.INK if metric in turning else style.BLUE
-        style.intervals_by_layer(axes, of_metric, colour)
-        axes.set_title(METRICS.get(metric, metric))
+        turns: dict[str, Any] = {
+            "color": signs.SINGLED_OUT,
+            "words": f"r of opposite signs at layers {first} and {last}",
+        }
+        style.intervals_by_layer(axes, of_metric, **turns if metric in turning else {})
+        axes.set_title(key_in_words(metric))
     for axes in filter(style.in_first_column, panels):
-        axes.set_ylabel("r(measure, preference)")
+        axes.set_ylabel(quantities.R_OF_MEASURE)
     panels[0].set_ylim(-1, 1)
     style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)), last)
     return figure
@@ -70,8 +69,8 @@ def pairs(numbers: Numbers) -> Figure:
 def by_pair(numbers: Numbers) -> Figure:
     """Asymmetry of every pair against the model's preference in it, at up to nine layers.
 
-    A point per pair, by category where there are few. The title of a panel is r of the two and its
-    bootstrap interval.
+    A point is a pair; its colour and shape are those of its category where there are few. Above a
+    panel stands r of the two over all pairs; the title has its 95% bootstrap interval too.
     """
     model, drawn = numbers.model("by_pair", "asymmetry", "preference", "category")
     results = numbers.document("pairs", model, "results", "n_pairs")["results"]
@@ -98,14 +97,13 @@ def by_pair(numbers: Numbers) -> Figure:
             x, y = ([series[n] for n in members] for series in (asymmetry, drawn["preference"]))
             axes.plot(x, y, linestyle="none", markersize=3, alpha=0.7, label=category, **look)
         for line in (axes.axhline, axes.axvline):
-            line(0, **style.REFERENCE)
+            line(0, **signs.REFERENCE)
         axes.set_title(f"layer {layer}: r = {style.signed(correlations[layer][0], 2)}")
         axes.locator_params(axis="x", nbins=4)
-        axes.set_xlabel("asymmetry")
+        axes.set_xlabel(quantities.CENTROID)
     for axes in filter(style.in_first_column, panels):
-        axes.set_ylabel("preference (nats)")
-    if len(categories) <= MOST_COLOURED:
-        style.legend_below(figure, 3)
+        axes.set_ylabel(quantities.PREFERENCE)
+    signs.legend_below(figure)
     return figure
 
 
@@ -120,15 +118,16 @@ def _looks_of(categories: Iterable[str]) -> dict[str | None, dict[str, Any]]:
     """Return the look of each category; of many one look for all pairs."""
     names = list(categories)
     if len(names) > MOST_COLOURED:
-        return {None: {"marker": "o", "color": style.BLUE}}
-    return {name: style.look(number) for number, name in enumerate(names)}
+        return {None: signs.series_look(0, 1)}
+    return {name: signs.series_look(number, len(names)) for number, name in enumerate(names)}
 
 
 def layer_curves(numbers: Numbers) -> Figure:
-    """r of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
+    """Correlation of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
 
-    Bootstrap intervals of every layer. Thick line: the mean r of the late layers, on which the
-    paper's late inversion rests, with its 95% interval over the pairs.
+    A point is r at one layer, with its 95% bootstrap interval. Thick line: the mean r of the late
+    layers, the last third; the paper says that a model inverts where this mean lies below zero,
+    which its 95% interval over the pairs (the grey field around it) decides.
     """
     curves_by_model = {
         name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
@@ -155,10 +154,10 @@ def layer_curves(numbers: Numbers) -> Figure:
     }
     starts = {name: style.interval(rows["0"]) for name, rows in by_model.items() if "0" in rows}
     below = {name: r for name, (r, _, high, _) in starts.items() if high < 0}
-    remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
+    remark = ""
     for name, r in below.items():
-        remark += f" {numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: "
-        remark += "the embeddings, before any block."
+        remark += f"{numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: "
+        remark += "the embeddings, before any block. "
     shape: dict[str, Any] = {"n": len(drawn_models), "columns": 2, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.1, remark, **shape)
     curves = (entry for entry in CURVES if entry[0] in drawn_models)
@@ -171,10 +170,11 @@ def layer_curves(numbers: Numbers) -> Figure:
         _draw_late_mean(axes, means[name], late[name]["partition"]["late"], answer)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
-        axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, n = {n_pairs}")
+        axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, {n_pairs} pairs")
     for axes in filter(style.in_first_column, panels):
-        axes.set_ylabel("r of asymmetry\nand preference")
+        axes.set_ylabel(quantities.R_OVER_PAIRS)
     panels[0].set_ylim(*RANGE)
+    signs.legend_below(figure)
     return figure
 
 
@@ -187,13 +187,14 @@ def _draw_late_mean(
         partition: the first and the last of these layers.
     """
     first, last = map(int, partition.split("-"))
-    bar = axes.hlines(mean, first, last, color=style.INK, linewidth=2.5, zorder=4)
+    bar = axes.hlines(mean, first, last, color=signs.SINGLED_OUT, linewidth=2.5, zorder=4)
+    bar.set_label("mean of the late layers")
     field = None
     if answer is not None and answer["low"] is not None:
         field = answer["low"], answer["high"]
-        axes.fill_between(
-            (first, last), *field, color=style.INK, alpha=0.15, linewidth=0, zorder=0.5
-        )
+        drawn = axes.fill_between((first, last), *field, zorder=0.5)
+        drawn.set(facecolor=(0, 0, 0, 0.12), edgecolor=signs.SINGLED_OUT, linewidth=0.6)
+        drawn.set_label(f"{signs.INTERVAL} of that mean")
     note_points(bar, [f"mean of layers {first} to {last}"], y=[mean], y_ends=[field])
 
 
@@ -204,9 +205,10 @@ def _answers_of(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:
 
 
 def template_comparison(numbers: Numbers) -> Figure:
-    """r over the pairs of the instruct model with and without chat template (Paper 2, figure 2).
+    """Correlation of centroid asymmetry and preference over the pairs of the instruct model, with
+    and without its chat template, by layer (Paper 2, figure 2).
 
-    Bootstrap intervals.
+    A point is r at one layer; its 95% bootstrap interval decides whether r differs from zero there.
     """
     series = {name: f"results_{name}_template" for name in ("with", "without")}
     keys = (*series.values(), "drawn/n_below_zero")
@@ -217,14 +219,15 @@ def template_comparison(numbers: Numbers) -> Figure:
         f"With the template the interval of r lies below zero at {below['with']} of {n} layers, "
     )
     title += f"without it at {below['without']}"
-    remark = f"{style.HOLDS_ZERO} {style.FINAL_NORM}"
-    figure, (axes,) = style.panels(numbers, title, 2.4, remark)
-    looks: Mapping[str, Any] = {"with": (style.BLUE, "o"), "without": (style.ORANGE, "s")}
-    for name, place in series.items():
-        style.intervals_by_layer(axes, document[place], *looks[name], label=f"{name} template")
-    axes.set(ylim=RANGE, ylabel="r(asymmetry, preference)")
+    figure, (axes,) = style.panels(numbers, title, 2.2)
+    for number, (name, place) in enumerate(series.items()):
+        words, look = f"{name} template", signs.series_look(number, len(series))
+        style.intervals_by_layer(
+            axes, document[place], words=f"{words}, {signs.INTERVAL}", series=words, **look
+        )
+    axes.set(ylim=RANGE, ylabel=quantities.R_OVER_PAIRS)
     axes.set_title(f"{numbers.names[INSTRUCT]}, n = {document['n_pairs']} pairs")
-    style.legend_below(figure, 2)
+    signs.legend_below(figure)
     return figure
 
 
@@ -240,9 +243,10 @@ Points = dict[str, tuple[float, float]]  # UA and preference by category
 def validation(numbers: Numbers) -> Figure:
     """Asymmetry against preference over the categories, and r without each of them (notebook 003).
 
-    Left: a point per category, with the marker that it has on the right. Right: r with its 95%
-    interval (exact under ten categories, else Fisher's), over all and when one is left out.
-    Diamond: the category whose loss changes r most.
+    Left: a point is a category, its mean preference against its asymmetry (UA). Right: r over all
+    categories, and when the one that the row names is left out, with its 95% interval (exact under
+    ten categories, else Fisher's), which decides whether r differs from zero. Black: the category
+    whose loss changes r most.
     """
     keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
     model, document = numbers.model("validation", *keys)
@@ -260,6 +264,9 @@ def validation(numbers: Numbers) -> Figure:
     _scatter(left, points, looks)
     left.set_title(f"n = {len(points)} categories")
     _without(right, r, document["_interval"], without, looks)
+    for name in list(without)[:1]:
+        signs.explain(left, f"{name}: its loss changes r most", **looks[name])
+    signs.legend_below(figure)
     if len(points) <= MOST_BESIDE:
         left.margins(0.35, 0.35)  # room for names
         style.name_points(left, points, bold=list(without)[:1])
@@ -283,26 +290,23 @@ def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a marker per category, in another colour when they begin again.
+    """Return a look per category, black for the one that changes r most.
 
-    A black diamond for the first.
+    Shapes part them where there is no room for their names.
     """
-    colours = (style.BLUE, style.GREEN, style.PURPLE)
     kept = list(without or points)[:MOST_NAMED]
-    looks = {
-        name: {"marker": style.MARKERS[number % 7], "color": colours[number // 7 % 3]}
-        for number, name in enumerate(kept)
-    }
-    return looks | {name: {"marker": "D", "color": style.INK} for name in list(without)[:1]}
+    n = 1 if len(points) <= MOST_BESIDE else len(kept)
+    looks = {name: signs.series_look(number, n) for number, name in enumerate(kept)}
+    return looks | {name: {**looks[name], "color": signs.SINGLED_OUT} for name in kept[:1]}
 
 
 def _scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:
     for name, point in points.items():
-        look = looks.get(name, {"marker": ".", "color": style.BLUE})
-        style.draw_points(axes, [name], *([number] for number in point), label=name, **look)
-    axes.axvline(0, **style.REFERENCE)
-    axes.axhline(0, **style.REFERENCE)
-    axes.set(xlabel="asymmetry (cosine)", ylabel="mean preference (nats)")
+        look = looks.get(name, {"marker": ".", "color": signs.ESTIMATE})
+        style.draw_points(axes, [name], *([number] for number in point), **look)
+    axes.axvline(0, **signs.REFERENCE)
+    axes.axhline(0, **signs.REFERENCE)
+    axes.set(xlabel=quantities.ASYMMETRY, ylabel=quantities.PREFERENCE)
 
 
 def _without(
@@ -314,30 +318,37 @@ def _without(
 ) -> None:
     """Draw a row for r over all categories, and one for r without each of them."""
     whole: dict[str, Any] = {"r": r, "interval": interval}
-    look_of_all: dict[str, Any] = {"marker": "o", "color": style.INK}
+    look_of_all = signs.series_look(0, 1)
     rows: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
         ("all categories", whole, look_of_all)
     ]
     rows += [(name, left_out, looks[name]) for name, left_out in without.items() if name in looks]
     names = [name if not place else f"without {name}" for place, (name, *_) in enumerate(rows)]
+    crosses = len({look["marker"] for *_, look in rows}) == 1  # no shapes that part categories
     for place, (_, row, look) in enumerate(rows):
-        ends = [row.get("interval")]
+        ends = row.get("interval")
+        if crosses and ends and ends[0] <= 0 <= ends[1]:
+            look = {**look, "marker": signs.CROSS}
         style.draw_points(
-            axes, [names[place]], [row["r"]], [place], x_ends=ends, in_rows=True, **look
+            axes, [names[place]], [row["r"]], [place], x_ends=[ends], in_rows=True, **look
         )
+    if any(line.get_marker() == signs.CROSS for line in axes.lines):
+        signs.explain_cross(axes, "zero")
+    signs.explain(axes, f"r, {signs.INTERVAL}", **look_of_all)
     style.category_axis(axes, names)
-    axes.axvline(0, **style.REFERENCE)
-    axes.set(xlabel="r(asymmetry, preference)", title="one category left out")
+    axes.axvline(0, **signs.REFERENCE)
+    axes.set(xlabel=quantities.R_OVER_CATEGORIES, title="one category left out")
 
 
 # --- by layer -----------------------------------------------------------------------------------
 
 
 def layers(numbers: Numbers) -> Figure:
-    """r of UA and preference over the categories, by layer and by pooling (notebook 001).
+    """Correlation of UA and preference over the categories, by layer and by pooling (notebook 001).
 
-    Left: r with its bootstrap interval; dotted where its sign changes. Right: r of three poolings
-    at the last layer.
+    Left: a point is r at one layer, with its bootstrap interval, which decides whether r differs
+    from zero; dotted where its sign changes. Right: r at the last layer, by how the states of the
+    tokens are pooled.
     """
     keys = ("layer_results", "n_categories", "ci_level", "drawn/n_excluding_zero")
     model, document = numbers.model("category_bootstrap", *keys)
@@ -345,15 +356,15 @@ def layers(numbers: Numbers) -> Figure:
     results = document["layer_results"]
     title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
     title += f"{document['drawn']['n_excluding_zero']} of {len(results)} layers"
-    remark = f"Bars: {document['ci_level']:.0%} intervals; \u00d7: the interval includes zero. "
-    remark += f"{style.FINAL_NORM} {numbers.grey}"
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
-    figure, row = style.panels(numbers, title, 2.5, remark, **shape)
+    figure, row = style.panels(numbers, title, 2.5, **shape)
     for change in curve["summary"]["sign_changes"]:
         middle = (change["layer_before"] + change["layer_after"]) / 2
-        row[0].axvline(middle, color=style.GREY, linestyle=":", linewidth=0.8)
-    style.intervals_by_layer(row[0], results)
-    row[0].set(ylim=(-1.05, 1.05), ylabel="r(asymmetry, preference)")
+        dotted: dict[str, Any] = {"color": signs.CONTEXT, "linestyle": ":", "linewidth": 0.8}
+        row[0].axvline(middle, label="sign of r changes", **dotted)
+    words = f"r, {document['ci_level']:.0%} interval"
+    style.intervals_by_layer(row[0], results, words=words)
+    row[0].set(ylim=(-1.05, 1.05), ylabel=quantities.R_OVER_CATEGORIES)
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _poolings(row[1], curve["strategies"])
     style.draw_papers_curves(numbers, {CATEGORIES: row[0]}, max(map(int, results)))
@@ -369,7 +380,7 @@ def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) 
     for place, name in enumerate(names):
         r = strategies[name]["correlation"]
         if r is not None:
-            axes.plot(place, r, marker="o", color=style.BLUE)
+            axes.plot(place, r, **signs.series_look(0, 1))
         word, at = ("no r", 0.0) if r is None else (style.signed(r, 2), r)
         side = 1 if at < 0 else -1
         axes.annotate(
@@ -377,5 +388,5 @@ def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) 
         )
     axes.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
     axes.set_xlim(-0.6, len(names) - 0.4)
-    axes.axhline(0, **style.REFERENCE)
+    axes.axhline(0, **signs.REFERENCE)
     axes.set_title("last layer, by pooling")

@@ -1,7 +1,7 @@
 """Figures of Paper 3: gains by depth and lab, what weights and traces give, the anisotropy."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,24 @@ from matplotlib.figure import Figure
 
 from layerwise.engine.answer_words import NO
 from layerwise.engine.published import PUBLISHED, answers_by_model
+from layerwise.papers.shared import quantities
 from layerwise.papers.shared.terms import ELEUTHER, depth_bound
-from layerwise.present.figures import style
+from layerwise.present.figures import signs, style
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 
 FAMILY = "pythia-"  # begins the names of the sizes
 SURVEY = "depth_gain_of_survey"  # the question
+SHADE_OF_LABS = 0.11  # opacity
+ABOVE_BOUND = "whole interval above the bound"
 
 
 def depth_gain(numbers: Numbers) -> Figure:
-    """Gain against depth, with the claimed bound, in the Pythia sizes and in the survey (Paper 3,
-    figures 1, A3 and A4).
+    """Gain of the second-last block against depth, in the Pythia sizes and in the models of the
+    survey (Paper 3, figures 1, A3 and A4).
 
-    Means over the prompts with their 95% intervals (Student's), and the curve 10^(1/L). Red: the
-    whole interval lies above the bound.
+    A point is a model: its mean gain over the prompts, with the 95% interval (Student's). Curve:
+    the bound 10^(1/L) on the gain of a model of L blocks, which the paper claims; light blue: what
+    it allows. Red, with the name in bold: the whole interval lies above the bound.
     """
     document = numbers.document("depth_gain", "family", "models", "drawn/interval")
     sizes = numbers.having(
@@ -50,24 +54,22 @@ def depth_gain(numbers: Numbers) -> Figure:
         title += f", {_law(numbers, SURVEY)} over {len(survey)} survey models"
         shown += [("models of the survey", survey)]
     title += f"; above the bound: {', '.join(over) or 'none'}"
-    remark = "Gain of the second-last block."
     shape: dict[str, Any] = {"columns": len(shown), "sharey": True}
-    figure, panels = style.panels(numbers, title, 2.9, remark, **shape)
+    shape["width_ratios"] = (2, 3)[: len(shown)]  # the survey's names are longer
+    figure, panels = style.panels(numbers, title, 3.2, **shape)
     for axes, (words, gains) in zip(panels, shown, strict=True):
         _against_depth(axes, gains)
         axes.set_title(f"n = {len(gains)} {words}")
     for axes in filter(style.in_first_column, panels):
-        axes.set_ylabel("gain: mean over the prompts")
+        axes.set_ylabel(quantities.SECOND_LAST)
     ends = [end for _, gains in shown for gain in gains.values() for end in gain.ends]
-    panels[0].set_ylim(min(0.85, min(ends) - 0.03), max(1.42, max(ends) + 0.03))
+    show_gains(panels[0], ends)
+    signs.legend_below(figure)
     for axes, (_, gains) in zip(panels, shown, strict=True):
         style.name_points(
             axes,
-            {
-                name: (gain.depth, gain.mean)
-                for name, gain in gains.items()
-                if gain.exceeds or gains is family
-            },
+            {name: (gain.depth, gain.mean) for name, gain in gains.items()},
+            bold=[name for name, gain in gains.items() if gain.exceeds],
         )
     return figure
 
@@ -130,11 +132,7 @@ def _law(numbers: Numbers, question: str) -> str:
 
 def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
     bound_by_depth(axes)
-    looks: dict[bool, dict[str, Any]] = {
-        False: {"marker": "o", "color": style.BLUE},
-        True: {"marker": "D", "color": style.RED},
-    }
-    for exceeds, look in looks.items():
+    for exceeds, colour in ((False, signs.ESTIMATE), (True, signs.OUTSIDE)):
         drawn = {name: gain for name, gain in gains.items() if gain.exceeds == exceeds}
         style.draw_points(
             axes,
@@ -142,25 +140,35 @@ def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
             [gain.depth for gain in drawn.values()],
             [gain.mean for gain in drawn.values()],
             y_ends=[gain.interval for gain in drawn.values()],
-            **look,
+            label=ABOVE_BOUND if exceeds else f"a model, {signs.INTERVAL}",
+            marker=signs.DOT,
+            color=colour,
         )
     axes.set_xlim(3, 42)
 
 
 def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
-    """Draw the claimed bound, and the gain that neither damps nor expands."""
-    depths = range(4, deepest + 1)
-    axes.plot(depths, [depth_bound(at) for at in depths], color=style.GREY)
-    axes.annotate(r"$10^{1/L}$", (8, depth_bound(8)), (4, 4), textcoords="offset points")
-    axes.axhline(1, **style.REFERENCE)
-    axes.set_xlabel("depth $L$ (blocks)")
+    """Draw the claimed bound with what it allows, and the gain that neither damps nor expands."""
+    depths = [*range(3, deepest + 3)]
+    bounds = [depth_bound(at) for at in depths]
+    axes.plot(depths, bounds, color=signs.CONTEXT, label="claimed bound, $10^{1/L}$")
+    axes.fill_between(depths, bounds, label="gains that it allows", **signs.CLAIMED)
+    axes.axhline(1, **signs.REFERENCE)
+    axes.set_xlabel(quantities.BLOCKS)
+
+
+def show_gains(axes: Axes, ends: Iterable[float]) -> None:
+    """Let an axis of gains show these, and the bound from six blocks on."""
+    shown = [*ends, 0.88, 1.39]
+    axes.set_ylim(min(shown) - 0.03, max(shown) + 0.03)
 
 
 def lab_heritage(numbers: Numbers) -> Figure:
     """Which models damp, by lab (Paper 3, section 4.2 and figure 2).
 
-    The mean gain of every model of the paper's survey with its 95% interval over the prompts
-    (Student's). Diamonds: below one; blue: above; grey and hollow: the interval includes one.
+    A point is a model of the paper's survey: its mean gain over the prompts, with the 95% interval
+    (Student's). A model damps if its gain is below 1, and expands if it is above; the paper says
+    that the lab decides which, and Fisher's test of the counts decides whether the labs differ.
     """
     keys = ("tested_results", "drawn/models", "drawn/counts")
     document = numbers.document("lab_heritage", "hunt", *keys)
@@ -176,9 +184,10 @@ def lab_heritage(numbers: Numbers) -> Figure:
     if fisher is not None:
         title += f"; Fisher's p = {fisher:.3f}{_of_fisher(numbers)}"
     n = drawn.get("n_prompts")
-    remark = f"Gain of the second-last block; n = {n} prompts each." if n else ""
+    remark = f"n = {n} prompts each." if n else ""
     figure, (axes,) = style.panels(numbers, title, 1.0 + 0.15 * len(labs), remark)
     _by_lab(axes, numbers, drawn["models"], labs)
+    signs.legend_below(figure)
     return figure
 
 
@@ -199,9 +208,7 @@ def _by_lab(
     )
     for row, name in enumerate(order):
         gain, ends = models[name]["gain"], models[name].get("interval")
-        clear = bool(ends) and not ends[0] <= 1 <= ends[1]
-        colour = style.GREY if not clear else style.INK if gain < 1 else style.BLUE
-        look: dict[str, Any] = {"marker": "D" if gain < 1 else "o", "color": colour}
+        holds_one = bool(ends) and ends[0] <= 1 <= ends[1]
         style.draw_points(
             axes,
             [numbers.shown(name)],
@@ -210,14 +217,15 @@ def _by_lab(
             x_ends=[ends],
             series=labs[name],
             in_rows=True,
-            markersize=4,
-            mfc=colour if clear else "none",
-            **look,
+            marker=signs.CROSS if holds_one else signs.DOT,
+            color=signs.ESTIMATE,
         )
+    signs.explain(axes, f"a model, {signs.INTERVAL}", **signs.series_look(0, 1))
+    signs.explain_cross(axes, "1")
     style.category_axis(axes, [numbers.shown(name) for name in order])
     _shade_labs(axes, [labs[name] for name in order])
-    axes.axvline(1, **style.REFERENCE)
-    axes.set(xlabel="mean gain", title=f"n = {len(order)} models")
+    axes.axvline(1, **signs.REFERENCE)
+    axes.set(xlabel=quantities.SECOND_LAST, title=f"n = {len(order)} models")
     axes.grid(visible=False, axis="y")
 
 
@@ -228,8 +236,10 @@ def _shade_labs(axes: Axes, labs: Sequence[str]) -> None:
         first, n = labs.index(lab), labs.count(lab)
         if number % 2 == 0:
             span = first - 0.5, first + n - 0.5
-            axes.axhspan(*span, color=style.GREY, alpha=0.12, linewidth=0, zorder=0)
-        axes.text(1.01, first + (n - 1) / 2, lab, transform=beside, va="center", color=style.GREY)
+            axes.axhspan(*span, color=signs.CONTEXT, alpha=SHADE_OF_LABS, linewidth=0, zorder=0)
+        axes.text(
+            1.01, first + (n - 1) / 2, lab, transform=beside, va="center", color=signs.CONTEXT
+        )
 
 
 RATIO, GAIN, LAW = "spectral_norms", "damping", "spectral_predicts"  # questions
@@ -240,9 +250,9 @@ MIDDLE = 50  # percent of depth
 def spectral_norms(numbers: Numbers) -> Figure:
     """Ratio of the spectral norms of W_V and W_O against the gain (Paper 3, figures 3 and A5).
 
-    A point per model that has both numbers, with 95% intervals: of the ratio over the blocks, of
-    the gain over the prompts (Student's). Dashed: a gain of one, which parts damping from
-    expanding models.
+    A point is a model that has both numbers, with 95% intervals: of the ratio over the blocks, of
+    the gain over the prompts (Student's). The paper says that the ratio predicts whether the gain
+    lies above 1, the dashed line; the correlation of the two over the models decides.
     """
     ratios, gains = (
         {name: answers.get(PUBLISHED, {}) for name, answers in models.items()}
@@ -264,14 +274,15 @@ def spectral_norms(numbers: Numbers) -> Figure:
         [answer["value"] for answer in y],
         x_ends=[_ends(answer) for answer in x],
         y_ends=[_ends(answer) for answer in y],
-        marker="o",
-        color=style.BLUE,
+        label=f"a model, {signs.INTERVAL}s",
+        **signs.series_look(0, 1),
     )
     style.log_axis(axes, "x")
     axes.margins(x=0.25, y=0.15)  # room for names
-    axes.axhline(1, **style.REFERENCE)
-    axes.set_xlabel("mean spectral norm of $W_V$ over that of $W_O$")
-    axes.set_ylabel("mean gain over the prompts")
+    axes.axhline(1, **signs.REFERENCE)
+    axes.set_xlabel(quantities.SPECTRAL_RATIO)
+    axes.set_ylabel(quantities.SECOND_LAST)
+    signs.legend_below(figure)
     style.name_points(
         axes,
         {
@@ -288,11 +299,12 @@ def _ends(answer: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def critical_layer(numbers: Numbers) -> Figure:
-    """L* by the formula, half of the depth, and L* of the attention trace (Paper 3, figure A2).
+    """The critical layer L* by the paper's formula and in the attention trace (Paper 3, figure A2).
 
-    A row per model, in percent of its depth: the formula's layer (bar), and the trace's with its
-    population standard deviation over five prompts (point). Dashed: L/2. Diamond: the largest
-    error of the formula.
+    A row is a model. Point: the layer at which the trace of its attention is largest, mean and
+    population standard deviation over five prompts. Bar: the layer that the formula gives from
+    depth and heads. Dashed: half of the depth, L/2. The formula's mean error over the models,
+    against that of L/2, decides whether it says more.
     """
     document = numbers.document("critical_layer", "argmax", "results")
     rows = {row["model"].split("/")[-1]: row for row in document["results"]}
@@ -309,9 +321,9 @@ def critical_layer(numbers: Numbers) -> Figure:
     figure, (axes,) = style.panels(numbers, title, 0.9 + 0.28 * len(rows), remark)
     names = [f"{numbers.shown(name)}, {row['L']} blocks" for name, row in rows.items()]
     style.category_axis(axes, names)
-    axes.axvline(MIDDLE, label="L/2", **style.REFERENCE)
+    axes.axvline(MIDDLE, label="half of the depth, L/2", **signs.REFERENCE)
     for place, (name, row) in enumerate(rows.items()):
-        drawn, is_worst = row["drawn"], name == worst
+        drawn = row["drawn"]
         style.draw_points(
             axes,
             [numbers.shown(name)],
@@ -321,9 +333,9 @@ def critical_layer(numbers: Numbers) -> Figure:
             in_rows=True,
             marker="|",
             markersize=14,
-            markeredgewidth=2,
-            color=style.GREEN,
-            label="formula",
+            markeredgewidth=2.5,
+            color=signs.CONTEXT,
+            label="L* by the formula",
         )
         mean, deviation = drawn["empirical"], drawn["std"]
         style.draw_points(
@@ -334,12 +346,11 @@ def critical_layer(numbers: Numbers) -> Figure:
             x_ends=[(mean - deviation, mean + deviation)],
             series="trace",
             in_rows=True,
-            marker="D" if is_worst else "o",
-            color=style.INK if is_worst else style.BLUE,
-            label="the same, largest error" if is_worst else "trace, mean and SD over prompts",
+            label="L* of the trace, mean and SD over the prompts",
+            **signs.series_look(0, 1),
         )
-    axes.set(xlim=(0, 100), xlabel="L* (% of depth)", title=f"n = {len(rows)} models")
-    style.legend_below(figure, 4)
+    axes.set(xlim=(0, 100), xlabel=quantities.CRITICAL_LAYER, title=f"n = {len(rows)} models")
+    signs.legend_below(figure)
     return figure
 
 
@@ -352,21 +363,16 @@ def _difference(numbers: Numbers) -> str:
     return f" (95% interval of the difference {' to '.join(ends)})"
 
 
-SERIES = {
-    "intrinsic_dim_ratio": ("first-PC share", "share of variance"),
-    "effective_rank": ("effective rank", "dimensions"),
-    "avg_cos_sim": ("mean cosine to the mean", "cosine"),
-    "eigenvalue_variance": ("eigenvalue variance", "variance"),
-}
-PEAK: dict[str, Any] = {"marker": "D", "color": style.INK}
-OTHER: dict[str, Any] = {"marker": ".", "color": style.BLUE}
+PEAK: dict[str, Any] = {"color": signs.SINGLED_OUT, "zorder": 3}
 SHARE, VARIANCE = "intrinsic_dim_ratio", "eigenvalue_variance"
 
 
 def anisotropy(numbers: Numbers) -> Figure:
-    """Measures of anisotropy over all layers (notebook 004).
+    """How far the states of all tokens crowd into one direction, by layer (notebook 004).
 
-    Diamond: L*, the layer of the largest share of the first principal component.
+    A point is a layer. Panels: the first principal component's share of the variance, the number
+    of dimensions that the states fill (effective rank), and their mean cosine to their mean.
+    Black: L*, the layer of the largest share.
     """
     keys = ("n_layers", "n_prompts", "L_star_anisotropy", SHARE)
     model, document = numbers.model("anisotropy", *keys)
@@ -374,23 +380,27 @@ def anisotropy(numbers: Numbers) -> Figure:
     title = f"The first component holds most of the variance at layer {peak} of "
     title += f"{document['n_layers']}: {told_from_one(shares[peak])} of it"
     title += _fall(shares, document["drawn"]["half_layer"])
-    series = {key: document[key] for key in SERIES if None not in (document.get(key) or [None])}
-    remark = f"{numbers.names[model]}; n: all tokens of {document['n_prompts']} prompts. "
-    remark += f"Diamond: layer {peak}."
+    series = {
+        key: document[key]
+        for key in quantities.ANISOTROPY
+        if None not in (document.get(key) or [None])
+    }
+    remark = f"n: all tokens of {document['n_prompts']} prompts."
     if steepest := document["drawn"].get("steepest_rise"):
-        remark += f" It rises most, by {steepest[1]:.2f}, into layer {steepest[0]}."
-    remark += f" {style.FINAL_NORM} {numbers.grey}"
+        remark += f" The share rises most, by {steepest[1]:.2f}, into layer {steepest[0]}."
     shape = {"n": len(series), "columns": 2 if len(series) == 4 else len(series)}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, (key, values) in zip(panels, series.items(), strict=True):
-        axes.plot(values, color=style.BLUE)
+        axes.plot(values, color=signs.ESTIMATE)
         for layer, value in enumerate(values):
-            look = PEAK if layer == peak else OTHER
+            look = signs.series_look(0, 1) | ({"markersize": 2.5} if layer != peak else PEAK)
             style.draw_points(axes, [f"layer {layer}"], [layer], [value], **look)
+        signs.explain(axes, numbers.names[model], **signs.series_look(0, 1), markersize=2.5)
+        signs.explain(axes, f"L*, layer {peak}: largest share", marker=signs.DOT, **PEAK)
         if key == VARIANCE:
             style.log_axis(axes, "y")
         style.layer_axis(axes, range(len(values)), most=6)
-        name, unit = SERIES[key]
+        name, unit = quantities.ANISOTROPY[key]
         axes.set(ylabel=unit, title=name)
     style.draw_papers_curves(numbers, dict(zip(series, panels, strict=True)), document["n_layers"])
     return figure

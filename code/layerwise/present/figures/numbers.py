@@ -65,11 +65,6 @@ class Numbers:
         )
         return answer
 
-    @property
-    def grey(self) -> str:
-        """The sentence on grey lines; empty where there are none."""
-        return "Grey: the papers' models, as published." * bool(self.beside)
-
     def document(self, analysis: str, name: str, *keys: str) -> Document:
         """Return a document, once it has what the keys ("a/b" for what is nested) name."""
         document = self.statistics.get(analysis, {}).get(name, {})

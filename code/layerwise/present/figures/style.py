@@ -20,6 +20,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
@@ -27,21 +28,29 @@ from matplotlib.transforms import Bbox
 from layerwise.present.figures.numbers import OWN, RANDOM, Numbers
 from layerwise.present.figures.points import Drawing, Ends, note_points
 from layerwise.present.figures.settings import own_settings
+from layerwise.present.figures.signs import (
+    CONTEXT,
+    CROSS,
+    DOT,
+    ESTIMATE,
+    FINAL_NORM,
+    INTERVAL,
+    PAPERS,
+    REFERENCE,
+    SINGLED_OUT,
+    explain,
+    explain_cross,
+    legend_below,
+)
 from layerwise.present.figures.svg import as_svg
 
 WIDTH = 6.3  # inches: the text width of the paper
 NARROW = 3.2  # inches: on a phone of 390 pixels 8 pt of it are 12 pixels
 LINE, TITLE_LINE = 103, 82  # characters of a line of the footer and of the title at full width
-SHORT_LABEL = 18  # characters of an entry of a legend: two stand beside each other when narrow
 ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
-LETTER = 4.9  # points: the mean width of one at 8 pt
+LETTER = 4.9  # points: the width of most letters at 8 pt
+MARGIN = 0.08  # inches beside a panel with its names: another font may be wider
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
-# Okabe and Ito's colours: told apart under every common form of colour blindness.
-COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-BLUE, GREEN, PURPLE, ORANGE, SKY, INK = COLOURS  # black: what a figure points out
-RED = "#D55E00"  # outside what a claim says, here as on the page, and nothing else
-GREY = "#666666"
 # Where a name may stand: points right of its point, less a share of its own width, and points above
 # it; from where on a line leads to it.
 ACROSS = ((6, 0), (-6, 1), (14, 0), (-14, 1), (24, 0), (-24, 1), *((0, n / 8) for n in range(1, 8)))
@@ -49,8 +58,6 @@ UPWARDS = (-3, 4, -10, 10, -17, 17, -25, 25, -34, 34, -48, 48, -64, 64)
 ADJACENT = 9
 MINUS = "\u2212"
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")  # that begins a number, so no part of a name
-# a line to compare with: no correlation, a gain of one
-REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
 SOURCES = {
     "published": "source: published numbers",
     "measured": "source: measured from the models' weights",
@@ -64,6 +71,8 @@ _RC: dict[Any, Any] = {
     "axes.titlesize": 8.0,
     "legend.fontsize": 8.0,
     "legend.frameon": False,
+    "legend.handlelength": 1.5,
+    "legend.columnspacing": 1.5,
     "lines.linewidth": 1.2,
     "lines.markersize": 5,
     "errorbar.capsize": 0,
@@ -85,11 +94,6 @@ def house_style() -> AbstractContextManager[None]:
     return own_settings(_RC)
 
 
-def look(number: int) -> dict[str, Any]:
-    """Colour and marker of the n-th series; those of the first 42 differ."""
-    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
-
-
 def panels(
     numbers: Numbers,
     title: str,
@@ -106,7 +110,7 @@ def panels(
     marked all over. A narrow figure has one column.
 
     Arguments:
-        height: of a row of panels with their legend, in inches.
+        height: of a row of panels, in inches.
         n: of panels; None: one row of them.
         grid: what `Figure.subplots` takes.
     """
@@ -126,9 +130,9 @@ def panels(
     message = textwrap.wrap(with_minus(title), title_line, break_on_hyphens=False)
     rows = -(-n // columns)
     height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), tallest)
-    figure = Drawing(figsize=(width, height), layout="constrained")
+    figure = Drawing(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=MARGIN))
     figure.suptitle("\n".join(message), x=0.005, ha="left")
-    figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=GREY)
+    figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=CONTEXT)
     if numbers.random_weights:
         size = min(80, 22 * height)
         mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
@@ -157,18 +161,6 @@ def in_first_column(axes: Axes) -> bool:
     return place is not None and place.is_first_col()
 
 
-def legend_below(figure: Figure, columns: int) -> None:
-    """One legend for all panels, between them and the footer."""
-    entries: dict[str, Any] = {}
-    for axes in figure.axes:
-        handles, labels = axes.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
-    if figure.get_figwidth() < WIDTH:
-        columns = 2 if max(map(len, entries), default=0) <= SHORT_LABEL else 1
-    legend: Any = {"loc": "outside lower center", "ncols": columns}
-    figure.subfigs[0].legend(entries.values(), entries.keys(), **legend)
-
-
 def log_axis(axes: Axes, side: Literal["x", "y"]) -> None:
     """Powers of ten as plain text, which every reader of an SVG has a font for."""
     axes.set(**{f"{side}scale": "log"})
@@ -193,7 +185,8 @@ def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10) -> None:
     if len(layers) > 1 and not axes.patches:  # once, of however many curves
         before, last = layers[-2:]
         half = max((last - before) / 2, 0.02 * (last - layers[0]))
-        axes.axvspan(last - half, last + half, color=GREY, alpha=0.15, linewidth=0, zorder=0)
+        span: dict[str, Any] = {"color": CONTEXT, "alpha": 0.15, "linewidth": 0, "zorder": 0}
+        axes.axvspan(last - half, last + half, label=FINAL_NORM, **span)
         axes.set_xlim(layers[0] - half, last + half)
 
 
@@ -232,23 +225,25 @@ def signed_interval(value: float, ends: Sequence[float | None] | None) -> str:
     return f"{signed(value, 2)} ({low} to {high})"
 
 
-HOLDS_ZERO = "Bars: 95% intervals; \u00d7: the interval includes zero."
-FINAL_NORM = "Shaded: the last layer, read after the final norm."
-
-
 def intervals_by_layer(
     axes: Axes,
     results: Mapping[str, Mapping[str, Any]],
-    colour: str = BLUE,
-    marker: str = "o",
     *,
-    label: str | None = None,
+    words: str = f"r, {INTERVAL}",
+    series: str = "",
+    color: str = ESTIMATE,
+    marker: str = DOT,
 ) -> None:
-    """r with its interval per layer, a cross where that includes zero."""
+    """r with its interval per layer, a cross where that includes zero.
+
+    Arguments:
+        words: of the legend.
+        series: what all points are; may be empty.
+    """
     layers = layers_of(results)
     rows = {layer: interval(results[str(layer)]) for layer in layers}
-    axes.plot(layers, [r for r, *_ in rows.values()], color=colour, linewidth=0.8, alpha=0.6)
-    for holds_zero, mark in ((False, marker), (True, "x")):
+    axes.plot(layers, [r for r, *_ in rows.values()], color=color, linewidth=0.8, alpha=0.6)
+    for holds_zero, mark in ((False, marker), (True, CROSS)):
         chosen = [layer for layer in layers if rows[layer][-1] == holds_zero]
         draw_points(
             axes,
@@ -256,11 +251,13 @@ def intervals_by_layer(
             chosen,
             [rows[layer][0] for layer in chosen],
             y_ends=[rows[layer][1:3] for layer in chosen],
-            series=label or "",
+            series=series,
             marker=mark,
-            color=colour,
-            label=label if not holds_zero else None,
+            color=color,
         )
+    explain(axes, words, marker=marker, color=color)
+    if any(holds_zero for *_, holds_zero in rows.values()):
+        explain_cross(axes, "zero")
     axes.axhline(0, **REFERENCE)
     layer_axis(axes, layers, most=10)
 
@@ -320,9 +317,9 @@ def name_points(
     leaders: list[Path] = []
     for name in sorted(points, key=lambda name: name not in bold):
         others = [*names, *(dot for other, dot in dots.items() if other != name)]
-        look: dict[str, Any] = {"fontweight": "bold", "color": INK} if name in bold else {}
+        look: dict[str, Any] = {"fontweight": "bold", "color": SINGLED_OUT} if name in bold else {}
         label = axes.annotate(name, points[name], (0, 0), textcoords="offset points")
-        label.set(**{"color": GREY, **look})
+        label.set(**{"color": CONTEXT, **look})
         label.set_in_layout(False)
         box = label.get_window_extent()
         places = []
@@ -349,7 +346,7 @@ def _draw_leader(axes: Axes, leader: Path) -> None:
     """Draw a thin line between a point and its name, both in pixels."""
     ends = axes.transData.inverted().transform(leader.vertices)
     (at,), (name,) = np.split(ends, 2)
-    arrow = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+    arrow = {"arrowstyle": "-", "color": CONTEXT, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
     line = axes.annotate("", at, name, arrowprops=arrow, zorder=1.5)
     line.set_in_layout(False)
 
@@ -372,7 +369,7 @@ def _holds(outer: Bbox, inner: Bbox) -> bool:
 
 
 def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:
-    """The papers' curves in grey behind a reader's own, each with its name at its end.
+    """The papers' curves in grey behind a reader's own, each with its name at its end; the legend.
 
     To be called last: the axes get room for the names, which take no part in the layout.
 
@@ -385,21 +382,23 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
         for quantity, axes in panels.items()
         if numbers.beside.get(quantity)
     ]
+    look: dict[str, Any] = {"color": CONTEXT, "alpha": 0.5, "linewidth": 0.8, "zorder": 0.5}
     for axes, curves in shown:
         for curve in curves.values():
             x, y = zip(*curve, strict=True)
-            axes.plot(n_layers * np.array(x), y, color=GREY, alpha=0.5, lw=0.8, zorder=0.5)
-    if shown:
-        shown[0][0].get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+            axes.plot(n_layers * np.array(x), y, label=PAPERS, **look)
+    figure: Any = next(iter(panels.values())).get_figure(root=True)
+    legend_below(figure)
+    figure.draw_without_rendering()
+    point = figure.dpi / 72
     for axes, curves in shown:
-        point = axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
         room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
         ticks = [float(tick) for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
         axes.set_xlim(-0.04 * n_layers, n_layers / (1 - min(room, 0.6)))
         axes.set_xticks(_thin_ticks(ticks, axes, point))
         low, high = axes.get_xlim()
         for line in axes.lines:  # none through the names
-            if line.get_linestyle() == "--" and line.get_color() == GREY:
+            if line.get_linestyle() == "--" and line.get_color() == CONTEXT:
                 line.set_xdata([0, (1.01 * n_layers - low) / (high - low)])
         heights = {name: axes.transData.transform((0, c[-1][1]))[1] for name, c in curves.items()}
         ends = sorted((float(at), name) for name, at in heights.items())
@@ -407,7 +406,9 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
         for (_, name), at in zip(ends, places, strict=True):
             y = axes.transAxes.inverted().transform((0, at))[1]
             across = axes.get_xaxis_transform()
-            label = axes.text(1.03 * n_layers, y, name, color=GREY, va="center", transform=across)
+            label = axes.text(
+                1.03 * n_layers, y, name, color=CONTEXT, va="center", transform=across
+            )
             label.set_in_layout(False)
 
 

@@ -47,6 +47,7 @@ def as_svg(figure: Figure, name: str) -> str:
     size = {side: root.get(side, "").removesuffix("pt") for side in ("width", "height")}
     root.attrib = {"viewBox": root.attrib["viewBox"], **size}
     root.attrib |= {"stroke-linejoin": "round", "font-family": "DejaVu Sans, Verdana, sans-serif"}
+    root.set("fill", "currentColor")  # matplotlib leaves the fill of what is black unsaid
     ElementTree.register_namespace("", SVG)
     start, _, content = ElementTree.tostring(root, encoding="unicode").partition(">")
     return f"{start}>{ALONE}{content}\n"
@@ -75,8 +76,6 @@ def _simplify(element: ElementTree.Element, ids: dict[str | None, str]) -> None:
             attributes |= {key: "currentColor", f"{key}-opacity": INKS[value]}
         elif key != "font-family":
             attributes[key] = value
-    if element.tag.endswith("}text"):
-        attributes = {"fill": "currentColor", **attributes}
     attributes = {
         key: value for key, value in attributes.items() if (value, key[-7:]) != ("1", "opacity")
     }

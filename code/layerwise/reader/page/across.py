@@ -14,9 +14,9 @@ from layerwise.reader.page.sections import Section
 OF_PEAKS = {
     "n_layers": ("blocks", None),
     "max_pos_r": ("largest r", 3),
-    "max_pos_pct": ("at (% of depth)", 0),
+    "max_pos_pct": ("largest r at (% of depth)", 0),
     "max_neg_r": ("smallest r", 3),
-    "max_neg_pct": ("at (%)", 0),
+    "max_neg_pct": ("smallest r at (% of depth)", 0),
     "n_sign_changes": ("sign changes", None),
     "final_r": ("last r", 3),
 }

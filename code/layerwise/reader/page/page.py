@@ -57,7 +57,7 @@ class Own:
     random_weights: bool = False
     lead: str = (
         "The analyses of the three papers on the dynamics of transformers, measured on one model. "
-        "What is grey are the papers' models, from the numbers published with them."
+        "Grey: the papers' models, from the numbers published with them."
     )
 
     @property

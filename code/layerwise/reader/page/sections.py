@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from layerwise.engine.words import category_labels
+from layerwise.engine.words import category_labels, key_in_words
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
+from layerwise.papers.shared import quantities
 from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.questions import READINGS
 from layerwise.papers.shared.rules import r_without_each_category
@@ -49,17 +50,17 @@ OF_STATES: Mapping[str, tuple[str, int | None]] = {
     "n_pairs": ("pairs", None),
     "uniformity_a": ("uniformity A", 4),
     "uniformity_b": ("uniformity B", 4),
-    "asymmetry": ("UA", 4),
+    "asymmetry": (quantities.UA, 4),
 }
 OF_CATEGORY: Mapping[str, tuple[str, int | None]] = {
     **OF_STATES,
-    "output_preference": ("preference (nats)", 4),
+    "output_preference": (quantities.PREFERENCE, 4),
     "pct_prefer_a": ("prefers A (%)", 1),
 }
 # of the file of gains
 OF_GAINS = {
-    "gain of the second-last block": "residual_gain_mean",
-    "gain of the last block and the final norm": "gain_with_ln_mean",
+    quantities.SECOND_LAST: "residual_gain_mean",
+    "mean gain of the last block and the final norm": "gain_with_ln_mean",
     "heads": "n_heads",
     "hidden size": "d_model",
     "heads over head size": "rho",
@@ -79,8 +80,8 @@ def validation(document: Document) -> list[Table]:
         "prefers, by category."
     )
     of_preference = {
-        "mean preference (nats)": overall["mean_output_preference"],
-        "r of UA and preference": overall["ua_output_correlation"],
+        f"mean {quantities.PREFERENCE}": overall["mean_output_preference"],
+        quantities.R_OVER_CATEGORIES: overall["ua_output_correlation"],
     }
     return [
         _tabulate_categories(document, caption, OF_CATEGORY),
@@ -114,7 +115,7 @@ def _overall_of_states(overall: Document) -> dict[str, Value]:
     low, high = overall["bootstrap_95ci"]
     return {
         "pairs": overall["total_pairs"],
-        "mean UA": overall["mean_asymmetry"],
+        f"mean {quantities.UA}": overall["mean_asymmetry"],
         "lower end of its 95% interval": low,
         "upper end of its 95% interval": high,
         "population SD of UA": overall["std_asymmetry"],
@@ -160,7 +161,7 @@ def layers_of_states(document: Document) -> list[Table]:
         for category, ua in by_category.items()
     ]
     caption = "UA of every category, by reading of the states."
-    return [Table("layers", caption, {"reading": None, "category": None, "UA": 4}, rows)]
+    return [Table("layers", caption, {"reading": None, "category": None, quantities.UA: 4}, rows)]
 
 
 def _reading(strategy: str) -> str:
@@ -191,7 +192,7 @@ def pairs(document: Document) -> list[Table]:
         "is corrected for the number of tests, and pairs of one category are not independent."
     ]
     rows = [
-        [int(layer), metric.replace("_", " "), *interval(result)]
+        [int(layer), key_in_words(metric), *interval(result)]
         for layer, of_layer in document["results"].items()
         for metric, result in of_layer.items()
     ]
@@ -224,7 +225,7 @@ def spectral(document: Document) -> list[Table]:
         ]
         for matrix in MATRICES
     ]
-    names = ("spectral norm", "SD", "Frobenius norm", "effective rank")
+    names = (quantities.SPECTRAL_NORM, "SD", "Frobenius norm", "effective rank")
     note = (
         "The papers' notebooks cut the fused matrices of GPT-NeoX and BLOOM at other rows: "
         "published norms of such models are of those."

@@ -10,6 +10,7 @@ from layerwise.engine.words import category_labels
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import Values
 from layerwise.models.texts import StatementPairs
+from layerwise.papers.shared import quantities
 from layerwise.papers.shared.result_files import METRIC
 from layerwise.present.csv_text import Value
 from layerwise.present.tables import Table, significant
@@ -49,7 +50,7 @@ def tabulate_pairs(values: Values, pairs: StatementPairs | None) -> Table:
     if values.output is not None:
         nll = values.output.nll
         of_output = {"NLL A (nats)": nll[0], "NLL B (nats)": nll[1]}
-        series = {**of_output, "preference (nats)": values.preferences, **series}
+        series = {**of_output, quantities.PREFERENCE: values.preferences, **series}
         series[f"share of r (layer {layer})"] = _shares(values)
     earlier = zip(values.layers[:-1], pair_asymmetries(values)[:-1], strict=True)
     series |= {f"{metric} (layer {at})": row for at, row in earlier}

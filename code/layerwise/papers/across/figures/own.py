@@ -7,32 +7,34 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.papers.across.curves import own_curves
-from layerwise.papers.paper3.figures import bound_by_depth
+from layerwise.papers.paper3.figures import ABOVE_BOUND, bound_by_depth, show_gains
+from layerwise.papers.shared import quantities
 from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, OVER_MODELS, PAIRWISE
-from layerwise.present.figures import style
+from layerwise.present.figures import signs, style
 from layerwise.present.figures.numbers import Curve, Numbers
 
-QUANTITIES = {
-    CATEGORIES: "r over the categories",
-    PAIRWISE: "r over the pairs (centroid asymmetry)",
-    "intrinsic_dim_ratio": "first component's share",
-    GAIN: "gain of each block",
+SHARE = "intrinsic_dim_ratio"
+QUANTITIES = {  # title and name on the axis
+    CATEGORIES: ("over the categories", quantities.R_OVER_CATEGORIES),
+    PAIRWISE: ("over the pairs", quantities.R_OVER_PAIRS),
+    SHARE: quantities.ANISOTROPY[SHARE],
+    GAIN: ("by block", quantities.GAIN),
 }
 LOGARITHMIC = (GAIN, *MATRICES)
 LEVELS = {CATEGORIES: 0, PAIRWISE: 0, GAIN: 1}  # no correlation, neither damped nor expanded
-COLUMNS = 3  # of the legend
-MOST_NAMED = 7 * COLUMNS  # models: of more the legend would leave no room for the panels
-ONE_OF_MANY: dict[str, Any] = {"color": style.BLUE, "alpha": 0.5, "linewidth": 0.8}
+MOST_NAMED = 21  # models: of more the legend would leave no room for the panels
+ONE_OF_MANY: dict[str, Any] = {"color": signs.ESTIMATE, "alpha": 0.5, "linewidth": 0.8}
 
 
 def gains(numbers: Numbers) -> Figure:
     """Gain of every block over relative depth, and gain of the second-last block against depth.
 
-    Left: means over the prompts; the last block's includes the final norm. Right: mean and 95%
-    interval over the prompts (Student's), and the claimed bound 10^(1/L). Grey: the eight Pythia
-    sizes of Paper 3.
+    Left: a point is the mean gain of a block over the prompts; the last block's includes the final
+    norm. Right: a point is a model, with the 95% interval over the prompts (Student's). Curve: the
+    bound 10^(1/L) on the gain of a model of L blocks, which Paper 3 claims; light blue: what it
+    allows. Grey: the eight Pythia sizes of Paper 3, as published.
     """
     keys = ("all_layer_gains", "residual_gain_mean", "residual_gain_all", "n_layers")
     documents = numbers.models("gains", *keys)
@@ -46,57 +48,64 @@ def gains(numbers: Numbers) -> Figure:
         title += f", {'above' if over else 'not above'} {bound}"
     else:
         title += f": {len(over)} of {len(bounds)} above the claimed bound 10^(1/L)"
-    height, remark = _height(3.2, len(documents)), _remark(numbers, len(documents))
-    figure, (left, right) = style.panels(numbers, title, height, remark, columns=2)
+    figure, (left, right) = style.panels(numbers, title, 3.0, _remark(len(documents)), columns=2)
     curves = {
         name: own_curves({"layers": document, "gains": document})[GAIN]
         for name, document in documents.items()
     }
     style.log_axis(left, "y")
     _draw_curves(left, numbers, curves)
-    left.axhline(1, **style.REFERENCE)
-    left.set(ylabel="gain", title="by block")
-    _gains_against_depth(right, numbers, documents, stated["interval"])
-    _name_models(figure, len(curves))
+    left.axhline(1, **signs.REFERENCE)
+    left.set(ylabel=quantities.GAIN, title="by block")
+    _gains_against_depth(right, numbers, documents, stated)
     style.draw_papers_curves(numbers, {GAIN: left})
+    _name_gains(right, numbers, documents)
     return figure
 
 
 def _gains_against_depth(
-    axes: Axes,
-    numbers: Numbers,
-    documents: Mapping[str, Any],
-    intervals: Mapping[str, Sequence[float]],
+    axes: Axes, numbers: Numbers, documents: Mapping[str, Any], stated: Mapping[str, Any]
 ) -> None:
-    printed = {
-        name: (float(len(curve)), curve[-2][1])
-        for name, curve in numbers.beside.get(GAIN, {}).items()
-    }
     bound_by_depth(axes, max([40, *(document["n_layers"] for document in documents.values())]))
-    for point in printed.values():
-        axes.plot(*point, "o", color=style.GREY, mfc="none", markersize=4)
+    for point in _printed_gains(numbers).values():
+        axes.plot(*point, signs.DOT, color=signs.CONTEXT, markersize=3.5, label=signs.PAPERS)
     for number, (name, document) in enumerate(documents.items()):
         look, depth = _look(number, len(documents)), document["n_layers"]
-        if ends := intervals.get(name):
+        if ends := stated["interval"].get(name):
+            if len(documents) == 1 and ends[0] > stated["bound"][name]:
+                look |= {"color": signs.OUTSIDE, "label": ABOVE_BOUND}
             axes.vlines(depth, ends[0], ends[1], color=look["color"], zorder=3)
-        axes.plot(
-            depth, document["residual_gain_mean"], zorder=3, ls="none", **{"marker": "o", **look}
-        )
-    axes.margins(y=0.15)  # room for names
-    axes.set_title("second-last block")
+        look = {"marker": signs.DOT, **look}
+        axes.plot(depth, document["residual_gain_mean"], zorder=3, linestyle="none", **look)
+    measured = [document["residual_gain_mean"] for document in documents.values()]
+    ends = [end for name in documents for end in stated["interval"].get(name) or ()]
+    printed = [gain for _, gain in _printed_gains(numbers).values()]
+    show_gains(axes, [*measured, *ends, *printed])
+    axes.set(ylabel=quantities.SECOND_LAST, title="second-last block")
+
+
+def _name_gains(axes: Axes, numbers: Numbers, documents: Mapping[str, Any]) -> None:
+    """Write the names of the papers' models, and of a single own one; of several the legend has."""
     own = {
         numbers.names[name]: (document["n_layers"], document["residual_gain_mean"])
         for name, document in documents.items()
-        if len(documents) == 1  # of several the legend has the names
+        if len(documents) == 1
     }
-    names = {name.removeprefix("Pythia-"): point for name, point in printed.items()}
+    names = {name.removeprefix("Pythia-"): at for name, at in _printed_gains(numbers).items()}
     style.name_points(axes, {**own, **names}, bold=own)
+
+
+def _printed_gains(numbers: Numbers) -> dict[str, tuple[float, float]]:
+    """Return depth and second-last gain of the papers' models."""
+    curves = numbers.beside.get(GAIN, {})
+    return {name: (float(len(curve)), curve[-2][1]) for name, curve in curves.items()}
 
 
 def spectral(numbers: Numbers) -> Figure:
     """Spectral norms of the attention projections over relative depth, logarithmic.
 
-    Grey: the papers' models; the papers cut the fused matrices of Pythia and BLOOM at other rows.
+    A point is the largest singular value of a block's matrix. Grey: the papers' models, as
+    published; the papers cut the fused matrices of Pythia and BLOOM at other rows.
     """
     keys = (f"{matrix}_spectral_norm" for matrix in MATRICES)
     documents = numbers.models("spectral", "W_V_over_W_O", *keys)
@@ -107,14 +116,15 @@ def spectral(numbers: Numbers) -> Figure:
         name: own_curves({"layers": document, "spectral": document})
         for name, document in documents.items()
     }
-    norms = {matrix: f"spectral norm of {matrix}" for matrix in MATRICES}
+    norms = {matrix: (f"${matrix}$", quantities.SPECTRAL_NORM) for matrix in MATRICES}
     return _panels(numbers, title, curves, norms, sharey=True)
 
 
 def by_depth(numbers: Numbers) -> Figure:
-    """Correlations, anisotropy and gain over relative depth, a line per model.
+    """Correlations of asymmetry and preference, the first principal component's share and the gain,
+    over relative depth.
 
-    Grey: the papers' models.
+    A line is a model, a point one of its layers. Grey: the papers' models, as published.
     """
     curves = {
         name: own_curves(
@@ -136,24 +146,22 @@ def _panels(
     numbers: Numbers,
     title: str,
     curves_by_model: Mapping[str, Mapping[str, Curve]],
-    titles: Mapping[str, str],
+    names: Mapping[str, tuple[str, str]],
     **grid: Any,
 ) -> Figure:
     """Return a panel per quantity that some model has.
 
     Arguments:
-        titles: of the panels, by quantity.
+        names: the title of the panel and the name on its axis, by quantity.
         grid: what `style.panels` takes.
     """
     quantities = [
         quantity
-        for quantity in titles
+        for quantity in names
         if any(quantity in curves for curves in curves_by_model.values())
     ]
     grid |= {"n": len(quantities), "columns": min(2, len(quantities))}
-    n, rows = len(curves_by_model), -(-len(quantities) // grid["columns"])
-    height, remark = _height(2.45, n, rows), _remark(numbers, n)
-    figure, panels = style.panels(numbers, title, height, remark, **grid)
+    figure, panels = style.panels(numbers, title, 2.3, _remark(len(curves_by_model)), **grid)
     for axes, quantity in zip(panels, quantities, strict=True):
         if quantity in LOGARITHMIC:
             style.log_axis(axes, "y")
@@ -162,9 +170,9 @@ def _panels(
         }
         _draw_curves(axes, numbers, curves)
         if quantity in LEVELS:
-            axes.axhline(LEVELS[quantity], **style.REFERENCE)
-        axes.set_title(titles[quantity])
-    _name_models(figure, n)
+            axes.axhline(LEVELS[quantity], **signs.REFERENCE)
+        heading, name = names[quantity]
+        axes.set(title=heading, ylabel=name)
     style.draw_papers_curves(numbers, dict(zip(quantities, panels, strict=True)))
     return figure
 
@@ -173,32 +181,20 @@ def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> N
     """Draw own curves in colour."""
     for number, (name, curve) in enumerate(curves.items()):
         look = {**_look(number, len(curves)), "zorder": 3, "markersize": 3.5}
-        axes.plot(*zip(*curve, strict=True), label=numbers.names[name], **look)
+        label = numbers.names[name] if len(curves) <= MOST_NAMED else "own models"
+        axes.plot(*zip(*curve, strict=True), label=label, **look)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
-    axes.set_xlabel("relative depth (layer / L)")
+    axes.set_xlabel(quantities.RELATIVE_DEPTH)
 
 
 def _look(number: int, n: int) -> dict[str, Any]:
     """Return the look of a model among n; too many to be told apart have one look."""
-    return style.look(number) if n <= MOST_NAMED else ONE_OF_MANY
+    return signs.series_look(number, n) if n <= MOST_NAMED else dict(ONE_OF_MANY)
 
 
-def _name_models(figure: Figure, n: int) -> None:
-    """Add the legend, where there is more than one model and room for their names."""
-    if 1 < n <= MOST_NAMED:
-        style.legend_below(figure, COLUMNS)
-
-
-def _height(height: float, n: int, rows: int = 1) -> float:
-    """Return the height of a row of panels, with room for the legend's lines beyond two."""
-    lines = -(-n // COLUMNS) if n <= MOST_NAMED else 0
-    return height + style.ROW * max(0, lines - 2) / rows
-
-
-def _remark(numbers: Numbers, n: int) -> str:
-    """Return what the footer says of grey lines, and of models that are not named."""
-    many = f"{n} models, too many to name here: the tables list them." * (n > MOST_NAMED)
-    return f"{numbers.grey} {many}".strip()
+def _remark(n: int) -> str:
+    """Return what the footer says of models that are not named."""
+    return f"{n} models, too many to name here: the tables list them." * (n > MOST_NAMED)
 
 
 def _values(numbers: Numbers, values: Mapping[str, float], ends: Sequence[float]) -> str:

@@ -48,7 +48,9 @@
   const signed = (text) => data.signs.reduce((done, [typed, sign]) => done.replace(new RegExp(typed, "g"), sign), text);
   // A sentence or a value with a true minus, and W_V set as such
   const prose = (text) => signed(text).split(/\b(W_[QKVO])\b/).map((part, index) => (index % 2 ? make("span", {}, "W", make("sub", {}, part[2])) : part));
-  const withUnit = (text, claim) => [signed(text), ...(claim.unit ? [" ", make("span", { class: "unit" }, claim.unit)] : [])];
+  // A name may break after its signs, never within a word
+  const breakable = (text) => text.split(/(?<=[._/])(?=[A-Za-z])/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
+  const withUnit = (text, claim) => [...breakable(signed(text)), ...(claim.unit ? [" ", make("span", { class: "unit" }, claim.unit)] : [])];
 
   // Of what is the same as printed, digit by digit, a percentage would puzzle
   function differenceSeen(claim) {
@@ -175,14 +177,14 @@
   function rowOf(claim) {
     const link = make("a", { href: `#${encodeURIComponent(claim.id)}` }, ...prose(claim.quantity));
     const row = make("tr", { class: "claim", role: "row", "data-claim": claim.id });
-    row.append(make("th", { scope: "row", role: "rowheader" }, link, make("small", {}, claim.id)));
+    row.append(make("th", { scope: "row", role: "rowheader" }, link, make("small", {}, ...breakable(claim.id))));
     for (const [key, text] of COLUMNS) {
       const number = ["published", "recomputed", "difference"].includes(key);
       const cell = make("td", { role: "cell", "data-label": text, "data-key": key, class: number ? "number" : "" });
       if (key === "verdict") cell.append(pill(claim.verdict));
       else if (key === "difference") cell.append(differenceSeen(claim));
       else if (key === "published") cell.append(...withUnit(claim.published, claim));
-      else if (key === "recomputed") cell.append(signed(claim.recomputed));
+      else if (key === "recomputed") cell.append(...breakable(signed(claim.recomputed)));
       else cell.append(claim[key] ?? "–");
       row.append(cell);
     }
