@@ -301,10 +301,10 @@ def _ends(answer: Mapping[str, Any]) -> tuple[float, float] | None:
 def critical_layer(numbers: Numbers) -> Figure:
     """The critical layer L* by the paper's formula and in the attention trace (Paper 3, figure A2).
 
-    A row is a model. Point: the layer at which the trace of its attention is largest, mean and
-    population standard deviation over five prompts. Bar: the layer that the formula gives from
-    depth and heads. Dashed: half of the depth, L/2. The formula's mean error over the models,
-    against that of L/2, decides whether it says more.
+    A row is a model. Point: the layer at which the trace of its attention changes most from the
+    layer before, mean and population standard deviation over five prompts. Bar: the layer that the
+    formula gives from depth and heads. Dashed: half of the depth, L/2. The formula's mean error
+    over the models, against that of L/2, decides whether it says more.
     """
     document = numbers.document("critical_layer", "argmax", "results")
     rows = {row["model"].split("/")[-1]: row for row in document["results"]}
