@@ -306,7 +306,7 @@ def name_points(
         points: by name; those that are `bold` are placed first.
     """
     figure: Any = axes.get_figure(root=True)
-    figure.draw_without_rendering()
+    lay_out(figure)
     pixels = figure.dpi / 72  # of a point
     at = {name: axes.transData.transform(point) for name, point in points.items()}
     dots = {name: Bbox.from_bounds(x - 6, y - 6, 12, 12) for name, (x, y) in at.items()}
@@ -395,7 +395,7 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
             axes.plot(n_layers * np.array(x), y, label=PAPERS, **look)
     figure: Any = next(iter(panels.values())).get_figure(root=True)
     legend_below(figure)
-    figure.draw_without_rendering()
+    lay_out(figure)
     point = figure.dpi / 72
     for axes, curves in shown:
         room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
@@ -452,7 +452,7 @@ def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
         figure.supxlabel("")
         pdf = io.BytesIO()
         FigureCanvasPdf(figure).print_figure(
-            pdf, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=UNDATED
+            pdf, dpi=72, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=UNDATED
         )
     figure.clear()
     return pdf.getvalue(), drawn
@@ -466,10 +466,16 @@ def as_narrow_svg(figure: Figure, name: str) -> str:
     return drawn
 
 
+def lay_out(figure: Figure) -> None:
+    """Place the panels of a figure, as its first drawing would."""
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+
+
 def _as_stable_svg(figure: Figure, name: str) -> str:
     """Freeze and round the layout, whose solver's last bit depends on memory addresses; the SVG."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    lay_out(figure)
+    figure.set_layout_engine(None)  # not "none", with which a PDF is drawn twice
     for axes in figure.axes:
         edges = [round(edge, 6) for edge in axes.get_position().bounds]
         axes.set_position((edges[0], edges[1], edges[2], edges[3]))
