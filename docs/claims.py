@@ -178,7 +178,7 @@ def anchor(heading: str) -> str:
 
 def table(central: list[Central], page: str) -> str:
     """Central claims as a table, each with a link to its reasons on a page."""
-    rows = ["| Paper | claim | mark | as printed | what decides |", "|---|---|---|---|---|"]
+    rows = ["| Paper | claim | mark | numbers as printed | what decides |", "|---|---|---|---|---|"]
     for claim in central:
         link = f"[{claim.claim}]({page}#{anchor(claim.claim)})"
         mark = f"{symbol(claim)} {mark_of(claim)}"

@@ -185,8 +185,8 @@ def depth_and_labs(seen: Seen) -> Iterator[str]:
         yield (
             "In the survey most of EleutherAI's models damp and most others expand, but whether "
             f"the lab decides is at the border: Fisher's p is {spell_p(p.value)}, and ranges from "
-            f"{spell_p(p.ends.low)} to {p.ends.high:.3f} as the gains that cannot be distinguished "
-            "from one are counted."
+            f"{spell_p(p.ends.low)} to {p.ends.high:.3f}, depending on whether models whose "
+            "gain cannot be distinguished from one count as damping or expanding."
         )
     difference = seen.answer("lab_difference")
     if difference.ends.high < 0:
