@@ -305,7 +305,7 @@ def settle(seen: Seen) -> Iterator[str]:
             for name in ("units", "smallest")
         )
         yield (
-            f"With 80 per cent power, {categories} cannot detect an |r| below {smallest:.2f}: more "
+            f"With 80% power, {categories} cannot detect an |r| below {smallest:.2f}: more "
             "categories are needed, not more resamples."
         )
     survey = seen.answer("depth_gain_of_survey")
@@ -316,13 +316,13 @@ def settle(seen: Seen) -> Iterator[str]:
     if survey.unshown and needed > 0:
         yield (
             "If the true r of depth and gain is the one found over the survey, it takes "
-            f"{needed:,} models to show it with 80 per cent power; the survey had {surveyed}."
+            f"{needed:,} models to show it with 80% power; the survey had {surveyed}."
         )
     each, had = (seen.statistic("power", "heritage", name) for name in ("needed", "models"))
     if seen.central("p3.heritage").mark != HOLDS and each > 0:
         yield (
             "If the observed shares of damping models are the true ones, it takes "
-            f"{each:,} models in each of the two groups to show the difference with 80 per cent "
+            f"{each:,} models in each of the two groups to show the difference with 80% "
             f"power (the survey had {had}), and enough prompts to place every gain clearly above "
             "or below one."
         )
@@ -351,7 +351,7 @@ def _pairs_needed(seen: Seen) -> Iterator[str]:
         wider = seen.statistic("power", "late", "models", PYTHIA, "published", "wider")
         own, weak = seen.claim("p2.results42.gemma_l18"), seen.claim("p2.abstract.late_range_weak")
         yield (
-            f"With 80 per cent power, {units} can detect an |r| of {smallest:.2f} or more in "
+            f"With 80% power, {units} can detect an |r| of {smallest:.2f} or more in "
             f"Gemma. To detect Gemma's own r at its last layer ({own:+.2f}) takes "
             f"{for_gemma:,} pairs, and the printed weak end of the late range "
             f"({weak.printed}) takes {for_printed:,} in Pythia, whose resampled intervals are "
