@@ -401,7 +401,7 @@ def test_what_was_not_given_is_left_out(given: dict[str, Any], tmp_path: Path) -
     sensitivity = found.documents["sensitivity"]
     assert (sensitivity["before_norm"], sensitivity["all_tokens"]) == (None, None)
     readings = [row[0] for row in found.layers.rows]
-    assert readings == ["mean over tokens", "layer 0", "layer 4", "layer 5"]
+    assert readings == ["mean over the tokens", "layer 0", "layer 4", "layer 5"]
     answers = {one["question"]: one for one in whole.answers.records}
     for one in found.answers.records:
         more = answers[one["question"]]

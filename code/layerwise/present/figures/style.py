@@ -330,7 +330,7 @@ def name_points(
             left = dx - share * box.width / pixels
             moved = box.translated(left * pixels, dy * pixels)
             leader = Path(np.array([at[name], _nearest(moved, at[name])]))
-            hidden = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
+            hidden: float = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
             crossed = sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
             hidden += 2 * crossed
             hidden += sum(leader.intersects_bbox(other) for other in others)
