@@ -249,8 +249,7 @@ def front(document: dict) -> list[Central]:
 
 def ending(document: dict) -> str:
     """How the central claims fare, and what a reader would least expect."""
-    small = read_small_models(ROOT / FOLDER, PAPERS.questions)
-    lines = surprises_told(document, NAMES, small.surprises)
+    lines = surprises_told(document, NAMES)
     told = "\n".join(f"- {with_signs(line)}" for line in lines)
     return f"**{answer(central_claims(document, NAMES))}**\n\n{told}"
 

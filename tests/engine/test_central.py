@@ -373,3 +373,15 @@ def test_claims_move_with_what_they_rest_on_and_with_nothing_else(records, root,
     assert n_touched > 100
     assert still == []
     assert stray == []
+
+
+@pytest.mark.parametrize(
+    ("value", "drawn", "reached"),
+    [(-0.2, (-0.1, 0.5), False), (-0.2, (-0.2, 0.0), True), (0.2, (-0.9, 0.1), False)],
+)
+def test_random_weights_reach_a_number_on_its_own_side_of_zero(value, drawn, reached):
+    answers = {"tiny": {"numeric": {"value": value, "drawn": [*drawn, sum(drawn) / 2]}}}
+    (seen,) = Seen({}, {}).beside(answers).trained("numeric")
+    assert seen.is_reached is reached
+    assert f"{seen.drawn:.1f}" == f"{drawn[0]:.1f} to {drawn[1]:.1f}"
+    assert Seen({}, {}).beside(answers).trained("another") == []

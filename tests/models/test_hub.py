@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from filelock import FileLock
 from safetensors.torch import load_file
 
 from layerwise.models import hub
 from layerwise.models.families import twin_of
 from layerwise.models.load import load_model, load_registered
+from layerwise.models.passing import remove_leftovers
 from layerwise.models.pickles import write_safetensors
 from layerwise.run.rehearsal.scratch import keep
 from stand_in_hub import COMMIT, FAULTS, STATUS, TOKEN, stand_in_hub
@@ -312,13 +314,30 @@ else:
 """
 
 
+def test_parts_that_killed_processes_left_are_removed_and_no_others(tmp_path: Path) -> None:
+    """What is being fetched stays, by its lock or as it grows, and what old clients may resume."""
+    home = tmp_path / "models--org--model"
+    whole, resumed = "a" * 64, "a" * 64 + ".incomplete"  # which older clients went on with
+    left, fetched, growing = (f"{hash_ * 64}.0123abcd.incomplete" for hash_ in "abc")
+    for name in (whole, resumed, left, fetched, growing):
+        (home / "blobs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / "blobs" / name).write_bytes(b"part")
+        if name != growing:
+            os.utime(home / "blobs" / name, (0, 0))
+    with FileLock(tmp_path / ".locks" / home.name / f"{'b' * 64}.lock"):
+        remove_leftovers(home / "snapshots" / COMMIT)
+    assert {file.name for file in home.glob("blobs/*")} == {whole, resumed, fetched, growing}
+    remove_leftovers(home / "snapshots" / COMMIT)
+    assert {file.name for file in home.glob("blobs/*")} == {whole, resumed, growing}
+
+
 def test_weights_that_a_run_fetched_are_removed_and_no_others(
     models: dict[str, Path], tmp_path: Path
 ) -> None:
     """Pickles with what was converted of them.
 
     What was there before stays, a single file too; so does what another commit came to share, and
-    everything where nobody asks.
+    everything where nobody asks. What a killed process was fetching goes before the next fetch.
     """
     served = {f"org/{slug}": models["whole"] for slug in ("plain", "there", "shared")}
     served["org/pickles"] = models["pickles"]
@@ -334,6 +353,10 @@ def test_weights_that_a_run_fetched_are_removed_and_no_others(
     part = Path(shutil.copytree(models["pickles"], tmp_path / "part"))
     (part / "pytorch_model-2.bin").unlink()
     keep(part, caches["pickles"], COMMIT)
+    left = caches["plain"] / "blobs" / f"{'a' * 64}.0123abcd.incomplete"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    os.utime(left, (0, 0))
 
     def run(what: str, drops: str) -> str:
         command = [sys.executable, "-c", FETCH_OR_DROP, what, *slugs]
@@ -344,6 +367,7 @@ def test_weights_that_a_run_fetched_are_removed_and_no_others(
 
     with stand_in_hub(served) as server:
         run("fetch", "1")
+        assert not left.exists()
         other = caches["shared"] / "snapshots" / COMMIT[::-1]
         shutil.copytree(snapshots["shared"], other, symlinks=True)
         assert run("drop", "") == ""

@@ -31,7 +31,7 @@ NUMBERS = [
         "Mistral's {:.2f} lies",
         "calibration:mistral:/_global_stats/neutral_only/cohens_d",
     ),
-    ("p3.map.figA2", "file has {:.1f} %", f"{SIGNS}/overall_mape"),
+    ("p3.map.figA2", "file has {:.1f}%", f"{SIGNS}/overall_mape"),
     ("p3.map.figA2", "figure's {:.1f} are", f"{ARGMAX}/overall_mape"),
     (
         "p3.notebook.inputdep.pangram",

@@ -16,6 +16,7 @@ import pytest
 from layerwise.engine.answer_words import WORDS
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.marks import MARKS, OPENNESS
+from layerwise.engine.prospects import read_trained
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
 from layerwise.papers.across import story
@@ -36,9 +37,10 @@ def seen(root, records, works):
     """What the sentences see today."""
     documents = {analysis: work.documents for analysis, work in works.items()}
     entries = read_central(root / "claims")
-    return judge_central(
+    judged = judge_central(
         entries, PAPERS.sentences, [*records.values()], documents, PAPERS.questions
-    )[1]
+    )
+    return judged[1].beside(read_trained(root / "examples" / "measured"))
 
 
 def moved(value, rng):
@@ -94,6 +96,13 @@ class Moved(Seen):
     def statistic(self, analysis, document, *names):
         value = super().statistic(analysis, document, *names)
         return moved(value, self.rng(analysis, document, names))
+
+    def trained(self, question):
+        rng = self.rng("trained", question)
+        return [
+            replace(answer, value=rng.choice([answer.value, 3 * answer.value]))
+            for answer in super().trained(question)
+        ]
 
     def central(self, claim_id):
         rng, central = self.rng("central", claim_id), super().central(claim_id)
@@ -192,6 +201,11 @@ class Watched(Seen):
         if (value := super().statistic(*names)) is MISSING:
             self.lacking.append(names)
         return value
+
+    def trained(self, question):
+        if not (answers := super().trained(question)):
+            self.lacking.append(question)
+        return answers
 
     def answer(self, *asked, **choice):
         if not (answer := super().answer(*asked, **choice)).known:

@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -31,15 +31,17 @@ from layerwise.papers.shared import quantities
 from layerwise.papers.shared import result_files as files
 from layerwise.present.figures import INDEX, signs, style
 from layerwise.present.figures.numbers import Numbers, read_numbers
-from layerwise.present.figures.picture import NARROW
+from layerwise.present.figures.picture import IN_DARK, NARROW
 from layerwise.present.figures.points import csv_of_points, titles_of
 from layerwise.present.figures.svg import as_svg
+from layerwise.present.html import TEMPLATES
 from layerwise.reader.compare import compare
 from layerwise.reader.page.figures import ACROSS, OF_ONE, numbers_of
 from layerwise.run.steps import draw as stage
 
 SMALL = ("SmolLM2-135M-Instruct-Q4_1", "gemma-3-270m-Q4_K_M")
 MODELS = Path(__file__).resolve().parents[2] / "models.yaml"
+PAGE_STYLE = (TEMPLATES / "page" / "page.css").read_text()
 REPORTED = [  # verdicts on two papers, one of them of a list
     record(
         f"p{paper}.{number}",
@@ -274,6 +276,19 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     assert float(width) == pytest.approx(72 * style.WIDTH)
     assert 72 * (whole - 1) < float(height) < 72 * (whole - 0.3)
     assert picture.title in " ".join(re.sub(r"<[^>]*>", " ", inside).split())
+
+
+@pytest.mark.parametrize("colour", [signs.ESTIMATE, signs.OUTSIDE, *signs.OF_SERIES])
+def test_a_colour_stands_out_from_a_dark_ground_too(colour: str) -> None:
+    lighter = IN_DARK.get(colour.lower(), colour)
+    assert (luminance(lighter) + 0.05) / (luminance("#181818") + 0.05) > 4.5  # WCAG's contrast
+    assert (f'[fill="{colour.lower()}"]' in PAGE_STYLE) == (lighter != colour)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG defines it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
 
 
 def test_red_is_outside_a_claim_and_nothing_else(drawn: dict[str, Drawn]) -> None:

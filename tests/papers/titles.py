@@ -346,7 +346,7 @@ TITLES: Mapping[str, tuple[Make, Make]] = {
         critical(lambda formula, half: formula),
         critical(lambda formula, half: half),
     ),
-    "Last block: Pythia damps; Mistral, Llama, Gemma expand, in this order": (
+    "Last block: Pythia damps; Mistral expands, Llama more, Gemma most": (
         benchmark(0.8, 1.2, 1.6, 2.4),
         benchmark(2.4, 0.8, 0.7, 0.6),
     ),

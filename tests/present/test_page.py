@@ -23,6 +23,7 @@ from layerwise.files import revealed, write_json
 from layerwise.home import REPOSITORY
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
+from layerwise.papers.fetching import upstream
 from layerwise.papers.shared.result_files import LAYERS
 from layerwise.present.choices import say_choices
 from layerwise.present.html import TEMPLATES, prose
@@ -386,7 +387,8 @@ def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
     harmless = Page(page_of(tmp_path / "harmless", root, plain))
     assert hostile.parts == harmless.parts
     assert hostile.scripts[1] == harmless.scripts[1]
-    assert all(link.startswith(("#", "data:", "https://doi.org/10.")) for link in hostile.links)
+    known = ("#", "data:", "https://doi.org/10.", f"{upstream.REPOSITORY}/tree/")
+    assert all(link.startswith(known) for link in hostile.links)
     assert not [name for name, _ in hostile.values if name == "style" or name.startswith("on")]
     (policy,) = [value for name, value in hostile.values if value.startswith("default-src")]
     assert "default-src 'none'; img-src data:; base-uri" in policy

@@ -10,7 +10,7 @@ and writes what was found as what is recorded from now on.
 
 It is no test of the suite: it takes packages of 0.4 GB, texts that are not in this repository, and
 a minute or two for each model. Random weights, which the suite uses, cannot show what it shows:
-real names and digits, a component that holds 99.9 % of the variance, an r that one category makes.
+real names and digits, a component that holds 99.9% of the variance, an r that one category makes.
 """
 
 import os

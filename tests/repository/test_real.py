@@ -187,7 +187,7 @@ def test_one_page_says_one_number_for_one_ratio(
 def test_what_makes_the_numbers_is_said_beside_them(
     documents: dict[str, Any], evidence: Evidence
 ) -> None:
-    """r of 0.98 that one category makes; a direction of 99.9 % of the variance; a chat template."""
+    """r of 0.98 that one category makes; a direction of 99.9% of the variance; a chat template."""
     one_category, direction, template = document_cautions(documents, unused_template=True)
     assert "+0.979 with all of them, -0.107 without numeric facts" in one_category
     assert direction.startswith("At 17 layers (12 to 28) one direction holds more than")

@@ -52,7 +52,7 @@ def test_no_page_asks_the_network_or_is_wider_than_a_phone(site: Path, window: B
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
-@pytest.mark.parametrize("page", ["index", "api"])
+@pytest.mark.parametrize("page", ["index", "answers", "api", "notebook-own-model"])
 def test_a_page_of_the_site_is_accessible(
     window: Browser, site: Path, page: str, scheme: str, width: int
 ) -> None:

@@ -239,7 +239,7 @@ def judge_ledger(
         ],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
-        "surprises": [*told(paper.surprises, seen)],
+        "surprises": [*told(paper.surprises, seen.beside(means.trained))],
         "claims": records,
     }
 
@@ -342,7 +342,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
         paper: its rules and questions.
         folder: holds `published/*.csv` (columns file, key, value) and `claims/` (the claims in
             `paper1/*.yaml`, the central ones in `central.yaml`).
-        draws: how often, at which level and from which seed is resampled; 10,000 times at 95 %
+        draws: how often, at which level and from which seed is resampled; 10,000 times at 95%
             by default.
 
     Raises:

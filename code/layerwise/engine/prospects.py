@@ -17,6 +17,7 @@ from typing import Any
 from layerwise.engine.answer_words import NO, YES
 from layerwise.engine.central import Central
 from layerwise.engine.marks import OPEN
+from layerwise.engine.measured import CONTROL
 from layerwise.engine.published import PUBLISHED, answers_by_model
 from layerwise.engine.question import Question
 from layerwise.engine.settling import MeasuredBy, OpenQuestion, Settling, ToMeasure, tell_settling
@@ -53,15 +54,19 @@ NO_MEANS = Means({}, {}, {})
 
 
 def read_trained(folder: Path) -> dict[str, dict[str, Cell]]:
-    """Read the answers of the small trained models, a folder of result files for each."""
-    return {
-        path.parent.name: {
-            row["question"]: row
+    """Read the answers of the small trained models that have an interval, a folder for each.
+
+    `drawn` is the same number in each draw of random weights.
+    """
+    models: dict[str, dict[str, Cell]] = {}
+    for path in sorted(folder.glob("*/sensitivity.json")):
+        control = read_json(path.with_name(f"{CONTROL}.json"))["answers"]
+        models[path.parent.name] = {
+            row["question"]: {**row, "drawn": control[row["question"]]["drawn"]}
             for row in read_json(path)["rows"]
             if row["choice"] == PUBLISHED and row["low"] is not None
         }
-        for path in sorted(folder.glob("*/sensitivity.json"))
-    }
+    return models
 
 
 def with_settling(
@@ -282,7 +287,7 @@ class _Asked:
         return self.chances(self.n_measured) if all(self.laws.values()) else None
 
     def needed(self) -> int | None:
-        """Return the units that answer with 80 % power, or without a law at all."""
+        """Return the units that answer with 80% power, or without a law at all."""
         if not any(self.laws.values()):
             return self.fewest or None
         start = max(2, self.fewest, *(law.fewest for law in self.laws.values() if law))

@@ -8,6 +8,7 @@ speaks of is a finding by itself.
 """
 
 import fnmatch
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,6 +137,30 @@ class SeenClaim(Value):
 
 
 @dataclass(frozen=True)
+class SeenTrained(Value):
+    """The number that answers a question about a small trained model.
+
+    Attributes:
+        model: the name of its checkpoint.
+        drawn: the least and the largest number of draws of random weights of its shape.
+    """
+
+    model: str
+    drawn: Ends
+
+    @property
+    def is_reached(self) -> bool:
+        """True where some draw lies as far on the number's side of zero."""
+        return is_reached(self.value, (self.drawn.low, self.drawn.high))
+
+
+def is_reached(value: float, drawn: Iterable[float]) -> bool:
+    """Return whether some number in random weights lies as far on the value's side of zero."""
+    sign = math.copysign(1.0, value)
+    return max(sign * number for number in drawn) >= abs(value)
+
+
+@dataclass(frozen=True)
 class SeenAnswer:
     """The answer to a question about one model, under one choice.
 
@@ -186,6 +211,7 @@ class Seen:
         claims: judged claims by id.
         documents: statistics, {analysis: {document: result}}.
         centrals: the central claims by id, once they are judged.
+        trained: {small trained model: {question: answer}}, beside the source.
     """
 
     def __init__(
@@ -193,10 +219,12 @@ class Seen:
         claims: Mapping[str, Record],
         documents: Mapping[str, Any],
         centrals: Mapping[str, Any] | None = None,
+        trained: Mapping[str, Mapping[str, Record]] | None = None,
     ) -> None:
         self._claims = claims
         self._documents = documents
         self._centrals = centrals or {}
+        self._trained = trained or {}
         self.asked: set[str] = set()  # claims
 
     def claim(self, claim_id: str) -> SeenClaim:
@@ -249,9 +277,21 @@ class Seen:
             raise LayerwiseError(f"there is no central claim {claim_id!r}; correct the sentence")
         return self._centrals[claim_id]
 
+    def trained(self, question: str) -> list[SeenTrained]:
+        """Return the numbers of the small trained models that answer a question."""
+        return [
+            SeenTrained(cell["value"], model, Ends(min(cell["drawn"]), max(cell["drawn"])))
+            for model, answers in self._trained.items()
+            if (cell := answers.get(question))
+        ]
+
     def afresh(self) -> "Seen":
         """Return the same, of which no claim was asked yet."""
-        return Seen(self._claims, self._documents, self._centrals)
+        return Seen(self._claims, self._documents, self._centrals, self._trained)
+
+    def beside(self, trained: Mapping[str, Mapping[str, Record]]) -> "Seen":
+        """Return the same beside the answers of small trained models, by model and question."""
+        return Seen(self._claims, self._documents, self._centrals, trained)
 
     def claims_like(self, pattern: str) -> list[SeenClaim]:
         """Return the claims whose ids fit a pattern with `*`.

@@ -28,7 +28,7 @@ from layerwise.models.checkpoint_folder import (
 )
 from layerwise.models.checkpoint_tokenizer import TOKENIZER_FILES, TOKENIZERS, check_tokenizer
 from layerwise.models.hub_answers import require_reach, reword_hub_errors
-from layerwise.models.passing import drop_weights, note_what_is_there
+from layerwise.models.passing import drop_weights, note_what_is_there, remove_leftovers
 from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model
 from layerwise.models.token_ids import NO_TEXTS, Texts, check_texts
@@ -91,10 +91,12 @@ def fetch(files: CheckpointFiles) -> CheckpointFiles:
     patterns = [*_BESIDE, _PICKLES if is_pickled(files.weights) else _SAFE]
     if there := _snapshot(files.name, commit):
         note_what_is_there(there)
+        remove_leftovers(there)
     with reword_hub_errors(files.name, commit):
         snapshot = huggingface_hub.snapshot_download(
             files.name, revision=commit, allow_patterns=patterns
         )
+    remove_leftovers(Path(snapshot))  # a run that was killed just before this one left them
     return files.with_weights(_ready(Path(snapshot), files.weights))
 
 

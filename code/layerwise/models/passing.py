@@ -5,16 +5,25 @@
 
 A file that was there before stays, and so does one that another commit of the model has too. The
 variable is no parameter of the pipeline: numbers do not depend on it.
+
+Whether it is asked for or not, what a killed process was fetching is removed: the hub's client
+keeps whole files, and gives the part of a file a name (HASH.NUMBER.incomplete) that no process
+looks for again.
 """
 
+import contextlib
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
+
+from filelock import FileLock
 
 from layerwise.files import from_environment, read_json, write_json
 from layerwise.models.pickles import place_of
 
 DROP = "LAYERWISE_DROP_WEIGHTS"
+IDLE = 60  # seconds without a byte, after which a part is nobody's where locks lock nothing
 
 
 def drops_weights() -> bool:
@@ -50,6 +59,21 @@ def drop_weights(snapshot: Path, weights: Iterable[str]) -> int:
         shutil.rmtree(converted)
     mark.unlink()
     return n_bytes
+
+
+def remove_leftovers(snapshot: Path) -> None:
+    """Remove the parts of a model's files that killed processes left.
+
+    A part stays while the client's lock of its file is taken, which ends with its process.
+    """
+    repository = snapshot.parents[1]
+    locks = repository.parent / ".locks" / repository.name
+    for part in repository.glob("blobs/*.*.incomplete"):
+        lock = FileLock(locks / f"{part.name.partition('.')[0]}.lock", blocking=False)
+        # taken, gone meanwhile, of another user, or on a disk without locks
+        with contextlib.suppress(OSError, NotImplementedError), lock:
+            if time.time() - part.stat().st_mtime > IDLE:
+                part.unlink()
 
 
 def _mark_of(snapshot: Path) -> Path:

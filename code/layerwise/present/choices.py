@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping
 
-from layerwise.engine.answer_words import YES
+from layerwise.engine.answer_words import NO_SPREAD, TOO_FEW, YES
 from layerwise.engine.marks import UNANSWERED
 from layerwise.engine.paper import Paper
 from layerwise.engine.question import base
+
+# Why the numbers do not answer under a choice.
+_NO_ANSWER = {
+    NO_SPREAD: "Not answered, as there are single numbers without an interval",
+    TOO_FEW: "Not answered, as the units are too few",
+}
 
 
 def say_choices(answers: Mapping[str, str], paper: Paper) -> str:
@@ -32,7 +38,7 @@ def say_choices(answers: Mapping[str, str], paper: Paper) -> str:
     if len(answered) > 1 and not_under and under:
         sentences = [
             f"Answered yes under {len(under)} of {len(answered)} choices: {'; '.join(under)}.",
-            f"Not under: {'; '.join(not_under)}.",
+            f"Not answered yes under: {'; '.join(not_under)}.",
         ]
     elif len(answered) > 1:
         which = "all" if under else "none"
@@ -45,5 +51,5 @@ def say_choices(answers: Mapping[str, str], paper: Paper) -> str:
             if word == why and text(base(choice)) not in answered
         )
         if names and len(answers) > 1:
-            sentences.append(f"{why.capitalize()} under: {'; '.join(names)}.")
+            sentences.append(f"{_NO_ANSWER[why]}: {'; '.join(names)}.")
     return " ".join(sentences)

@@ -129,7 +129,7 @@ def page(
     }
     filled = {
         **reveal_all(shared),
-        "surprises": reveal_all(surprises_told(document, names, small.surprises if small else ())),
+        "surprises": reveal_all(surprises_told(document, names)),
         "paper": {"title": paper.title, "about": linked(paper.about, paper.links)},
         "strip": [
             (heading, [(claim, Markup(row_picture(claim))) for claim in group])

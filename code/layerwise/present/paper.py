@@ -136,7 +136,7 @@ def write_source(
     claims = readable(document["claims"], names)
     filled |= {
         **read_citation(citation),
-        "surprises": surprises_told(document, names, small.surprises if small else ()),
+        "surprises": surprises_told(document, names),
         "claims": claims,
         "small": small,
         "figures": places,

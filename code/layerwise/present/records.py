@@ -115,18 +115,11 @@ def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[st
     ]
 
 
-def surprises_told(
-    document: Mapping[str, Any], names: Names, measured: Sequence[str] = ()
-) -> list[str]:
-    """Return the lines on what a reader would least expect, at most three; of random weights none.
-
-    Arguments:
-        measured: those of small models that were measured beside the papers', after the first two.
-    """
+def surprises_told(document: Mapping[str, Any], names: Names) -> list[str]:
+    """Return what a reader would least expect, at most three lines; of random weights none."""
     if any(run.get(RANDOM) for run in document.get("runs", {}).values()):
         return []
-    lines = [in_words(line, names) for line in document["surprises"]]
-    return [*lines[:2], *measured, *lines[2:]][:SURPRISES]
+    return [in_words(line, names) for line in document["surprises"][:SURPRISES]]
 
 
 def answer(central: Sequence[Central]) -> str:

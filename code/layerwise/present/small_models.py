@@ -4,7 +4,6 @@
 draws of random weights. They are no verdict on the papers' models.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,8 @@ from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.engine.measured import CONTROL
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import Question
+from layerwise.engine.seen import is_reached
+from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.range_picture import RangePicture, RangeRow, range_svg
@@ -25,11 +26,6 @@ from layerwise.present.values import NOTHING, rounded
 FOLDER = Path("examples/measured")
 NUMERIC, INVERSION = "numeric", "category_inversion"  # the questions that the paragraph names
 WITHOUT_NUMERIC = "category_out/ground_truth_numeric"
-# What a model is called where the name of its checkpoint is too long for a column.
-SHORT = {
-    "SmolLM2-135M-Instruct-Q4_1": "SmolLM2-135M-Instruct",
-    "gemma-3-270m-Q4_K_M": "Gemma 3 270M",
-}
 
 
 @dataclass(frozen=True)
@@ -89,8 +85,7 @@ class SmallAnswer:
     @property
     def is_reached(self) -> bool:
         """True where some draw of random weights lies as far on the number's side of zero."""
-        sign = math.copysign(1.0, self.value)
-        return max(sign * value for value in self.drawn) >= abs(self.value)
+        return is_reached(self.value, self.drawn)
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,7 @@ class SmallModel:
     @property
     def short(self) -> str:
         """The name as a column's heading has it."""
-        return SHORT.get(self.name, self.name)
+        return in_words(self.name)
 
     @property
     def n_shared(self) -> tuple[int, int]:
@@ -169,19 +164,6 @@ class SmallModels:
     def headings(self) -> list[str]:
         """The models' names."""
         return [model.short for model in self.models]
-
-    @property
-    def surprises(self) -> list[str]:
-        """A line on the first model whose random weights give its asymmetry on numeric facts."""
-        for model in self.models:
-            answer = model.answers[NUMERIC]
-            if answer.is_reached:
-                return [
-                    "The asymmetry of the numeric facts less that of the other categories is "
-                    f"{rounded(answer.value, answer._places)} in {model.short}, a small trained "
-                    f"model; random weights of its shape give {answer.random}."
-                ]
-        return []
 
     @property
     def text(self) -> str:

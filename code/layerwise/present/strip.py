@@ -68,9 +68,9 @@ def is_deciding(claim: Central, point: Point) -> bool:
     """
     if not point.statistic:
         return True
-    _, question, key = point.statistic.split(":", 2)
+    key = point.statistic.split(":", 2)[-1]
     asked = {part["question"] for part in claim.questions}
-    return question in asked and split_pointer(key)[-1] == PUBLISHED
+    return _question(point) in asked and split_pointer(key)[-1] == PUBLISHED
 
 
 def deciding_text(claim: Central) -> str:
@@ -78,12 +78,12 @@ def deciding_text(claim: Central) -> str:
     points, decimals = claim.points, claim.decimals
     if not points:
         return f"{claim.number}: {NOTHING}"
-    sign = is_signed(points)
     groups = []
     for decides, word in itertools.product((True, False), WORDS):
         texts = []
         for point in points:
             if point.word == word and is_deciding(claim, point) == decides:
+                sign = is_signed(point, points)
                 number = estimate_text(point.value, decimals, sign=sign)
                 beside = _beside(point, decimals, sign=sign, interval=len(points) <= MOST_INTERVALS)
                 texts.append(" ".join(filter(None, (point.model, number, beside))))
@@ -107,13 +107,23 @@ def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
     return with_signs(f"{value:{'+' if sign else ''}.{decimals}f}")
 
 
-def is_signed(points: Sequence[Point]) -> bool:
-    """Return whether numbers stand with a plus: some are negative, or zero is the border."""
+def is_signed(point: Point, points: Sequence[Point]) -> bool:
+    """Return whether numbers stand with a plus: some are negative, or zero is the border.
+
+    Arguments:
+        points: those of the claim; of these the answers to the point's own question are alike.
+    """
+    alike = [other for other in points if _question(other) == _question(point)]
     numbers = [
-        number for point in points for number in (point.value, point.low, point.high, point.printed)
+        number for other in alike for number in (other.value, other.low, other.high, other.printed)
     ]
-    is_border = any(0 in (point.above, point.below) for point in points)
+    is_border = any(0 in (other.above, other.below) for other in alike)
     return is_border or any(number is not None and number < 0 for number in numbers)
+
+
+def _question(point: Point) -> str:
+    """Return the question that an estimate answers; empty where none is named."""
+    return point.statistic.split(":")[1] if point.statistic else ""
 
 
 def _beside(point: Point, decimals: int, *, sign: bool, interval: bool) -> str:
@@ -138,9 +148,9 @@ def interval_text(point: Point, decimals: int, *, sign: bool) -> str:
 def picture(claim: Central) -> RangePicture:
     """Return the estimates of a claim as they are drawn, on one axis."""
     points = claim.points
-    sign = is_signed(points)
 
     def number(point: Point) -> str:
+        sign = is_signed(point, points)
         value = estimate_text(point.value, claim.decimals, sign=sign)
         beside = interval_text(point, claim.decimals, sign=sign)
         beside = beside or (f"p {equal_p(point.p)}" if point.p is not None else "")

@@ -36,7 +36,7 @@ from layerwise.present.records import (
 )
 from layerwise.present.search import search_claims
 from layerwise.present.strip import count_text, mark_of
-from layerwise.present.values import short_text
+from layerwise.present.values import short_text, with_unit
 
 Rules = Mapping[str, Table]  # by analysis
 NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
@@ -285,14 +285,14 @@ def _estimate_lines(point: Point) -> list[str]:
 
 def judged_fields(record: Record) -> list[Field]:
     """Return what is printed, what is recomputed, and how they compare."""
-    origin, unit = record["provenance"], f" {record['unit']}" if record["unit"] else ""
+    origin, unit = record["provenance"], record["unit"]
     printed, recomputed = distinct_texts(record)
     return [
         ("quantity", record["quantity"]),
         ("model", record["model"]),
         ("where", place(record)),
-        ("printed", f"{printed}{unit}"),
-        ("recomputed", f"{recomputed}{unit}"),
+        ("printed", with_unit(printed, unit)),
+        ("recomputed", with_unit(recomputed, unit)),
         ("noise", noise(record)),
         ("control", control(record)),
         ("verdict", f"{record['verdict']}; compared: {record['compared']}"),

@@ -84,6 +84,11 @@ def short_text(value: Any, decimals: int | str | None) -> str:
     return value_text(value, decimals, number=number)
 
 
+def with_unit(text: str, unit: str | None) -> str:
+    """Return a number with its unit, as English writes it: "95%", "10.1 x"."""
+    return f"{text}{'' if unit == '%' else ' '}{unit}" if unit else text
+
+
 def with_signs(text: str) -> str:
     """Return a text with true signs: a minus where a hyphen begins a number, and ≤ and ≥."""
     for typed, sign in SIGNS:

@@ -7,7 +7,7 @@ within
 
     t(0.975, k) s
 
-in 95 % of cases, if rounding errors are normal (Sohier et al. 2021 call this the centred normality
+in 95% of cases, if rounding errors are normal (Sohier et al. 2021 call this the centred normality
 hypothesis). Two runs in 16 bits that share no rounding, one in print and one here, differ by
 sqrt(2) times as much. Two that share attention and batches round most sums to the same neighbour,
 and t(0.975, k) s covers their difference too (docs/determinism.md). A claim's band is the wider of

@@ -1,4 +1,4 @@
-"""Effects that a number of units can tell at 80 % power, two-sided at 5 %, by normal theory.
+"""Effects that a number of units can tell at 80% power, two-sided at 5%, by normal theory.
 
 A correlation is taken on Fisher's z, any other number as it is; the standard error is the one that
 its interval shows, by normal quantiles. Two shares use the law of Fisher's exact test itself.

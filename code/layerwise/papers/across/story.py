@@ -390,6 +390,14 @@ def surprises(seen: Seen) -> Iterator[str]:
             "Pythia-1B, one of the paper's own models, breaks the paper's bound on the gain: "
             f"{gain:.3f} where {limit:.3f} is allowed."
         )
+    for trained in seen.trained("numeric"):
+        if trained.is_reached:
+            yield (
+                "The asymmetry of the numeric facts less that of the other categories is "
+                f"{trained:+.3f} in {trained.model}, a small trained model; random weights of its "
+                f"shape give {trained.drawn:+.3f}."
+            )
+            break
     late = seen.answer("late", PYTHIA)
     weak = seen.claim("p2.abstract.late_range_weak")
     if weak.falls and late.unshown:
@@ -400,8 +408,8 @@ def surprises(seen: Seen) -> Iterator[str]:
     labs = seen.answer("heritage")
     if labs.unshown and labs.value < ALPHA:
         yield (
-            f"The p of the Second law, {labs.value:.3f}, runs from {labs.ends:.3f} as gains near "
-            "one are counted as damping or expanding."
+            f"The p of the Second law, {labs.value:.3f}, lies anywhere from {labs.ends:.3f}, "
+            "depending on whether models with a gain near one count as damping or expanding."
         )
     ratio = seen.answer("spectral_predicts")
     if ratio.unshown:

@@ -1,5 +1,6 @@
 """Figures of Paper 2: r by layer over the pairs, and over the categories."""
 
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -356,7 +357,7 @@ def layers(numbers: Numbers) -> Figure:
     results = document["layer_results"]
     title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
     title += f"{document['drawn']['n_excluding_zero']} of {len(results)} layers"
-    shape: dict[str, Any] = {"columns": 2, "width_ratios": (3, 1), "sharey": True}
+    shape: dict[str, Any] = {"columns": 2, "width_ratios": (5, 2), "sharey": True}
     figure, row = style.panels(numbers, title, 2.5, **shape)
     for change in curve["summary"]["sign_changes"]:
         middle = (change["layer_before"] + change["layer_after"]) / 2
@@ -386,7 +387,7 @@ def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) 
         axes.annotate(
             word, (place, at), (0, 9 * side), textcoords="offset points", ha="center", va="center"
         )
-    axes.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names])
+    axes.set_xticks(range(len(names)), [textwrap.fill(key_in_words(name), 8) for name in names])
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.axhline(0, **signs.REFERENCE)
     axes.set_title("last layer, by pooling")

@@ -179,11 +179,21 @@ def gains(seen: Seen) -> Iterator[str]:
     llama = seen.claim("p3.bench.llama")
     of_sequence = seen.statistic("sequence_gains", "llama3.1-8b", "last_gain")
     if of_sequence < 1:
-        yield InRow(f"By norms of the whole sequence Llama damps ({of_sequence:.2f}).")
+        yield InRow(f"By the norm of the whole sequence Llama damps ({of_sequence:.2f}).")
     order = seen.claim("p3.bench.order")
+    order_of_sequence = seen.statistic("sequence_gains", "study", "order")
     pythia, gemma = seen.claim("p3.bench.pythia"), seen.claim("p3.bench.gemma")
     if order.known:
-        yield (f"By the last token's norm the order is {order}: {pythia:.2f} to {gemma:.2f}.")
+        yield (
+            f"It rests on the norm of the last token, by which the order is {order} ({pythia:.2f} "
+            f"to {gemma:.2f})"
+            + (
+                "; by that of the whole sequence, for one text in other notebooks of the paper, it "
+                f"is {order_of_sequence}."
+                if order_of_sequence != order.value
+                else "."
+            )
+        )
     first, second, third = (
         seen.answer("gain_order", pair).ends.low
         for pair in (
@@ -199,13 +209,9 @@ def gains(seen: Seen) -> Iterator[str]:
         )
     if of_sequence < 1 and llama.value > 1:
         yield (
-            "Another quantity, the norm of the whole sequence, orders them otherwise: by one text, "
-            f"in other notebooks of the paper, Llama's last gain is {of_sequence:.2f} instead of "
+            f"By the norm of the whole sequence Llama damps: {of_sequence:.2f} instead of "
             f"{llama:.2f}."
         )
-    order_of_sequence = seen.statistic("sequence_gains", "study", "order")
-    if order_of_sequence != order.value:
-        yield f"By that quantity the order is {order_of_sequence}."
     if llama.value > 1 > llama.reading(OF_SEQUENCE).value:
         yield Detail(
             "The papers use five definitions of the gain, and the abstract does not say which one "
@@ -444,13 +450,13 @@ def crowding(seen: Seen) -> Iterator[str]:
     if family.yes:
         yield (
             f"There density and damping go together by Fisher's test (p {equal_p(family.value)}, "
-            "also as the gains near one are counted)."
+            "on whichever side models with a gain near 1 count)."
         )
     if family.unshown and family.value < ALPHA <= family.ends.high:
         yield (
-            f"There Fisher's p is {family.value:.3f} by the values, but ranges from "
-            f"{spell_p(family.ends.low)} to {family.ends.high:.2f} as gains that cannot be "
-            "distinguished from 1 are counted."
+            f"There Fisher's p is {family.value:.3f} if each model counts by its mean gain, but "
+            f"ranges from {spell_p(family.ends.low)} to {family.ends.high:.2f} if models whose "
+            "gain cannot be distinguished from 1 may count on either side."
         )
     verdict = seen.claim("p3.hunt.h25_verdict")
     if verdict.value == FALSIFIED:

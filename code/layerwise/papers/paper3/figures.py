@@ -53,7 +53,7 @@ def depth_gain(numbers: Numbers) -> Figure:
     if survey:
         title += f", {_law(numbers, SURVEY)} over {len(survey)} survey models"
         shown += [("models of the survey", survey)]
-    title += f"; above the bound: {', '.join(over) or 'none'}"
+    title += f"; intervals wholly above the bound: {', '.join(over) or 'none'}"
     shape: dict[str, Any] = {"columns": len(shown), "sharey": True}
     shape["width_ratios"] = (2, 3)[: len(shown)]  # the survey's names are longer
     figure, panels = style.panels(numbers, title, 3.2, **shape)
@@ -144,17 +144,17 @@ def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
             marker=signs.DOT,
             color=colour,
         )
-    axes.set_xlim(3, 42)
 
 
 def bound_by_depth(axes: Axes, deepest: int = 40) -> None:
     """Draw the claimed bound with what it allows, and the gain that neither damps nor expands."""
-    depths = [*range(3, deepest + 3)]
+    depths = [*range(3, deepest + 4)]
     bounds = [depth_bound(at) for at in depths]
     axes.plot(depths, bounds, color=signs.CONTEXT, label="claimed bound, $10^{1/L}$")
     axes.fill_between(depths, bounds, label="gains that it allows", **signs.CLAIMED)
     axes.axhline(1, **signs.REFERENCE)
-    axes.set_xlabel(quantities.BLOCKS)
+    axes.set(xlabel=quantities.BLOCKS, xlim=(depths[0], depths[-1]))
+    axes.locator_params(axis="x", nbins=5)
 
 
 def show_gains(axes: Axes, ends: Iterable[float]) -> None:

@@ -11,8 +11,18 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, write_text
 
 NARROW = "-narrow"  # ends the name of the file of a phone
-# of a file that stands alone: the colour of its text
-ALONE = "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4e4}}</style>"
+# Of a file that stands alone: the colour of its text, and on a dark ground a lighter one for each
+# colour that is dark itself. A page says both in its own style.
+IN_DARK = {"#0072b2": "#4ba3d9", "#009e73": "#2fc79a", "#d55e00": "#f0803c"}
+_LIGHTER = "".join(
+    f'[{part}="{colour}"]{{{part}:{lighter}}}'
+    for colour, lighter in IN_DARK.items()
+    for part in ("fill", "stroke")
+)
+ALONE = (
+    "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4e4}"
+    f"{_LIGHTER}}}</style>"
+)
 
 
 @dataclass(frozen=True)

@@ -89,10 +89,10 @@ def _rank(handle: Any) -> int:
 
 
 def _columns(widths: Sequence[float], room: float) -> int:
-    """Return how many columns of entries fit beside each other."""
-    fitting = (
+    """Return the number of columns of which the entries need the fewest lines."""
+    fitting = [
         columns
-        for columns in range(len(widths), 1, -1)
+        for columns in range(2, len(widths) + 1)
         if sum(max(entries) for entries in np.array_split(widths, columns)) <= room
-    )
-    return next(fitting, 1)
+    ]
+    return min(fitting, key=lambda columns: math.ceil(len(widths) / columns), default=1)

@@ -306,13 +306,16 @@ def name_points(
         points: by name; those that are `bold` are placed first.
     """
     figure: Any = axes.get_figure(root=True)
-    figure.draw_without_rendering()
+    lay_out(figure)
     pixels = figure.dpi / 72  # of a point
     at = {name: axes.transData.transform(point) for name, point in points.items()}
     dots = {name: Bbox.from_bounds(x - 6, y - 6, 12, 12) for name, (x, y) in at.items()}
-    lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
+    curves = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
     bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)]
-    lines += [bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()]
+    lines = [
+        *curves,
+        *(bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()),
+    ]
     names: list[Bbox] = []
     leaders: list[Path] = []
     for name in sorted(points, key=lambda name: name not in bold):
@@ -328,9 +331,12 @@ def name_points(
             moved = box.translated(left * pixels, dy * pixels)
             leader = Path(np.array([at[name], _nearest(moved, at[name])]))
             hidden = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
-            hidden += sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
+            crossed = sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
+            hidden += 2 * crossed
             hidden += sum(leader.intersects_bbox(other) for other in others)
-            hidden += 3 * sum(moved.overlaps(other) for other in names)
+            hidden += sum(leader.intersects_path(other) for other in leaders)
+            hidden += sum(leader.intersects_path(curve) for curve in curves) / 2
+            hidden += 9 * sum(moved.overlaps(other) for other in names)
             hidden += 50 * (not _holds(axes.bbox, moved))
             distance = _length(leader) / pixels
             places.append((30 * hidden + distance, (left, dy), moved, leader))
@@ -389,7 +395,7 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
             axes.plot(n_layers * np.array(x), y, label=PAPERS, **look)
     figure: Any = next(iter(panels.values())).get_figure(root=True)
     legend_below(figure)
-    figure.draw_without_rendering()
+    lay_out(figure)
     point = figure.dpi / 72
     for axes, curves in shown:
         room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
@@ -446,7 +452,7 @@ def as_files(figure: Figure, name: str) -> tuple[bytes, str]:
         figure.supxlabel("")
         pdf = io.BytesIO()
         FigureCanvasPdf(figure).print_figure(
-            pdf, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=UNDATED
+            pdf, dpi=72, bbox_inches=Bbox([[0, low], [WIDTH, high]]), metadata=UNDATED
         )
     figure.clear()
     return pdf.getvalue(), drawn
@@ -460,10 +466,16 @@ def as_narrow_svg(figure: Figure, name: str) -> str:
     return drawn
 
 
+def lay_out(figure: Figure) -> None:
+    """Place the panels of a figure, as its first drawing would."""
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+
+
 def _as_stable_svg(figure: Figure, name: str) -> str:
     """Freeze and round the layout, whose solver's last bit depends on memory addresses; the SVG."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    lay_out(figure)
+    figure.set_layout_engine(None)  # not "none", with which a PDF is drawn twice
     for axes in figure.axes:
         edges = [round(edge, 6) for edge in axes.get_position().bounds]
         axes.set_position((edges[0], edges[1], edges[2], edges[3]))

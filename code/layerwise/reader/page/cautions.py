@@ -15,8 +15,8 @@ from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direc
 from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
-# Of n points (n + C(n, 2) (2^n - 2)) / n^n of the resamples hold at most two: 2.0 % of 6, 9.8 % of
-# 5. From 2.5 % on they reach the ends of a 95 % interval.
+# Of n points (n + C(n, 2) (2^n - 2)) / n^n of the resamples hold at most two: 2.0% of 6, 9.8% of
+# 5. From 2.5% on they reach the ends of a 95% interval.
 FEWEST_CATEGORIES = 6
 SHOWN = 3  # texts that a warning names
 # What may be found in texts, and what it means for them.

@@ -14,7 +14,6 @@ from layerwise.papers.shared import quantities
 from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.questions import READINGS
 from layerwise.papers.shared.rules import r_without_each_category
-from layerwise.papers.shared.terms import LAYER_PREFIX
 from layerwise.present.csv_text import Value
 from layerwise.present.tables import Table, facts
 
@@ -39,11 +38,6 @@ class Section:
     build: Callable[..., list[Table]] = lambda document: []
 
 
-POOLINGS = {
-    "mean_pooled": "mean over tokens",
-    "last_token": "last token",
-    "first_token": "first token",
-}
 INTERVAL: Columns = {"r": 3, "low": 3, "high": 3, "p": 4, "excludes zero": None}
 # of a category in validation.json: (heading, decimals)
 OF_STATES: Mapping[str, tuple[str, int | None]] = {
@@ -140,14 +134,14 @@ def _tabulate_left_out(document: Document) -> list[Table]:
 def layers(document: Document) -> list[Table]:
     strategies = document["strategies"]
     notes = [
-        f"No r for the {POOLINGS[name]}: it has the same state in every statement, as where the "
-        "tokenizer puts the same token before each text."
+        f"No r for the {key_in_words(name)}: it has the same state in every statement, as where "
+        "the tokenizer puts the same token before each text."
         for name, strategy in strategies.items()
         if strategy["correlation"] is None
     ]
     notes.append(_said_of_signs(document["summary"]["sign_changes"]))
     rows = [
-        [_reading(name), strategy["correlation"], strategy["p_value"]]
+        [key_in_words(name), strategy["correlation"], strategy["p_value"]]
         for name, strategy in strategies.items()
     ]
     caption = "Correlation of UA and preference over the categories, by reading of the states."
@@ -156,17 +150,12 @@ def layers(document: Document) -> list[Table]:
 
 def layers_of_states(document: Document) -> list[Table]:
     rows: list[list[Value]] = [
-        [_reading(name), category, ua]
+        [key_in_words(name), category, ua]
         for name, by_category in document["asymmetries"].items()
         for category, ua in by_category.items()
     ]
     caption = "UA of every category, by reading of the states."
     return [Table("layers", caption, {"reading": None, "category": None, quantities.UA: 4}, rows)]
-
-
-def _reading(strategy: str) -> str:
-    """Return the name of a strategy in words."""
-    return POOLINGS.get(strategy, f"layer {strategy.removeprefix(LAYER_PREFIX)}")
 
 
 def _said_of_signs(changes: list[Document]) -> str:

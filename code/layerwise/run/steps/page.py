@@ -14,7 +14,7 @@ from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY, pins_of
 from layerwise.papers.shared.published import read_published
-from layerwise.present.html import TEMPLATES
+from layerwise.present.html import TEMPLATES, linked
 from layerwise.present.page import ENVIRONMENT, page
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
@@ -46,6 +46,7 @@ def run(
     numbers, pins = read_published(published), pins_of(published)
     methods = {} if source != "published" else methods_behind(document["claims"], numbers, params)
     names = display_names(read_models(models))
+    tree = f"{REPOSITORY}/tree/{COMMIT}"
     text = page(
         PAPERS,
         document,
@@ -56,7 +57,7 @@ def run(
         templates,
         methods=methods,
         names=names,
-        environment=ENVIRONMENT | {"the papers' repository": f"{REPOSITORY}/tree/{COMMIT}"},
+        environment=ENVIRONMENT | {"the papers' repository": linked(tree, {tree: tree})},
         asymmetry=read_text(asymmetry),
         small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )

@@ -1,4 +1,4 @@
-"""The smallest effect that each question's units detect with 80 % power, and the units needed.
+"""The smallest effect that each question's units detect with 80% power, and the units needed.
 
 For a question on r the effect is |r|, for one on a mean the distance from the bound. For one on no
 effect it is the narrowest zone in which a true zero could be shown to lie, for the heritage of labs
@@ -26,7 +26,7 @@ from layerwise.statistics.estimates import Estimate
 
 
 def smallest_effect(question: Question, estimate: Estimate) -> float | None:
-    """Return the smallest effect that the units detect with 80 % power."""
+    """Return the smallest effect that the units detect with 80% power."""
     if question.is_equivalence:
         rule = power.narrowest_r if question.effect == OF_R else power.narrowest_zone
         return rule(estimate)
@@ -49,7 +49,7 @@ def detectable(question: Question, evidence: Evidence) -> Rules:
         of_any: Rules = {
             "smallest": Rule(
                 lambda: smallest_effect(question, estimate()),
-                "the smallest effect that the units detect with 80 % power",
+                "the smallest effect that the units detect with 80% power",
             ),
             "units": Rule(units, "the number of units in words, as the beginning of a sentence"),
         }

@@ -111,7 +111,7 @@ def family_of_print(results: Entry) -> Rules:
     """What the notebook says of the peaks, and Paper 2's text of the model with the strongest r."""
 
     def strongest_mid_model(size: Callable[[float], float] = float) -> str:
-        """Return the model with the largest r (or a function of it) at 20 to 50 % of depth."""
+        """Return the model with the largest r (or a function of it) at 20 to 50% of depth."""
 
         def largest(row: Entry) -> float:
             curve = SizeCurve(row)
@@ -123,11 +123,11 @@ def family_of_print(results: Entry) -> Rules:
     return {
         **peak_stability(results),
         "strongest_positive_mid": Rule(
-            strongest_mid_model, "the model with the largest r at 20 to 50 % of depth"
+            strongest_mid_model, "the model with the largest r at 20 to 50% of depth"
         ),
         "strongest_mid": Rule(
             lambda: strongest_mid_model(abs),
-            "the model with the largest |r| at 20 to 50 % of depth",
+            "the model with the largest |r| at 20 to 50% of depth",
         ),
     }
 

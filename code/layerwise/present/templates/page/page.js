@@ -50,7 +50,7 @@
   const prose = (text) => signed(text).split(/\b(W_[QKVO])\b/).map((part, index) => (index % 2 ? make("span", {}, "W", make("sub", {}, part[2])) : part));
   // A name may break after its signs, never within a word
   const breakable = (text) => text.split(/(?<=[._/])(?=[A-Za-z])/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
-  const withUnit = (text, claim) => [...breakable(signed(text)), ...(claim.unit ? [" ", make("span", { class: "unit" }, claim.unit)] : [])];
+  const withUnit = (text, claim) => [...breakable(signed(text)), ...(claim.unit ? [claim.unit === "%" ? "" : " ", make("span", { class: "unit" }, claim.unit)] : [])];
 
   // Of what is the same as printed, digit by digit, a percentage would puzzle
   function differenceSeen(claim) {
@@ -63,8 +63,8 @@
     if (gap > 1e300) return "not defined";
     if (gap === 0) return "0";
     const share = 100 * gap;
-    if (share < 0.001) return "< 0.001 %";
-    return `${share < 100 ? Number(share.toPrecision(2)) : Math.round(share)} %`;
+    if (share < 0.001) return "< 0.001%";
+    return `${share < 100 ? Number(share.toPrecision(2)) : Math.round(share)}%`;
   }
 
   // Search, by the rules and fields of pages/search.py
