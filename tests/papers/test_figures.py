@@ -270,6 +270,23 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
     assert picture.note.startswith("Bars: 95% intervals")
 
 
+def test_a_figure_is_drawn_once_for_each_file(
+    numbers: Numbers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With names at its points, for which it must be laid out before."""
+    drawings, draw_figure = [], Figure.draw
+
+    def count(figure: Figure, renderer: Any) -> None:
+        drawings.append(figure)
+        draw_figure(figure, renderer)
+
+    monkeypatch.setattr(Figure, "draw", count)
+    picture = draw("depth_gain", numbers).picture
+    assert picture.svg
+    assert picture.pdf
+    assert len(drawings) == 2
+
+
 def test_red_is_outside_a_claim_and_nothing_else(drawn: dict[str, Drawn]) -> None:
     red = {name for name in FIGURES if points(drawn[name].figure, style.RED.lower())}
     assert red == {"depth_gain"}  # gains above the claimed bound
