@@ -63,6 +63,7 @@ RUN find . -path ./.venv -prune -o -type f -print0 | LC_ALL=C sort -z \
     && dpkg-query -W > packages.txt
 
 # Everything that is written, downloaded or cached goes to /artifact; the rest of the image is read-only.
+# There is no C compiler, which torch's kernels in triton would call for: its own are taken instead.
 ENV PATH=/opt/layerwise/.venv/bin:$PATH \
     HOME=/artifact/cache/home \
     USER=reader \
@@ -71,7 +72,8 @@ ENV PATH=/opt/layerwise/.venv/bin:$PATH \
     MPLCONFIGDIR=/artifact/cache/matplotlib \
     DVC_SITE_CACHE_DIR=/artifact/cache/dvc-site \
     PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    TORCH_DISABLE_NATIVE_JIT=1
 USER 10001
 WORKDIR /artifact
 

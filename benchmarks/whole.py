@@ -160,13 +160,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if arguments.model is None:
             given = stand_in(Path(folder), "tiny" if arguments.quick else "pythia-160m")
+        out = str(Path(folder, "out"))
         command = [sys.executable, __file__, given[0], "--pairs", given[1], "--prompts", given[2]]
-        print(
-            f"{usable_cores()} cores; estimated: {estimated(given, folder)}",
-            flush=True,
-        )
-        subprocess.run([*command, "--out", f"{folder}/out"], check=True)
-        print("the page has {:,.0f} KiB, all files {:,.1f} MiB".format(*sizes(Path(folder, "out"))))
+        print(f"{usable_cores()} cores; estimated: {estimated(given, out)}", flush=True)
+        subprocess.run([*command, "--out", out], check=True)
+        print("the page has {:,.0f} KiB, all files {:,.1f} MiB".format(*sizes(Path(out))))
 
 
 def sizes(out: Path) -> tuple[float, float]:

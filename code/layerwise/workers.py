@@ -18,6 +18,7 @@ killed run leaves behind is one process's alone.
 
 import atexit
 import contextlib
+import gc
 import os
 import queue
 import subprocess
@@ -204,6 +205,7 @@ def _follow(leader: Connection, modules: Iterable[str]) -> None:
     """Do what comes, in the other process, until nobody is there."""
     for name in modules:
         import_module(name)
+    gc.freeze()  # what was imported is no garbage: each collection looks at the rest
     while True:
         try:
             function, arguments = leader.recv()

@@ -291,6 +291,23 @@ def luminance(colour: str) -> float:
     return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
 
 
+def test_a_figure_is_drawn_once_for_each_file(
+    numbers: Numbers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With names at its points, for which it must be laid out before."""
+    drawings, draw_figure = [], Figure.draw
+
+    def count(figure: Figure, renderer: Any) -> None:
+        drawings.append(figure)
+        draw_figure(figure, renderer)
+
+    monkeypatch.setattr(Figure, "draw", count)
+    picture = draw("depth_gain", numbers).picture
+    assert picture.svg
+    assert picture.pdf
+    assert len(drawings) == 2
+
+
 def test_red_is_outside_a_claim_and_nothing_else(drawn: dict[str, Drawn]) -> None:
     red = {name for name in FIGURES if points(drawn[name].figure, signs.OUTSIDE.lower())}
     assert red == {"depth_gain"}  # gains above the claimed bound

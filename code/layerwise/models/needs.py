@@ -7,8 +7,8 @@ Memory of a dtype, in bytes (b: bytes per number of it, P: parameters, h: hidden
     + 256 statements * 4 poolings * (L + 2) h b   what the batch leaves at every layer
     + 256 rows * 256,000 * 4    logits of the rows scored at once, for the largest vocabulary
 
-`benchmarks/memory.py` adds up what is alive at true shapes: 23.7 + 0.6 GB for Pythia-12B in
-float16, 32.2 + 1.6 GB for Apertus-8B in float32, and 141.1 + 1.8 GB for Llama-3.1-70B in float16,
+`benchmarks/memory.py` adds up what is alive at true shapes: 23.7 + 0.7 GB for Pythia-12B in
+float16, 32.2 + 1.7 GB for Apertus-8B in float32, and 141.1 + 2.0 GB for Llama-3.1-70B in float16,
 which this exceeds by no more than 3 %.
 
 Replicates with rounding noise keep a copy of 16-bit weights on the host, if the files hold them

@@ -1,0 +1,17 @@
+"""Every benchmark that `make bench` and `make bench-gpu` run comes to its end, at a tiny shape."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["extraction", "whole", "growth", "gpu"])
+def test_a_benchmark_runs(name: str, root: Path, tmp_path: Path) -> None:
+    on_cpu = ["--device", "cpu", "--out", str(tmp_path / "gpu.json")] if name == "gpu" else []
+    command = [sys.executable, str(root / "benchmarks" / f"{name}.py"), "--quick", *on_cpu]
+    environment = os.environ | {"PYTHONPATH": str(root / "code"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
