@@ -1,6 +1,7 @@
 """Judged claims as the pages show them: checked, their values as text, grouped by analysis."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -151,11 +152,11 @@ def _fare(central: Sequence[Central], reasons_told: Mapping[str, str]) -> str:
     counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
     parts = [f"{n} {verb(mark, n)}" for mark, n in counts.items()]
     if OPEN in counts:
-        reasons = [claim.why for claim in central if claim.why]
+        reasons = Counter(claim.why for claim in central if claim.why)
         told = [
-            f"{reasons.count(why)} {reasons_told.get(why, why)}"
+            f"{n} {reasons_told.get(why, why)}" if n < counts[OPEN] else reasons_told.get(why, why)
             for why in OPENNESS
-            if why in reasons
+            if (n := reasons[why])
         ]
         parts[-1] += f" ({'; '.join(told)})"
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -126,7 +126,7 @@ def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
     lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
     lines += [f"Warning: {caution}" for caution in foresee_cautions(prepared)]
     ending = TO_COME if prepared.outline.download else RIGHT
-    return "\n".join([*lines, f"dry run: {ending}, nothing was computed"])
+    return "\n".join([*lines, f"dry run, nothing was computed: {ending}"])
 
 
 def describe(prepared: "Prepared") -> dict[str, str]:

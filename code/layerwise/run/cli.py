@@ -53,8 +53,8 @@ app = typer.Typer(
     help="Recompute the numbers of the transformer-dynamics papers, or measure them on your own "
     "model.",
     epilog="`layerwise VERB --help` explains one verb; `layerwise doctor` says what can run here. "
-    "The pipeline itself is `make reproduce`. Exit code 0: done; 2: a rule was broken, and a "
-    "sentence says which; 130: Ctrl-C.",
+    "The pipeline itself is `make reproduce`. Exit code 0: done; 1: part of a model "
+    "could not be measured; 2: a rule was broken, and a sentence says which; 130: Ctrl-C.",
 )
 
 

@@ -27,7 +27,7 @@ FEW = 10  # units, under which an interval is exact or that of all permutations
 MOST_ARRANGEMENTS = 10_000  # of two groups, up to which all are gone through
 STEPS = 120  # of the integral over the law of r, which is then right to 1e-6
 # What gives an interval, or the p in its place.
-STUDENT, ONE_MORE = "Student's t", "Student's t for one more"
+STUDENT, ONE_MORE = "Student's t", "Student's prediction interval"
 EXACT, FISHERS_Z = "the exact law of r", "Fisher's z"
 PERMUTATIONS, WELCH = "all permutations", "Welch's t"
 BONETT_WRIGHT, ZOU = "Fisher's z for ranks", "Zou's difference of two r"

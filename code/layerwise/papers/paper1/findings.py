@@ -27,13 +27,17 @@ def figure_without_intervals(seen: Seen) -> Iterator[str]:
 def supplement_regimes(seen: Seen) -> Iterator[str]:
     """The regimes of the supplement."""
     regimes = {
-        category: seen.claim(f"p1.ext.page.regime.{category}")
-        for category in ("lifestyle", "numeric", "business")
+        name: seen.claim(f"p1.ext.page.regime.{category}")
+        for category, name in (
+            ("lifestyle", "lifestyle"),
+            ("numeric", "the numeric facts"),
+            ("business", "business"),
+        )
     }
-    for category, regime in regimes.items():
+    for name, regime in regimes.items():
         if regime.falls:
             yield (
-                f"{regime.printed.capitalize()} are said to put {category} into one regime, but "
+                f"{regime.printed.capitalize()} are said to put {name} into one regime, but "
                 f"only {regime} do."
             )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, equal_p, listed, plural
 from layerwise.papers.shared.result_files import METRIC
+from layerwise.papers.shared.terms import NO_STARS
 
 PYTHIA, LLAMA, APERTUS, GEMMA = "pythia-6p9b", "llama-3p1-8b", "apertus-8b", "gemma-2b"
 NAMES = {PYTHIA: "Pythia", LLAMA: "Llama", APERTUS: "Apertus"}
@@ -175,8 +176,8 @@ def late_in_print(seen: Seen) -> Iterator[str]:
     stars = seen.claim("p2.table_phase.pythia.late.stars")
     if stars.falls:
         yield Detail(
-            f"The late mean of Pythia is printed with {stars.printed}; by the recomputed mean it "
-            f"has {stars}."
+            f"The late mean of Pythia is printed with {stars.printed}; the p of the recomputed "
+            f"mean earns it {'no star' if stars.value == NO_STARS else stars}."
         )
 
 
@@ -184,15 +185,15 @@ def late_in_print(seen: Seen) -> Iterator[str]:
 def three_of_four(seen: Seen) -> Iterator[str]:
     """The models that invert, by several meanings of the word."""
     three = seen.claim("p2.abstract.three_of_four")
-    yield Claimed(f"{three.printed} models invert in late layers.")
+    yield Claimed(f"{three.printed} of the models invert in late layers.")
     lowest = seen.answer("late_inversion", PYTHIA)
     inner = seen.answer("late_inversion", PYTHIA, "without_last")
     if lowest.yes and inner.unshown:
         yield InRow("Pythia's only such layer is the last, which was read after the final norm.")
     if three.known:
         yield (
-            f"{three} models invert if a single late layer whose interval lies below zero is "
-            "enough."
+            f"{three} of the models invert if a single late layer whose interval lies below zero "
+            "is enough."
         )
     if lowest.yes and inner.unshown:
         yield "Pythia's only such layer is the last, which was read after the final norm."

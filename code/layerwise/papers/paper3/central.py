@@ -57,7 +57,7 @@ def depth_gain(seen: Seen) -> Iterator[str]:
         f"(r = {r.printed}, p = {p.printed}): the first law."
     )
     boxed, own = seen.claim("p3.kleiber.fig1.r"), seen.answer("depth_gain")
-    boxed_text = f"{boxed:+.3f} at the three decimals that the figure prints"
+    boxed_text = f"{boxed:+.3f} to the three decimals of the figure"
     if r.falls and r.value < 0 and p.value < ALPHA:
         yield (
             f"Depth and gain over the eight sizes give r = {r:+.2f} ({own.ends:+.2f}; "
@@ -316,7 +316,7 @@ def heritage(seen: Seen) -> Iterator[str]:
         openai = seen.claim("p3.heritage.openai_expand")
         yield (
             f"Of EleutherAI's models in the survey {damp:.0f}% damp. Of Meta's models {meta:.0f}% "
-            f"expand, of those of all labs but EleutherAI {others:.0f}% (printed {others.printed} "
+            f"expand, of those of all labs but EleutherAI {others:.0f}% (printed {others.printed}% "
             f"each); in a separate test {openai:.0f}% of OpenAI's expand."
         )
     with_gpt2 = seen.answer("heritage", choice="with_gpt2").value
@@ -679,7 +679,7 @@ def trace(seen: Seen) -> Iterator[str]:
     if equation.falls:
         yield (
             f"Equation 4 contains an error: as printed it gives a {equation} for every softmax "
-            "attention, since its rows sum to one. What the code sums is judged here."
+            "attention, since its rows sum to one. The claim is judged by what the code sums."
         )
     separates, ratio = (
         seen.claim("p3.sheaf.discriminates"),
@@ -901,5 +901,6 @@ def anisotropy(seen: Seen) -> Iterator[str]:
         )
     if layer.falls and layer.reading(STABLE_LAYER).gives:
         yield Detail(
-            f"Over the categories, r is first stably negative at the printed layer {layer.printed}."
+            f"The printed layer {layer.printed} is the first late one at which the interval of r "
+            "over the categories lies below zero."
         )

@@ -71,4 +71,4 @@ def slips(seen: Seen) -> Iterator[str]:
     ranks = seen.claims_like("p3.bentov.rank.*")
     n_wrong = sum(rank.falls for rank in ranks)
     if n_wrong > 0:
-        yield f"Of {len(ranks)} printed ranks of gains {n_wrong} are others."
+        yield f"Of the {len(ranks)} printed ranks of gains, {n_wrong} do not come out."
