@@ -901,6 +901,6 @@ def anisotropy(seen: Seen) -> Iterator[str]:
         )
     if layer.falls and layer.reading(STABLE_LAYER).gives:
         yield Detail(
-            f"The printed layer {layer.printed} is the first late one at which the interval of r "
+            f"The printed layer {layer.printed} is the first at which the interval of r "
             "over the categories lies below zero."
         )
