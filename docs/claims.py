@@ -229,7 +229,7 @@ def strip(document: dict) -> str:
     page = "docs/answers.md"
     return f"""\
 {strip_of(front(document), FRONT_STRIPS, "docs/", page)}
-[All {len(central_claims(document, NAMES))} central claims, with reasons and figures]({page})."""
+[All of them, with reasons and figures]({page})."""
 
 
 def strips(document: dict) -> dict[str, str]:

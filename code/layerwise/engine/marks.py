@@ -21,8 +21,8 @@ MARKS = {
     "of method that could be computed",
     IN_PART: "its questions are answered yes under one choice and not under another, or by some of "
     "the models that the claim names",
-    FAILS: "its questions are answered no, as the papers asked them; of several models that could "
-    "each bear it out, none does",
+    FAILS: "its questions are answered no, as the papers asked them; of several models that it "
+    "names none answers yes, or it says something of all without exception and one answers no",
     OPEN: "its questions are answered neither yes nor no; the reason stands beside the mark",
 }
 OPENNESS = {

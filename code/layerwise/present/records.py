@@ -44,7 +44,7 @@ _VERBS = {
 }
 # How it says why so many are open.
 _OPEN = {
-    UNDECIDED: "undecided, the interval across the border",
+    UNDECIDED: "undecided, as the interval crosses the border",
     NO_SPREAD: "with no spread around single numbers",
     TOO_FEW: "with too few units to answer",
 }

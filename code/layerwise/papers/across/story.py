@@ -59,7 +59,9 @@ def asymmetry_and_preference(seen: Seen) -> Iterator[str]:
             "zone, and a value without an interval shows nothing."
         )
     if all(seen.answer("calibration", model).unshown for model in MODELS):
-        yield ("Over the five neutral categories no model can be shown to lie in that zone.")
+        yield (
+            "Over the five neutral categories the data show of no model that it lies in that zone."
+        )
     gemma, apertus = (seen.answer("positive_on_neutral", model) for model in ("gemma", "apertus"))
     are_above = gemma.ends.low > 0 and apertus.ends.low > 0
     if seen.central("p1.positive").mark == HOLDS and are_above:
@@ -218,7 +220,7 @@ def weights_and_layers(seen: Seen) -> Iterator[str]:
     if spectral != HOLDS and right <= constant:
         yield (
             "The ratio of the spectral norms sorts damping from expanding models no better than "
-            f"one answer for all of them: its best threshold is right for {right} of {ratio.n}."
+            f"calling them all alike: its best threshold is right for {right} of {ratio.n}."
         )
     if spectral != HOLDS and ratio.ends.includes(0):
         yield (
@@ -234,7 +236,7 @@ def weights_and_layers(seen: Seen) -> Iterator[str]:
     if seen.central("p3.crowding").mark != HOLDS and is_worse:
         yield (
             f"The rule on the density of heads is right for {family:.0f}% of the Pythia sizes, but "
-            f"over the survey's models for {dense:.0f}%, where one answer for all of them is right "
+            f"over the survey's models for {dense:.0f}%, where calling them all alike is right "
             f"for {guess:.0%}."
         )
     equation = seen.claim("p3.sheaf.eq4")
@@ -377,10 +379,11 @@ STORY = (
 def surprises(seen: Seen) -> Iterator[str]:
     """Yield a sentence for each surprise that the numbers bear out."""
     law = seen.claim("p3.kleiber.r")
+    holds = ", and the law holds" if seen.central("p3.depth_gain").mark == HOLDS else ""
     if law.falls and law.reading("density of heads instead of depth").gives:
         yield (
             f"The printed r of the First law, {law.printed}, is that of another quantity, the "
-            f"density of heads; depth gives {law:+.2f}."
+            f"density of heads; depth gives {law:+.2f}{holds}."
         )
     own = seen.answer("bound", "pythia-1b")
     if own.no:
@@ -390,14 +393,16 @@ def surprises(seen: Seen) -> Iterator[str]:
             "Pythia-1B, one of the paper's own models, breaks the paper's bound on the gain: "
             f"{gain:.3f} where {limit:.3f} is allowed."
         )
+    reached, apart = [], []
     for trained in seen.trained("numeric"):
-        if trained.is_reached:
-            yield (
-                "The asymmetry of the numeric facts less that of the other categories is "
-                f"{trained:+.3f} in {trained.model}, a small trained model; random weights of its "
-                f"shape give {trained.drawn:+.3f}."
-            )
-            break
+        told = f"{trained.model} ({trained:+.3f}; random {trained.drawn:+.3f})"
+        (reached if trained.is_reached else apart).append(told)
+    if reached:
+        but = f", but not in {listed(apart)}" if apart else ""
+        yield (
+            "The asymmetry of numeric facts lies as far below the other categories' with random "
+            f"weights as with trained ones in {listed(reached)}{but}."
+        )
     late = seen.answer("late", PYTHIA)
     weak = seen.claim("p2.abstract.late_range_weak")
     if weak.falls and late.unshown:

@@ -31,7 +31,7 @@ def neutral(seen: Seen) -> Iterator[str]:
     if most.falls and by_mean.value == most.value:
         yield (
             f"The paper prints '{most.printed}'. On lifestyle, {zone}, it is {most} "
-            f"({calibrated}), and as many by the mean over the neutral categories."
+            f"({calibrated}), and the same number by the mean over the neutral categories."
         )
     if most.falls and by_mean.value != most.value:
         yield (
@@ -47,9 +47,9 @@ def neutral(seen: Seen) -> Iterator[str]:
     if all(answer.unshown for answer in answers.values()):
         of_llama, of_gemma = answers["llama"].narrow, answers["gemma"].narrow
         yield (
-            "No model can be shown to lie in that zone by its mean over the neutral categories: "
-            "the interval of two one-sided tests would have to lie wholly within it, and Llama's "
-            f"runs from {of_llama:+.3f}, Gemma's from {of_gemma:+.3f}."
+            "The data show of no model that its mean over the neutral categories lies in that "
+            "zone: the interval of two one-sided tests would have to lie wholly within it, and "
+            f"Llama's runs from {of_llama:+.3f}, Gemma's from {of_gemma:+.3f}."
         )
     llama = seen.claim("p1.table_stats.llama.status")
     without_business = seen.answer("calibration_effect", "llama", "category_out/business")
@@ -157,8 +157,8 @@ def numeric(seen: Seen) -> Iterator[str]:
             yield f"In {name} it lies above them, by {answer.value:.2f} ({answer.ends:.2f})."
     if strongest.value <= weakest.value < 0 < apertus.value:
         yield (
-            f"Recomputed from the mean cosines, it is {weakest:+.3f} to {strongest:+.3f} in three "
-            f"models and {apertus:+.3f} in Apertus."
+            f"The asymmetry itself, recomputed from the mean cosines, is {weakest:+.3f} to "
+            f"{strongest:+.3f} in three models and {apertus:+.3f} in Apertus."
         )
     if above.falls:
         yield f"By the recomputed values it is {above}, not {above.printed}."

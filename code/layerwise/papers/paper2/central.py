@@ -357,7 +357,7 @@ def gemma(seen: Seen) -> Iterator[str]:
         for choice in ("published", "phase_mean", "without_last")
     )
     if lowest.unshown and mean.yes:
-        yield InRow("By the mean of its late layers it does not.")
+        yield InRow("The mean of its late layers lies above that value.")
     if shown.stands:
         yield (
             "As printed, no late layer of Gemma has a negative r whose interval excludes zero: "

@@ -566,25 +566,25 @@ def spectral(seen: Seen) -> Iterator[str]:
     n = correlation.n
     if right <= constant:
         yield InRow(
-            f"Its best threshold is right for {right} of {n} models, as is one answer for all of "
-            "them."
+            f"Its best threshold is right for {right} of {n} models, no better than calling all "
+            "alike."
         )
     if right > constant:
         yield InRow(
-            f"Its best threshold is right for {right} of {n} models, one answer for all of them "
-            f"for {constant}."
+            f"Its best threshold is right for {right} of {n} models, calling all alike for "
+            f"{constant}."
         )
     predicts = seen.claim("p3.spectral.predicts")
     if predicts.falls and right <= constant:
         yield (
             "No threshold of the ratio, above which models would damp, is right for more than "
-            f"{right} of the {n} models that have both numbers; one answer for all of them is "
+            f"{right} of the {n} models that have both numbers; calling all alike is "
             f"right for {constant}."
         )
     if predicts.stands and right > constant:
         yield (
             "The best threshold of the ratio, above which models would damp, is right for "
-            f"{right} of the {n} models that have both numbers; one answer for all of them is "
+            f"{right} of the {n} models that have both numbers; calling all alike is "
             f"right for {constant}."
         )
     are_extremes = largest == "pythia-160m" and smallest == "gpt-neo-125M"
