@@ -57,8 +57,8 @@ LEGEND = {
     "range": "where the estimate lies if the claim holds",
 }
 READING = (
-    "Blue: inside; red: outside; grey: open. Below each mark: how many of the numbers printed for "
-    "the claim come out again."
+    "Blue: inside; red: outside; grey: open, as any p above 0.05. Below each mark: how many of the "
+    "numbers printed for the claim come out again."
 )
 
 
@@ -275,7 +275,7 @@ def _style() -> str:
         inks = "".join(f".{name}{{fill:{ink};stroke:{ink}}}" for name, ink in _inks(side).items())
         text, quiet, ground = also["text"], also["quiet"], also["ground"]
         return (
-            f"text{{fill:{text}}}{inks}text{{stroke:none!important}}.claim,.heading{{fill:{text}}}"
+            f"svg{{background:{ground}}}text{{fill:{text}}}{inks}text{{stroke:none!important}}.claim,.heading{{fill:{text}}}"
             f".quiet,.tick{{fill:{quiet}}}.rule{{stroke:{also['rule']}}}"
             f".range{{fill:{also['range']}}}.axis,.limit,.zero{{stroke:{quiet}}}"
             f".hollow{{fill:{ground}}}.printed{{fill:none;stroke:{text}}}"

@@ -20,7 +20,8 @@ _LIGHTER = "".join(
     for part in ("fill", "stroke")
 )
 ALONE = (
-    "<style>svg{color:#111}@media(prefers-color-scheme:dark){svg{color:#e4e4e4}"
+    "<style>svg{background:#fff;color:#111}"
+    "@media(prefers-color-scheme:dark){svg{background:#15191c;color:#e4e4e4}"
     f"{_LIGHTER}}}</style>"
 )
 

@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
 from layerwise.engine.question import Answer, find_again, shared_answers
+from layerwise.engine.seen import equal_p
 from layerwise.engine.words import category_labels, in_words
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
@@ -191,7 +192,8 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
         return text
     if len(drawn) == 1:
         return f"{text}, {'the same' if same else 'another'} answer"
-    return f"{text}; {same} of {len(drawn)} draws answer the same"
+    verb = "say" if word in (YES, NO) else "are"
+    return f"{text}; {same} of {len(drawn)} draws {verb} {word} too"
 
 
 def describe_agreement(same: int, n: int) -> str:
@@ -229,9 +231,11 @@ def spell_number(value: float, places: int | None) -> str:
 
 
 def value_and_interval(estimate: Estimate) -> tuple[str, str]:
-    """Return the value, and [low, high] or nothing where there is no interval."""
-    ends = interval_ends(estimate)
-    return spell_number(estimate.value, decimals(estimate)), f"[{', '.join(ends)}]" if ends else ""
+    """Return the value, and [low, high]; where there is no interval its p, or nothing."""
+    value = spell_number(estimate.value, decimals(estimate))
+    if ends := interval_ends(estimate):
+        return value, f"[{', '.join(ends)}]"
+    return value, "" if estimate.p is None else f"p {equal_p(estimate.p)}"
 
 
 def interval_ends(estimate: Estimate) -> list[str]:

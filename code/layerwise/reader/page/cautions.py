@@ -285,7 +285,7 @@ def document_cautions(
         warned.append(
             f"At {len(filled)} layers ({filled[0]} to {filled[-1]}) one direction holds more than "
             f"{FILLED:.0%} of the variance of the token states, as where single tokens have "
-            "massive activations: share, effective rank and slopes tell of that direction alone."
+            "massive activations: share, effective rank and slopes describe only that direction."
         )
     if unused_template:
         warned.append(
