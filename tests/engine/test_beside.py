@@ -1,8 +1,7 @@
-import re
-
 """Beside a reader's answers: rounding noise in 16 bits, and what random weights answer."""
 
 import gc
+import re
 from dataclasses import replace
 from typing import Any
 

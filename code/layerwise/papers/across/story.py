@@ -393,7 +393,8 @@ def surprises(seen: Seen) -> Iterator[str]:
             "Pythia-1B, one of the paper's own models, breaks the paper's bound on the gain: "
             f"{gain:.3f} where {limit:.3f} is allowed."
         )
-    reached, apart = [], []
+    reached: list[str] = []
+    apart: list[str] = []
     for trained in seen.trained("numeric"):
         told = f"{trained.model} ({trained:+.3f}; random {trained.drawn:+.3f})"
         (reached if trained.is_reached else apart).append(told)
