@@ -112,7 +112,7 @@ def shown(output: dict[str, Any]) -> str:
     if table := data.get("text/html"):
         for typed, here in IN_PAGE:
             table = re.sub(typed, here, table)
-        return f"<div>\n{table}\n</div>"
+        return f'<div class="output">\n{table}\n</div>'
     if picture := data.get("image/svg+xml"):
         content = base64.b64encode(picture.encode()).decode("ascii")
         return f'<img src="data:image/svg+xml;base64,{content}" alt="The figure of the code above">'

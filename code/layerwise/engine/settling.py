@@ -208,7 +208,7 @@ def _tell_needed(question: OpenQuestion, answer: str) -> list[str]:
         ]
     width, of = question["needed_half_width"], question["deciding"]
     wide = "" if width is None else f" (an interval of ±{width:.2g}{of and f' for {of}'})"
-    would = f"; the answer would be {answer}" if answer else ""
+    would = f"; if the printed values are right, it would be {answer}" if answer else ""
     sentence = f"An 80% chance of an answer takes {units_text(needed)} {unit}{wide}{would}."
     own = "layerwise analyze asks the question of statements of your own."
     return [sentence, own] if question["own"] else [sentence]
