@@ -19,6 +19,7 @@ FAMILY = "pythia-"  # begins the names of the sizes
 SURVEY = "depth_gain_of_survey"  # the question
 SHADE_OF_LABS = 0.11  # opacity
 ABOVE_BOUND = "whole interval above the bound"
+MOST_NAMED = 10  # points of a panel on a phone, where more names would cross each other
 
 
 def depth_gain(numbers: Numbers) -> Figure:
@@ -66,10 +67,10 @@ def depth_gain(numbers: Numbers) -> Figure:
     show_gains(panels[0], ends)
     signs.legend_below(figure)
     for axes, (_, gains) in zip(panels, shown, strict=True):
+        outside = [name for name, gain in gains.items() if gain.exceeds]
+        named = outside if numbers.narrow and len(gains) > MOST_NAMED else gains
         style.name_points(
-            axes,
-            {name: (gain.depth, gain.mean) for name, gain in gains.items()},
-            bold=[name for name, gain in gains.items() if gain.exceeds],
+            axes, {name: (gains[name].depth, gains[name].mean) for name in named}, bold=outside
         )
     return figure
 
