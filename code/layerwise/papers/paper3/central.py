@@ -179,7 +179,10 @@ def gains(seen: Seen) -> Iterator[str]:
     llama = seen.claim("p3.bench.llama")
     of_sequence = seen.statistic("sequence_gains", "llama3.1-8b", "last_gain")
     if of_sequence < 1:
-        yield InRow(f"By the norm of the whole sequence Llama damps ({of_sequence:.2f}).")
+        yield InRow(
+            f"By the norm of the whole sequence Llama damps ({of_sequence:.2f}; a single text, "
+            "without an interval)."
+        )
     order = seen.claim("p3.bench.order")
     order_of_sequence = seen.statistic("sequence_gains", "study", "order")
     pythia, gemma = seen.claim("p3.bench.pythia"), seen.claim("p3.bench.gemma")
@@ -210,7 +213,7 @@ def gains(seen: Seen) -> Iterator[str]:
     if of_sequence < 1 and llama.value > 1:
         yield (
             f"By the norm of the whole sequence Llama damps: {of_sequence:.2f} instead of "
-            f"{llama:.2f}."
+            f"{llama:.2f}. A single text gives no interval, so that norm answers nothing here."
         )
     if llama.value > 1 > llama.reading(OF_SEQUENCE).value:
         yield Detail(
