@@ -102,6 +102,11 @@ class Browser:
         element = {ELEMENT: self.find(selector)}
         self.run("arguments[0].scrollIntoView({ block: 'center' })", element)
         self._ask("POST", f"{self._session}/element/{element[ELEMENT]}/click")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait for what an input began: a link within the page tells of its place a task later."""
+        self.run_later("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done))")
 
     def type(self, selector: str, text: str) -> None:
         path = f"{self._session}/element/{self.find(selector)}/value"
@@ -115,6 +120,7 @@ class Browser:
             strokes += [{"type": "keyDown", "value": sign}, {"type": "keyUp", "value": sign}]
         keyboard = {"type": "key", "id": "keyboard", "actions": strokes}
         self._ask("POST", f"{self._session}/actions", {"actions": [keyboard]})
+        self.settle()
 
     def devtools(self, command: str, **parameters: Any) -> Any:
         body = {"cmd": command, "params": parameters}
