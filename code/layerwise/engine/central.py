@@ -37,7 +37,6 @@ from layerwise.engine.seen import (
     too_few_sentences,
     unanswered_sentences,
 )
-from layerwise.engine.settling import Settling
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
@@ -201,7 +200,7 @@ class Central:
         reason: why it fares so, a sentence each.
         row: what else its row of the strip says, a sentence each.
         details: what else differs from print, a sentence each.
-        settle: what would settle it if it is open, in sentences; `settling`: the same as numbers.
+        decide: what would decide it if it is open, in a sentence.
     """
 
     id: str
@@ -229,8 +228,7 @@ class Central:
     reason: Sequence[str] = ()
     row: Sequence[str] = ()
     details: Sequence[str] = ()
-    settle: str = ""
-    settling: Settling | None = None
+    decide: str = ""
 
 
 def judge_central(
