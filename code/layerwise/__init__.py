@@ -13,10 +13,10 @@ measuring    one model -> numbers in the published places, by the papers' experi
 reader       a reader's own model, taken through the same steps as the papers'
 run          the pipeline's stages, the reader's verbs, the rehearsal, what can run here
 
-Beside them: `files` (whole or not at all), `errors` (the rule, what came, the fix), `progress`,
-`shapes` (what comes from outside, in a declared shape), `home` (where files stand), `workers`
-(other processes), `own_paper` (a paper of one's own, judged), `__main__` (where the command
-begins).
+Beside them: `files` (whole or not at all), `csv_rows` (tables as CSV), `errors` (the rule, what
+came, the fix), `progress`, `shapes` (what comes from outside, in a declared shape), `home` (where
+files stand), `workers` (other processes), `own_paper` (a paper of one's own, judged), `__main__`
+(where the command begins).
 
 In Python: `layerwise.analyze`, `measure`, `pool`, `compare`, `claims`, `headlines` (docs/api.md),
 imported when they are used.

@@ -1,16 +1,14 @@
-"""Whatever comes from outside, in a declared shape: documents, tables, and what callers give.
+"""Whatever comes from outside, in a declared shape: documents, and what callers give.
 
-YAML in words, tables in CSV, and any of them in a declared shape; and the types of the Python
-interface: `True` is no number, `"3"` none either, and `""` no place.
+YAML, any document in a declared shape, and the types of the Python interface: `True` is no number,
+`"3"` none either, and `""` no place.
 """
 
-import csv
-import io
 import json
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -131,69 +129,6 @@ def parse_yaml(place: object, text: str, again: str = "correct it") -> Any:
     except _NOT_YAML as error:
         said = " ".join(str(error).split())
         raise LayerwiseError(f"{place}: not valid YAML ({said:.300}); {again}") from None
-
-
-def read_cells(path: Path, again: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and cells of every line of a CSV file; empty lines are left out.
-
-    Raises:
-        LayerwiseError: naming file and line for a text that is not CSV, with the fix.
-    """
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    try:
-        yield from ((rows.line_num, row) for row in rows if row)
-    except csv.Error as error:
-        raise LayerwiseError(
-            f"{path}, line {rows.line_num}: not valid CSV ({error}); {again}"
-        ) from None
-
-
-def read_rows(
-    path: Path, required: Sequence[str], optional: Sequence[str] = ()
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and cells by column of every row of a table with a header.
-
-    Its columns may stand in any order. One that is left out has empty cells, and blanks around a
-    cell do not count.
-
-    Raises:
-        LayerwiseError: naming file and line for a column that is unknown, missing or there twice,
-            or for a row of another length than the header.
-    """
-    lines = read_cells(path, "quote cells that hold a comma or a quotation mark")
-    _, header = next(lines, (1, []))
-    columns = [name.strip() for name in header]
-    _require_columns(f"{path}, line 1", columns, required, optional)
-    for line, cells in lines:
-        if len(cells) != len(columns):
-            raise LayerwiseError(
-                f"{path}, line {line}: a row must have a cell for each of the {len(columns)} "
-                f"columns, found {len(cells)}; quote cells that hold a comma"
-            )
-        given = zip(columns, (cell.strip() for cell in cells), strict=True)
-        yield line, dict.fromkeys(optional, "") | dict(given)
-
-
-def _require_columns(
-    place: str, columns: Sequence[str], required: Sequence[str], optional: Sequence[str]
-) -> None:
-    """Refuse a header with a column that is unknown, missing or there twice."""
-    known = (*required, *optional)
-    for name, n in Counter(columns).items():
-        if name not in known:
-            raise LayerwiseError(
-                f"{place}: a column must be one of {', '.join(known)}, found {name!r:.80}; "
-                "remove it, or correct its name"
-            )
-        if n > 1:
-            raise LayerwiseError(
-                f"{place}: a column must stand there once, {name!r} does {n} times; remove one"
-            )
-    if missing := [name for name in required if name not in columns]:
-        raise LayerwiseError(
-            f"{place}: the header must name the columns {', '.join(required)}, "
-            f"{missing[0]!r} is missing; add it"
-        )
 
 
 def read_choices(path: Path, section: str) -> dict[str, Any]:

@@ -657,6 +657,38 @@ def test_the_noise_of_a_p_value_is_that_of_its_logarithm():
     assert with_noise(0.8, 0.95, 0.6, 0.9, 0.7, 0.85, claim=large)["verdict"] == TOO_NOISY
 
 
+def test_a_claim_waits_for_a_model_where_that_has_no_number_for_it(tmp_path):
+    """Not where its cause names the model: a replicate is missing, or the ledger says why."""
+    (tmp_path / "gpt2").mkdir()
+    (tmp_path / "gpt2" / "measured.json").write_text("{}")
+    too_large = {"runs": {}, "absent": {"sweep": "too large", "scaling": "too large"}}
+    gpt2 = {**of_runs("float16", 0).measurements["gpt2"], "absent": {"scaling": "a gate"}}
+    origins = Origins({"gpt2": gpt2, "gpt2-medium": too_large}, MODELS, Published({}))
+    without, with_number = measured(None, origins), measured(0.123, origins)
+    records = [
+        judge(replace(CLAIM, **about), statistics)
+        for about, statistics in (
+            ({"model": "GPT-2-medium"}, without),
+            ({"model": "gpt2-medium", "printed": 0.5}, without),
+            ({"model": "gpt2"}, without),
+            ({"model": "gpt2-large"}, without),  # nobody says why it has none
+            ({"model": "gpt2", "unmeasured": "as (gpt2: large) in gpt2-medium"}, without),
+            ({"model": "gpt2"}, with_number),
+        )
+    ]
+    assert [record.get("waits_for") for record in records] == [
+        *("gpt2-medium", "gpt2-medium", "gpt2"),
+        *(None, None, None),
+    ]
+    assert ["waits_for" in record for record in records] == [True] * 4 + [False] * 2
+    assert records[-1]["cause"].startswith("gpt2/sweep")
+    failed = origins.document(records, tmp_path)["failed"]
+    assert {slug: entry["claims"] for slug, entry in failed.items()} == {
+        "gpt2": 1,
+        "gpt2-medium": 2,
+    }
+
+
 EMPTY = {"derived": {"layers:m:/changes": ["f#/r"]}}
 NO_CHANGE = {"undefined": {"layers:m:/changes/0": "no sign change"}}
 MISSING = {"missing": {"layers:m:/changes/0": "f#/r"}}
@@ -676,7 +708,8 @@ MISSING = {"missing": {"layers:m:/changes/0": "f#/r"}}
 def test_a_curve_without_what_is_printed_differs(source, known, word, cause):
     """It was computed, and does not cross zero: that is no missing number."""
     claim = replace(CLAIM, statistic="layers:m:/changes/0/layer", decimals=None)
-    statistics = Statistics(source, {"layers": {"m": {"changes": []}}}, **known)
+    origins = of_runs() if source == "measured" else None
+    statistics = Statistics(source, {"layers": {"m": {"changes": []}}}, **known, origins=origins)
     record = judge(claim, statistics)
     assert (record["verdict"], record["recomputed"]) == (word, None)
     assert cause in (record["cause"] or "")

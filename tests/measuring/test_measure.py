@@ -214,7 +214,8 @@ def test_what_rests_on_a_text_that_overflows_is_missing_alone(
     assert noise["absent"] == {}
     places = {file: set(parts) for file, parts in run["fragments"].items()}
     assert {file: set(parts) for file, parts in noise["runs"][SLUG]["fragments"].items()} == places
-    cause = Origins({SLUG: lacking}, MODELS, published).why_not(None, SLUG)
+    cause, model = Origins({SLUG: lacking}, MODELS, published).why_not(None, SLUG)
+    assert model == SLUG
     assert run["lacking"]["why"] in cause
     shutil.rmtree(tmp_path / "True" / "noise-0")  # killed, and taken up
     assert measured(spoils=True) == lacking
@@ -470,7 +471,7 @@ def test_a_cell_is_traced_to_its_run_or_to_why_there_is_none(
         "llama-3p1-8b": {"runs": {}, "absent": {"p1_ua": "a gate"}},
     }
     origins = Origins(measurements, MODELS, published)
-    assert re.search(reason, origins.why_not(cell, model))
+    assert re.search(reason, origins.why_not(cell, model).why)
     cells = [f"{SWEEP}#/models/0/rho/mean", f"{SWEEP}#/models/7/rho"]
     assert origins.runs(cells) == ["pythia-70m/sweep"]
     assert origins.settings("pythia-70m/sweep") == {"dtype": "float16", "device": "cuda"}

@@ -62,7 +62,7 @@ def test_missing_number_refused():
     [
         ("f,/x,", "must be a JSON number, boolean or label, found ''"),
         ("f,/x,1.2.3", "found '1.2.3'"),
-        ("f,/x", "expected 3 columns, found 2"),
+        ("f,/x", "3 columns, found 2"),
         ("notebook 000,/r/0,1", "listed once, '/r/0' of notebook 000 is there twice"),
     ],
 )

@@ -1,7 +1,9 @@
-"""Every number that the answers to the central claims show, once more: NumPy and SciPy on the
-tables of `published/`, without any rule of the package.
+"""Every number that a sentence shows, once more: NumPy and SciPy on the tables of `published/`,
+without any rule of the package.
 
-A `printed` one is quoted from a paper; all others are computed here.
+A `printed` one is quoted from a paper, in all but the reasons as the ledger has it; all others are
+computed here. A new sentence with a number fails until its numbers stand here too: those of a
+reason in `RECOMPUTED`, in their order; those of any other in `TOLD`, a tuple for each sentence.
 """
 
 import csv
@@ -12,13 +14,17 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 from scipy import optimize, special, stats
 
 from layerwise.engine.central import judge_central, read_central
+from layerwise.engine.seen import told as sentences
 from layerwise.papers.across.together import PAPERS
 
-NUMBER = re.compile(r"(?<![\w.\-^(])(?<!L/)\(?([-+]?\d+(?:\.\d+)?)(?![\w(])")
-NO_NUMBER = re.compile(r"\bL\d+-\d+")  # the layers of a transition
+NUMBER = re.compile(r"(?<![\w.\-^(])(?<!L/)\(?([-+]?\d+(?:\.\d+)?)(?![\w(^])")
+# The layers of a transition; the number of a paper or a figure.
+NO_NUMBER = re.compile(r"\bL\d+-\d+|\b([Pp]aper|[Ff]igure|Finding)s? \d+( and \d+)?")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 Z = stats.norm.ppf(0.975)
 
 LLAMA = "Results/llama/llama3_cross_validation_20260102_235626.json"
@@ -40,6 +46,12 @@ CROSS = "paper3/Results/l_star_cross_heritage_20260106_104357.json"
 BENCHMARK = "paper3/Results/thermodynamic_benchmark_20260105_141034.csv"
 TWINS = "paper3/Results/twin_test_results_20260105_160237.csv"
 FOUR = "paper3/Results/4model_validation_results.json"
+SIGNS = "paper3/Results/l_star_sign_change_20260106_111315.json"
+INPUTS = "paper3/Results/input_dependency_thermodynamics.json"
+BOOTSTRAP = "Results/pythia/bootstrap_ci_20260102_132830.json"
+PHASES = "Results/PHASE_SUMMARY.csv"
+CLASSES = "extended_results/data/category_classification.csv"
+CONTROL = "Results/neutral_control_test_results.json"
 PROFILE = "paper3/Results/anisotropy_results_pythia.json"
 PAPER1 = {
     "gemma": "Results/results_gemma_20251231_142425.json",
@@ -58,7 +70,7 @@ NEUTRAL = (
 
 @pytest.fixture(scope="module")
 def tables(root):
-    """{file: {key: value}} of every table."""
+    """{file: {key: value}} of every table; in place of a file, `small`: the small models."""
     by_file = {}
     for path in sorted((root / "published").glob("*.csv")):
         with path.open(newline="") as lines:
@@ -70,26 +82,74 @@ def tables(root):
                         cells[row["key"]] = json.loads(row["value"])
                     except ValueError:
                         cells[row["key"]] = row["value"]
-    return by_file
+    return by_file | {"small": small_models(root, "numeric")}
 
 
 @pytest.fixture(scope="module")
-def shown(root, records, works):
-    """By central claim, the numbers of its sentences as they are displayed."""
+def ledger(root):
+    """{claim: its row in the ledger}, with whether the published material denies it."""
+    by_id = {}
+    for folder in sorted((root / "claims").glob("paper*")):
+        denied = yaml.safe_load((folder / "denied.yaml").read_text())
+        for name in ("paper", "supplement", "notebooks"):
+            with (folder / f"{name}.csv").open(newline="") as lines:
+                for row in csv.DictReader(lines):
+                    by_id[row["id"]] = row | {"denied": row["id"] in denied}
+    return by_id
+
+
+@pytest.fixture(scope="module")
+def judged(root, records, works):
+    """The central claims with their sentences, and what these saw."""
     documents = {analysis: work.documents for analysis, work in works.items()}
-    central, _ = judge_central(
+    return judge_central(
         read_central(root / "claims"),
         PAPERS.sentences,
         [*records.values()],
         documents,
         PAPERS.questions,
     )
-    return {claim.id: numbers_of(" ".join(claim.reason)) for claim in central}
+
+
+@pytest.fixture(scope="module")
+def shown(judged):
+    """By central claim, the numbers of its reason as they are displayed."""
+    return {claim.id: numbers_of(" ".join(claim.reason)) for claim in judged[0]}
+
+
+@pytest.fixture(scope="module")
+def told(root, judged):
+    """By place, the numbers of every other sentence that has some, a tuple each."""
+    central, seen = judged
+    trained = {
+        model: {"numeric": {"value": value, "drawn": drawn}}
+        for model, (value, drawn) in small_models(root, "numeric").items()
+    }
+    said = {claim.id: [*claim.row, *claim.details] for claim in central}
+    said |= {f"finding {name}": sentences(tell, seen) for name, tell in PAPERS.findings.items()}
+    said |= {f"story {matter.id}": sentences(matter.tell, seen) for matter in PAPERS.story}
+    said |= {"surprises": sentences(PAPERS.surprises, seen.beside(trained))}
+    numbers = {
+        place: sorted(filter(None, map(tuple, map(numbers_of, of)))) for place, of in said.items()
+    }
+    return {place: of for place, of in numbers.items() if of}
+
+
+def small_models(root, question):
+    """{model: (answer, the same of each draw of random weights)}, as they were recorded."""
+    found = {}
+    for path in sorted((root / "examples" / "measured").glob("*/sensitivity.json")):
+        drawn = json.loads(path.with_name("control.json").read_text())["answers"]
+        for row in json.loads(path.read_text())["rows"]:
+            if (row["question"], row["choice"]) == (question, "published"):
+                found[path.parent.name] = row["value"], drawn[question]["drawn"]
+    return found
 
 
 def numbers_of(text):
     """As displayed, in order; of a range of whole numbers, 5-10, both."""
-    return NUMBER.findall(re.sub(r"(?<=\d)-(?=\d)", " to ", NO_NUMBER.sub("", text)))
+    text = THOUSANDS.sub("", NO_NUMBER.sub("", text))
+    return NUMBER.findall(re.sub(r"(?<=\d)-(?=\d)", " to ", text))
 
 
 # --- reading ---
@@ -607,6 +667,24 @@ def likeliest(models, undecided, statistic):
     return likely
 
 
+def power_of_fisher(first, second, n_first, n_second):
+    """How often the test finds these shares different."""
+    a, b = (
+        stats.binom.pmf(range(n_first + 1), n_first, first),
+        stats.binom.pmf(range(n_second + 1), n_second, second),
+    )
+    return sum(
+        a[i] * b[j]
+        for i in range(n_first + 1)
+        for j in range(n_second + 1)
+        if stats.fisher_exact([[i, n_first - i], [j, n_second - j]]).pvalue < 0.05
+    )
+
+
+def needed_by_fisher(first, second):
+    return next(n for n in range(2, 40) if power_of_fisher(first, second, n, n) >= 0.8)
+
+
 def p3_heritage(tables):
     hunt, sweep = models(tables)
     both = hunt | sweep
@@ -626,20 +704,6 @@ def p3_heritage(tables):
     gains = split(gain)
     low, high = shuffled_interval(*gains)
     first, second = np.mean(eleuther), np.mean(others)
-
-    def power(n_first, n_second):
-        a, b = (
-            stats.binom.pmf(range(n_first + 1), n_first, first),
-            stats.binom.pmf(range(n_second + 1), n_second, second),
-        )
-        return sum(
-            a[i] * b[j]
-            for i in range(n_first + 1)
-            for j in range(n_second + 1)
-            if stats.fisher_exact([[i, n_first - i], [j, n_second - j]]).pvalue < 0.05
-        )
-
-    needed = next(n for n in range(2, 40) if power(n, n) >= 0.8)
     shares = first, np.mean(gain[is_meta] >= 1), 1 - second
     final = column(hunt, "final")
     printed = "100"
@@ -660,19 +724,25 @@ def p3_heritage(tables):
         *(f"{-number:.2f}" for number in (np.mean(gains[0]) - np.mean(gains[1]), high, low)),
         f"{len(eleuther)}",
         f"{len(others)}",
-        f"{100 * power(len(eleuther), len(others)):.0f}",
+        f"{100 * power_of_fisher(first, second, len(eleuther), len(others)):.0f}",
         "80",
-        f"{needed}",
+        f"{needed_by_fisher(first, second)}",
     ]
 
 
-def p3_spectral(tables):
-    hunt, sweep = models(tables)
-    gained = hunt | sweep
+def norms_by_model(tables):
+    """{model: (lab, mean norm of W_V, that over the mean norm of W_O)}."""
     norms = {}
     for entry in rows(tables[SPECTRAL], "/results"):
         value, output = (series(entry, f"/W_{k}_spectral_norm").mean() for k in "VO")
         norms[short(entry)] = (entry["/lab"], value, value / output)
+    return norms
+
+
+def ratio_and_gain(tables):
+    """The models with both, their r, how many the best threshold gets right, and one guess."""
+    hunt, sweep = models(tables)
+    norms, gained = norms_by_model(tables), hunt | sweep
     names = [name for name in norms if name in gained]
     r = corr([norms[n][2] for n in names], [gained[n]["gain"] for n in names])
     damps = {n: gained[n]["gain"] < 1 for n in names}
@@ -680,14 +750,22 @@ def p3_spectral(tables):
         sum((norms[n][2] > limit) == damps[n] for n in names)
         for limit in (0, *(norms[n][2] for n in names))
     )
-    constant = max(sum(damps.values()), len(names) - sum(damps.values()))
+    return names, r, right, max(sum(damps.values()), len(names) - sum(damps.values()))
+
+
+def p_of_norms(tables):
+    labs = {True: [], False: []}
+    for lab, value, _ in norms_by_model(tables).values():
+        labs[lab == "EleutherAI"].append(value)
+    return stats.mannwhitneyu(labs[True], labs[False], method="exact").pvalue
+
+
+def p3_spectral(tables):
+    hunt, sweep = models(tables)
+    gained, norms = hunt | sweep, norms_by_model(tables)
+    names, r, right, constant = ratio_and_gain(tables)
     last, first = (end(names, key=lambda n: norms[n][2]) for end in (max, min))
     assert gained[last]["low"] > 1 > gained[first]["high"]
-    labs = {
-        lab: [v for of_lab, v, _ in norms.values() if (of_lab == "EleutherAI") == lab]
-        for lab in (1, 0)
-    }
-    p = stats.mannwhitneyu(labs[1], labs[0], method="exact").pvalue
 
     def mean(place, belongs):
         return np.mean([entry[place] for name, entry in norms.items() if belongs(name, entry[0])])
@@ -702,21 +780,25 @@ def p3_spectral(tables):
         f"{r:+.2f}",
         *signed(exact_interval(r, len(names))),
         f"{values:.1f}",
-        f"{p:.3f}",
+        f"{p_of_norms(tables):.3f}",
         f"{mean(2, lambda n, _: n.startswith('pythia')) / meta:.1f}",
         f"{mean(2, lambda _, lab: lab == 'EleutherAI') / meta:.1f}",
     ]
 
 
+def right(models, key="gain"):
+    """Of how many models, %, the rule on the density is right."""
+    return 100 * np.mean((column(models, "density") >= 0.2) == (column(models, key) < 1))
+
+
+def guess(models):
+    """Of how many models, %, one answer for all is right."""
+    damping = np.mean(column(models, "gain") < 1)
+    return 100 * max(damping, 1 - damping)
+
+
 def p3_crowding(tables):
     hunt, sweep = models(tables)
-
-    def right(models, key="gain"):
-        return 100 * np.mean((column(models, "density") >= 0.2) == (column(models, key) < 1))
-
-    def guess(models):
-        damping = np.mean(column(models, "gain") < 1)
-        return 100 * max(damping, 1 - damping)
 
     def fishers(damping):
         is_dense = column(sweep, "density") >= 0.2
@@ -746,12 +828,27 @@ def p3_crowding(tables):
     ]
 
 
-def p3_trace(tables):
+def sides_and_traces(tables, kind):
+    """By model, the side that the script gives it, and its mean trace."""
     runs = {short(entry): entry for entry in rows(tables[TRACES], "/results")}
     sides = {name: entry["/behavior"] for name, entry in runs.items()}
+    return sides, {name: series(run, f"/traces_{kind}").mean() for name, run in runs.items()}
 
-    def traces_of(kind):
-        return {name: series(entry, f"/traces_{kind}").mean() for name, entry in runs.items()}
+
+def larger_by_heads(tables):
+    """For each expanding and damping model, whether the expanding one has the larger trace."""
+    sides, traces = sides_and_traces(tables, "multihead")
+    return [
+        traces[a] > traces[b]
+        for a, b in itertools.permutations(traces, 2)
+        if (sides[a], sides[b]) == ("EXPAND", "DAMPEN")
+    ]
+
+
+def p3_trace(tables):
+    sides, traces = sides_and_traces(tables, "multihead")
+    _, full = sides_and_traces(tables, "full")
+    larger = larger_by_heads(tables)
 
     def factor(traces):
         expanding, damping = (
@@ -760,12 +857,6 @@ def p3_trace(tables):
         )
         return expanding / damping
 
-    traces = traces_of("multihead")
-    larger = [
-        traces[a] > traces[b]
-        for a, b in itertools.permutations(traces, 2)
-        if (sides[a], sides[b]) == ("EXPAND", "DAMPEN")
-    ]
     hunt, sweep = models(tables)
 
     def by_gain(traces):
@@ -784,13 +875,13 @@ def p3_trace(tables):
     printed = "1.2"
     return [
         "4",
-        f"{factor(traces_of('full')):.1f}",
+        f"{factor(full):.1f}",
         printed,
         f"{factor(traces):.1f}",
         f"{sum(larger)}",
         f"{len(larger)}",
         f"{sweep['pythia-160m']['gain']:.2f}",
-        *(f"{by_gain(traces_of(kind)):.1f}" for kind in ("full", "multihead")),
+        *(f"{by_gain(means):.1f}" for means in (full, traces)),
         f"{traces['gpt2'] / traces['opt-125m']:.0f}",
         f"{len(traces)}",
         "8",
@@ -997,7 +1088,6 @@ def p3_anisotropy(tables):
         *chances,
         f"{typed - peak}",
         f"{typed}",
-        "2",
         f"{negative}",
         f"{negative - peak}",
     ]
@@ -1041,3 +1131,496 @@ def test_no_central_claim_is_left_out(shown):
 @pytest.mark.parametrize("claim", RECOMPUTED)
 def test_every_number_of_a_claim_is_that_of_numpy(tables, shown, claim):
     assert shown[claim] == RECOMPUTED[claim](tables)
+
+
+# --- what else is displayed -----------------------------------------------------------------------
+#
+# A tuple for each sentence that has a number, by the place where it stands; in any order.
+
+
+def printed_in(ledger, claim_id):
+    """The numbers that a claim prints."""
+    return numbers_of(ledger[claim_id]["printed"])
+
+
+def words_within(tables, bound):
+    """The largest gap of a pair's word counts over the longer side, %; pairs within, and pairs."""
+    words = {}
+    for key, count in tables["words of dataset.json"].items():
+        _, category, pair, side = key.split("/")
+        words.setdefault((category, pair), {})[side] = count
+    gaps = [abs(w["a"] - w["b"]) / max(w.values()) for w in words.values()]
+    return f"{100 * max(gaps):.0f}", f"{sum(gap <= bound for gap in gaps)}", f"{len(gaps)}"
+
+
+def neutral_told(tables, ledger):
+    zone = sum(abs(ua(tables[file], "lifestyle")) < 0.015 for file in PAPER1.values())
+    (bound,) = printed_in(ledger, "p1.table_dataset.caption.parity")
+    return [
+        (f"{zone}", f"{len(PAPER1)}"),
+        (*words_within(tables, int(bound) / 100), bound),
+        tuple(printed_in(ledger, "p1.readme.effect_rule")),
+    ]
+
+
+def facts_told(tables, ledger):
+    facts = asymmetries(tables, "scientific_facts")
+    near = [abs(value) < 0.015 for model, value in facts.items() if model != "apertus"]
+    printed = printed_in(ledger, "p1.ext.page.mistral.facts_ua")
+    return [(f"{sum(near)}", f"{len(near)}"), (*printed, *signed([facts["mistral"]], 3))]
+
+
+def late_told(tables, ledger):
+    density = curve(tables[PYTHIA], metric="/knn_density_asymmetry")
+    r, n = tables[PHASES]["/0/late_mean"], 230
+    p = 2 * stats.t.sf(abs(r) * math.sqrt((n - 2) / (1 - r**2)), n - 2)
+    ends = {key: row for key, row in ledger.items() if re.match(r"p2\.csv\.pythia\.L.*ci_", key)}
+    pythia = curves(tables)["pythia"]
+    moved = 0
+    for key, row in ends.items():
+        layer, end = re.search(r"L(\d+)\.ci_(lo|hi)", key).groups()
+        ours = pythia[int(layer)][1 if end == "lo" else 2]
+        moved += round(ours, int(row["decimals"])) != float(row["printed"])
+    return [
+        (f"{third(density, 'late')[0]:+.3f}",),
+        (f"{min(bound for bound in (0.001, 0.01, 0.05) if p < bound)}",),
+        (f"{moved}", f"{len(ends)}"),
+        ("24", *printed_in(ledger, "p2.csv.pythia.L24.ci_lo"), f"{pythia[24][1]:+.3f}"),
+        ("24",),
+    ]
+
+
+def gemma_told(tables, ledger):
+    layers = np.array_split([*curves(tables)["gemma"]], [3, 6])  # thirds of the list
+    ours = [f"{end}" for part in layers for end in (part[0], part[-1])]
+    printed = (
+        printed_in(ledger, f"p2.method.partition.{phase}_gemma")
+        for phase in ("early", "mid", "late")
+    )
+    return [(*ours, *itertools.chain(*printed))]
+
+
+def template_told(tables, ledger):
+    return [tuple(signed([third(curves(tables)["llama"], "early")[0]]))]
+
+
+def depth_told(tables, ledger):
+    hunt, sweep = models(tables)
+    blocks = np.concatenate([m["blocks"][:-1] for m in sweep.values() if m["gain"] < 1])
+    final = column(hunt, "final")
+    return [
+        (f"{sum(blocks < 1)}", f"{len(blocks)}", "1"),
+        (
+            *printed_in(ledger, "p3.notebook.hunt.shrunk"),
+            f"{sum(column(sweep, 'final') < 1)}",
+            f"{len(sweep)}",
+            f"{min(final):.2g}",
+            f"{max(final):.2g}",
+        ),
+    ]
+
+
+def heritage_told(tables, ledger):
+    hunt, sweep = models(tables)
+    damping_others = [m for m in hunt.values() if m["lab"] != "EleutherAI" and m["gain"] < 1]
+    undecided = [m for m in damping_others if m["low"] < 1 < m["high"]]
+    assert sorted(m["lab"] for m in damping_others) == ["BigScience", "Meta"]
+    own = [m["gain"] for m in hunt.values() if m["lab"] == "EleutherAI"]
+    pooled = [m["gain"] for m in (hunt | sweep).values() if m["lab"] == "EleutherAI"]
+    damp, others = (
+        float(ledger[f"p3.heritage.{name}"]["printed"]) / 100
+        for name in ("eleuther_dampen", "others_expand")
+    )
+    n_own, n_others = len(own), len(hunt) - len(own)
+    damping = round(damp * n_own), round((1 - others) * n_others)
+    table = [[damping[0], n_own - damping[0]], [damping[1], n_others - damping[1]]]
+    of_sweep = 100 * np.mean(column(sweep, "gain") < 1)
+    return [
+        ("1", f"{len(undecided)}", "1"),
+        (f"{stats.fisher_exact(table).pvalue:.3f}",),
+        (f"{np.mean(own):.3f}", *printed_in(ledger, "p3.fig2.EleutherAI.mean")),
+        (f"{100 * np.mean(np.array(pooled) < 1):.0f}", f"{of_sweep:.0f}"),
+        (
+            *printed_in(ledger, "p3.contrib.validated_across"),
+            *(f"{n}" for n in (len(sweep), len(hunt), len(rows(tables[SPECTRAL], "/results")))),
+        ),
+        (f"{of_sweep:.0f}", "1"),
+    ]
+
+
+def late_square(entry):
+    norms = series(entry, "/W_V_spectral_norm")
+    return np.mean(norms[len(norms) - len(norms) // 3 :] ** 2)
+
+
+def spectral_told(tables, ledger):
+    entries = rows(tables[SPECTRAL], "/results")
+    pythia = np.mean([late_square(e) for e in entries if "/pythia-" in e["/model"]])
+    others = [late_square(e) for e in entries if e["/lab"] != "EleutherAI"]
+    meta = [late_square(e) for e in entries if e["/lab"] == "Meta"]
+    names, _, best, _ = ratio_and_gain(tables)
+    return [
+        (f"{best}", f"{len(names)}"),
+        ("1",),
+        (f"{p_of_norms(tables):.3f}",),
+        (f"{pythia / np.mean(others):.0f}", *printed_in(ledger, "p3.figA5.ratio")),
+        (f"{pythia / np.mean(meta):.0f}",),
+    ]
+
+
+def crowding_told(tables, ledger):
+    _, sweep = models(tables)
+    density, damping = column(sweep, "density"), column(sweep, "gain") < 1
+    ends = max(density[~damping]), min(density[damping])
+    printed = (f"{float(end):g}" for end in printed_in(ledger, "p3.crowding.rho_crit"))
+    return [(*(f"{end:.2f}" for end in ends), *printed)]
+
+
+def lstar_told(tables, ledger):
+    miss = missed(tables[CROSS])
+    without = [ours for name, (ours, _) in miss.items() if "bloom" not in name]
+    signs = [ours for ours, _ in missed(tables[SIGNS]).values()]
+    return [(f"{np.mean(signs):.1f}",), (f"{np.mean(without):.1f}",)]
+
+
+def gains_told(tables, ledger):
+    norms = series(tables[FOUR], "/results/llama3.1-8b/norms")
+    pythia = [row for row in rows(tables[BENCHMARK]) if row["/Model"] == "Pythia-6.9B"]
+    r = corr([row["/Entropy"] for row in pythia], [row["/Last_Gain"] for row in pythia])
+    pangram = tables[INPUTS]["/results/5_Original_Test/gains/31"]
+    return [
+        (f"{norms[-1] / norms[-2]:.2f}",),
+        (f"{r:.2f}", "1", "1"),
+        (f"{pangram:.2f}", *printed_in(ledger, "p3.notebook.inputdep.pangram")),
+    ]
+
+
+def tuning_told(tables, ledger):
+    by_variant = last_gains(tables, TWINS, "/Family", "/Variant")
+    base, tuned = (
+        [gains.mean() for (_, variant), gains in by_variant.items() if variant == which]
+        for which in ("base", "instruct")
+    )
+    printed = printed_in(ledger, "p3.notebook.twin.correlation")
+    return [(*printed, f"{corr(base, tuned):.2f}")]
+
+
+def category_told(tables, ledger):
+    by_layer = curve(tables[BOOTSTRAP], "/layer_results")
+    return [tuple(f"{n}" for n, (_, low, high) in by_layer.items() if not low <= 0 <= high)]
+
+
+def anisotropy_told(tables, ledger):
+    return [tuple(printed_in(ledger, "p3.aniso.L_star_paper2"))]
+
+
+# --- findings ---
+
+
+def regimes(tables, ledger):
+    def n_with(category, regime):
+        labels = [
+            entry["/classification"]
+            for entry in rows(tables[CLASSES])
+            if entry["/category"] == category
+        ]
+        return f"{labels.count(regime)}", f"{len(labels)}"
+
+    return [
+        n_with("lifestyle", "BULLSHIT_REGIME"),
+        n_with("business", "BULLSHIT_REGIME"),
+        n_with("ground_truth_numeric", "LIE_REGIME"),
+    ]
+
+
+def control(tables, ledger):
+    """Of the neutral pairs without the one on capitals, which are parallel, those near zero."""
+    pairs = rows(tables[CONTROL], "/neutral_results")
+    del pairs[9]
+    apart = [abs(float(pair["/sim_a"]) - float(pair["/sim_b"])) for pair in pairs]
+    return [(f"{sum(gap < 0.005 for gap in apart)}", f"{len(apart)}")]
+
+
+def five(tables, ledger):
+    ratio = ua(tables[PAPER1["apertus"]], "scientific_facts") / ua(
+        tables[PAPER1["apertus"]], "business"
+    )
+    return [(f"{abs(ratio):.0f}", *printed_in(ledger, "p1.disc.hyp2.ratio"))]
+
+
+def sizes(tables, ledger):
+    pairs = [n for key, n in tables["dataset.json"].items() if key.endswith("/n_pairs")]
+    printed = printed_in(ledger, "p1.limits.sample_size")
+    return [(f"{min(pairs)}", f"{max(pairs)}", *printed)]
+
+
+def supplement_slips(tables, ledger):
+    entries = [
+        (e["/model"], e["/category"], e["/ua_score"], e["/nll_b"] - e["/nll_a"])
+        for e in rows(tables[CLASSES])
+    ]
+
+    def total(model):
+        return sum(score * preference for name, _, score, preference in entries if name == model)
+
+    def divergence(category):
+        return np.std([numbers for _, name, *numbers in entries if name == category], axis=0).sum()
+
+    *_, second, largest = sorted(map(divergence, {category for _, category, *_ in entries}))
+    ours = {
+        "llama.total": total("llama"),
+        "apertus.total": total("apertus"),
+        "divergence.ratio": largest / second,
+    }
+    return [
+        (*printed_in(ledger, f"p1.ext.page.{name}"), f"{value:.4g}") for name, value in ours.items()
+    ]
+
+
+def headers(tables, ledger):
+    (step,) = set(np.diff([*curves(tables)["gemma"]]))
+    return [(*printed_in(ledger, "p2.notebook.gemma.step"), f"{step}")]
+
+
+def figure_sources(tables, ledger):
+    attributed = [name for name in ledger if name.startswith("p3.map.")]
+    denied = [name for name in attributed if ledger[name]["denied"]]
+    return [(f"{len(attributed)}", f"{len(denied)}")]
+
+
+def distances(tables):
+    """The prompts of the benchmark: {(model, category): gains}."""
+    return last_gains(tables, BENCHMARK, "/Model", "/Category")
+
+
+def bentov_law(tables, ledger):
+    gains = distances(tables)
+    names = list(dict.fromkeys(model for model, _ in gains))
+
+    def n_above(category):
+        mean = {
+            name: np.concatenate([g for (model, _), g in gains.items() if model == name]).mean()
+            for name in names
+        }
+        return sum(gains[name, category].mean() > mean[name] for name in names)
+
+    return [(f"{n_above(kind)}", f"{len(names)}") for kind in ("Novel", "Syntactic")]
+
+
+def paper3_slips(tables, ledger):
+    gains = distances(tables)
+    order = sorted(gains, key=lambda name: np.abs(gains[name] - 1).mean())
+    ranks = {f"p3.bentov.rank.{m}.{c}": order.index((m, c)) + 1 for m, c in order}
+    printed = {name: row for name, row in ledger.items() if name.startswith("p3.bentov.rank.")}
+    wrong = sum(ranks[name] != int(row["printed"]) for name, row in printed.items())
+    notebooks = [key for key in tables["tree e3c7f94"] if key.startswith("/paper3/notebooks/")]
+    return [
+        (f"{len(notebooks)}", *printed_in(ledger, "p3.readme.n_notebooks_pinned")),
+        (f"{len(printed)}", f"{wrong}"),
+    ]
+
+
+# --- the story, and the surprises ---
+
+
+def of_asymmetry(tables, ledger):
+    with_ = curve(tables[TEMPLATE], "/results_with_template", low="ci_lo", high="ci_hi")
+    highest = max(with_, key=lambda n: with_[n][0])
+    zone = sum(abs(ua(tables[file], "lifestyle")) < 0.015 for file in PAPER1.values())
+    return [
+        tuple(signed([with_[highest][2]])),
+        tuple(signed(third(curves(tables)["llama"], "early")[1:])),
+        (f"{zone}", f"{len(PAPER1)}"),
+    ]
+
+
+def of_depth(tables, ledger):
+    by_model = curves(tables)
+    late = {model: third(by_model[model], "late") for model in by_model}
+    gemma = by_model["gemma"]
+    lowest = min([*gemma][2 * (len(gemma) // 3) :], key=lambda n: gemma[n][0])
+    there, last = by_model["apertus"][28], by_model["apertus"][32]
+    apart = there[0] - last[0], there[1] - last[2], there[2] - last[1]
+    return [
+        tuple(signed((late["llama"][0], late["apertus"][0]))),
+        tuple(signed(late["pythia"][1:])),
+        tuple(signed([by_model["pythia"][32][0]])),
+        tuple(signed(narrowed(*gemma[lowest])[:1])),
+        ("28", *signed(apart)),
+    ]
+
+
+def r_of_depth(models):
+    return corr(column(models, "depth"), column(models, "gain"))
+
+
+def lab_test(tables):
+    """Fisher's p of the labs in the survey, and the least and largest of its likeliest tables."""
+    hunt, _ = models(tables)
+    is_eleuther = column(hunt, "lab") == "EleutherAI"
+
+    def p_of(damping):
+        return fisher(damping[is_eleuther], damping[~is_eleuther])
+
+    likely = likeliest(hunt, (column(hunt, "low") < 1) & (column(hunt, "high") > 1), p_of)
+    return p_of(column(hunt, "gain") < 1), min(likely), max(likely)
+
+
+def of_gains(tables, ledger):
+    hunt, sweep = models(tables)
+    both = hunt | sweep
+    gain, is_eleuther = column(hunt, "gain"), column(hunt, "lab") == "EleutherAI"
+    groups = gain[is_eleuther], gain[~is_eleuther]
+    low, high = shuffled_interval(*groups)
+    difference = np.mean(groups[0]) - np.mean(groups[1])
+    of_survey, of_both = (
+        (r_of_depth(side), *fisher_interval(r_of_depth(side), len(side))) for side in (hunt, both)
+    )
+    return [
+        tuple(signed([r_of_depth(sweep)])),
+        tuple(signed((*of_survey, *of_both))),
+        tuple(f"{p:.3f}" for p in lab_test(tables)),
+        tuple(f"{-number:.2f}" for number in (difference, high, low)),
+    ]
+
+
+def r_of_ratio(tables):
+    names, r, *_ = ratio_and_gain(tables)
+    return tuple(signed((r, *exact_interval(r, len(names)))))
+
+
+def of_weights(tables, ledger):
+    hunt, sweep = models(tables)
+    names, _, best, _ = ratio_and_gain(tables)
+    larger = larger_by_heads(tables)
+    return [
+        (f"{best}", f"{len(names)}"),
+        r_of_ratio(tables),
+        tuple(f"{share:.0f}" for share in (right(sweep), right(hunt), guess(hunt))),
+        (f"{sum(larger)}", f"{len(larger)}"),
+        (f"{len(missed(tables[CROSS]))}",),
+    ]
+
+
+def of_tuning(tables, ledger):
+    return [(f"{len({family for family, _ in last_gains(tables, TWINS, '/Family', '/Variant')})}",)]
+
+
+SHIFT = Z + stats.norm.ppf(0.8)  # standard errors that are found with a power of 80%
+
+
+def error_of(low, high):
+    """The standard error on Fisher's z that an interval shows."""
+    return (math.atanh(high) - math.atanh(low)) / 2 / Z
+
+
+def units_for(r, error, n):
+    """Units like these n, that tell r from 0."""
+    return math.ceil((SHIFT * error * math.sqrt(n - 3) / math.atanh(abs(r))) ** 2 + 3)
+
+
+def of_what_is_open(tables, ledger):
+    by_model = curves(tables)
+    n_pairs = sum(n for key, n in tables["dataset.json"].items() if key.endswith("/n_pairs"))
+    gemma, late = by_model["gemma"][18], third(by_model["pythia"], "late")
+    of_gemma, of_pythia = error_of(*gemma[1:]), error_of(*late[1:])
+    (printed,) = printed_in(ledger, "p2.abstract.late_range_weak")
+    names = (*NEUTRAL, "ground_truth_numeric")
+    x = [ua(tables[PYTHIA_UA], name) for name in names]
+    y = [tables[PYTHIA_UA][f"/{name}/output_preference"] for name in names]
+    hunt, _ = models(tables)
+    r = r_of_depth(hunt)
+    own = column(hunt, "gain")[column(hunt, "lab") == "EleutherAI"] < 1
+    others = column(hunt, "gain")[column(hunt, "lab") != "EleutherAI"] < 1
+    of_categories = error_of(*exact_interval(corr(x, y), len(names)))
+    of_survey = units_for(r, error_of(*fisher_interval(r, len(hunt))), len(hunt))
+    return [
+        (
+            *("80", f"{n_pairs}", f"{math.tanh(SHIFT * of_gemma):.2f}", f"{gemma[0]:+.2f}"),
+            *(f"{units_for(gemma[0], of_gemma, n_pairs)}", printed),
+            f"{units_for(float(printed), of_pythia, n_pairs)}",
+            *(f"{of_pythia * math.sqrt(n_pairs - 3):.1f}", "7", "2"),
+        ),
+        ("80", f"{len(names)}", f"{math.tanh(SHIFT * of_categories):.2f}"),
+        (f"{of_survey}", "80", f"{len(hunt)}"),
+        (
+            *(f"{needed_by_fisher(np.mean(own), np.mean(others))}", "80"),
+            *(f"{len(own)}", f"{len(others)}"),
+        ),
+        (f"{next(n for n in range(1, 99) if stats.beta.ppf(0.025, n, 1) > 0.5)}",),
+    ]
+
+
+def of_surprises(tables, ledger):
+    _, sweep = models(tables)
+    pythia = sweep["pythia-1b"]
+    late = third(curves(tables)["pythia"], "late")
+    small = {  # the answer, the least draw, the largest; those that are reached first
+        model: (value, min(drawn), max(drawn)) for model, (value, drawn) in tables["small"].items()
+    }
+    assert all(value < 0 for value, _, _ in small.values())
+    order = sorted(small, key=lambda model: small[model][1] > small[model][0])
+    small_told = tuple(signed([number for model in order for number in small[model]], 3))
+    return [
+        (*printed_in(ledger, "p3.kleiber.r"), *signed([r_of_depth(sweep)])),
+        (f"{pythia['gain']:.3f}", f"{10 ** (1 / pythia['depth']):.3f}"),
+        (
+            *printed_in(ledger, "p2.abstract.late_range_weak"),
+            *(f"{late[0]:+.3f}", *signed(late[1:])),
+        ),
+        tuple(f"{p:.3f}" for p in lab_test(tables)),
+        r_of_ratio(tables),
+        small_told,
+    ]
+
+
+TOLD = {
+    "p1.neutral": neutral_told,
+    "p1.apertus_facts": facts_told,
+    "p2.late": late_told,
+    "p2.gemma": gemma_told,
+    "p2.template": template_told,
+    "p2.category_inversion": category_told,
+    "p3.depth_gain": depth_told,
+    "p3.heritage": heritage_told,
+    "p3.spectral": spectral_told,
+    "p3.crowding": crowding_told,
+    "p3.lstar": lstar_told,
+    "p3.gains": gains_told,
+    "p3.tuning": tuning_told,
+    "p3.anisotropy": anisotropy_told,
+    "finding p1.supplement_regimes": regimes,
+    "finding p1.control_unrelated": control,
+    "finding p1.rounding_of_five": five,
+    "finding p1.sample_size": sizes,
+    "finding p1.slips": supplement_slips,
+    "finding p2.headers": headers,
+    "finding p3.figure_sources": figure_sources,
+    "finding p3.bentov_law": bentov_law,
+    "finding p3.labs": lambda tables, ledger: [tuple(printed_in(ledger, "p3.scope.n_labs"))],
+    "finding p3.slips": paper3_slips,
+    "story asymmetry": of_asymmetry,
+    "story depth": of_depth,
+    "story gains": of_gains,
+    "story weights": of_weights,
+    "story tuning": of_tuning,
+    "story open": of_what_is_open,
+    "surprises": of_surprises,
+}
+
+
+def test_no_place_with_a_number_is_left_out(told):
+    assert sorted(told) == sorted(TOLD)
+
+
+@pytest.mark.parametrize("place", TOLD)
+def test_every_other_number_is_that_of_numpy_or_of_the_ledger(tables, ledger, told, place):
+    assert told[place] == sorted(TOLD[place](tables, ledger))
+
+
+def test_what_a_claim_says_is_printed(judged, ledger):
+    """Its numbers are those of the claims that are counted with it."""
+    for claim in judged[0]:
+        printed = [printed_in(ledger, part["claim"]) for part in claim.printed]
+        known = {*map(float, itertools.chain(*printed))}
+        assert {*map(float, numbers_of(claim.says))} <= known, claim.id

@@ -16,10 +16,11 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, get_args
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from layerwise.csv_rows import read_rows
 from layerwise.engine.published import Published, Value, leaves, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.files import parse_json
-from layerwise.shapes import STRICT, Paper, Strict, explained, read_rows, read_yaml, require_shape
+from layerwise.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
 
 DocumentKind = Literal["paper", "supplement", "notebook"]
 DOCUMENT_KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)  # in the order of lists

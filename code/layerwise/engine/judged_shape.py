@@ -39,7 +39,10 @@ class Provenance(Loose):
 
 
 class JudgedClaim(Loose):
-    """A printed value, the value computed again, and the verdict; docs/glossary.md defines them."""
+    """A printed value, the value computed again, and the verdict; docs/glossary.md defines them.
+
+    `waits_for`, where a number was not measured: the model that lacks it; null: none says why.
+    """
 
     id: str
     paper: Paper
@@ -55,6 +58,7 @@ class JudgedClaim(Loose):
     verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
     tolerance: Literal[tuple(TOLERANCES)]  # type: ignore[valid-type]
     cause: str | None
+    waits_for: NotRequired[str | None]
     readings: list[OtherReading]
     provenance: Provenance
 

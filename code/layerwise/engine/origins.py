@@ -1,10 +1,11 @@
 """The origin of measured numbers: the run that measured a cell, or why none did."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from layerwise.engine.measured import (
     CONTROL,
@@ -25,6 +26,18 @@ KERNELS = (
     *("attention", "arithmetic", "passes", "tokens_per_batch", "smaller_batches"),
     *("torch", "transformers"),
 )
+
+
+class Absence(NamedTuple):
+    """Why a number was not measured.
+
+    Attributes:
+        why: in words.
+        waits_for: the model whose measurement lacks it and says why; None where none does.
+    """
+
+    why: str
+    waits_for: str | None
 
 
 @dataclass(frozen=True)
@@ -145,23 +158,23 @@ class Origins:
         """
         used = sorted({run for record in records for run in record["provenance"]["runs"]})
         files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
+        waiting = Counter(record.get("waits_for") for record in records)
         absent: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
         for slug, measurement in self.measurements.items():
             skipped = slug in self.models and self.models[slug].skipped
-            waiting = sum(f" ({slug}: " in (record["cause"] or "") for record in records)
             for kind, reasons in (
                 ("left_out", shortfalls(measurement)),
                 ("left_out" if skipped else "failed", failures(measurement)),
             ):
                 if reasons:
-                    absent[kind][slug] = {"reasons": reasons, "claims": waiting}
+                    absent[kind][slug] = {"reasons": reasons, "claims": waiting[slug]}
         return {
             "inputs": {path.as_posix(): sha256_of(path) for path in files},
             "runs": {run: self.settings(run) for run in used},
             **absent,
         }
 
-    def why_not(self, cell: str | None, model: str | None) -> str:
+    def why_not(self, cell: str | None, model: str | None) -> Absence:
         """Say why a cell was not measured; `model` is the subject of the claim."""
         slug = self._model_of(cell) if cell else None
         slug = slug or self._names.get(lookup_key(model or ""))
@@ -169,7 +182,7 @@ class Origins:
         measurement = self.measurements.get(slug or "", {"runs": {}, "absent": {}})
         absent = {**shortfalls(measurement), **measurement["absent"]}
         reasons = "; ".join(f"{studies(n)}: {why}" for why, n in group_by_reason(absent).items())
-        return f"{what} ({slug}: {reasons})" if reasons else what
+        return Absence(f"{what} ({slug}: {reasons})", slug) if reasons else Absence(what, None)
 
     def _model_of(self, cell: str) -> str | None:
         """Return the model that an entry is about, by its names or its keys."""

@@ -16,8 +16,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from layerwise.csv_rows import Line, parse_table
 from layerwise.errors import LayerwiseError
-from layerwise.shapes import read_cells
+from layerwise.files import read_text
 
 # Our files, for what was measured and never published: `beyond/<experiment>`, by model.
 BEYOND = "beyond/"
@@ -166,22 +167,11 @@ def read_tables(folder: Path, names: Iterable[str]) -> Published:
     return Published(cells)
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[Line]:
     """Yield line number and cells of every row of a table of `published/`."""
     if not path.is_file():
         raise LayerwiseError(f"{path}: the table is missing; restore it from the repository")
-    rows = read_cells(path, "restore the table")
-    if next(rows, (1, None))[1] != list(columns):
-        raise LayerwiseError(
-            f"{path}: the first line must be {','.join(columns)}; restore the table"
-        )
-    for line, row in rows:
-        if len(row) != len(columns):
-            raise LayerwiseError(
-                f"{path}, line {line}: expected {len(columns)} columns, found {len(row)}; "
-                "restore the table"
-            )
-        yield line, row
+    yield from parse_table(path, read_text(path), columns, "restore the table")
 
 
 def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, Value]]:

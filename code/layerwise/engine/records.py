@@ -14,6 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from layerwise.csv_rows import format_csv
 from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
 from layerwise.engine.marks import MARKS, mark_text
 from layerwise.engine.verdicts import AS_RANDOM, count_verdicts
@@ -26,6 +27,7 @@ AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
 FORMAT = 4  # of claims.json: one more where a field changes its name, its place or its meaning
 SEAL = "seal"
+VERDICT_COLUMNS = ("kind", "id", "verdict")  # of verdicts.csv
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
 
 
@@ -43,13 +45,13 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verdicts_csv(document: Mapping[str, Any]) -> str:
-    """Return the mark of every central claim and the verdict of every claim, a line each."""
+    """Return the mark of every central claim and the verdict of every claim, a row each."""
     rows = [
         ("central", claim["id"], mark_text(claim["mark"], claim["why"]))
         for claim in document["central"]
     ]
     rows += [("claim", record["id"], record["verdict"]) for record in document["claims"]]
-    return "".join(f"{','.join(row)}\n" for row in [("kind", "id", "verdict"), *rows])
+    return format_csv(VERDICT_COLUMNS, rows)
 
 
 def judged(source: str, results: Path) -> dict[str, Any]:

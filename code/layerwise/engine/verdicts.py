@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from layerwise.engine.claims import FULL, Claim, Quote, statistic_parts
-from layerwise.engine.origins import Origins, prefixes
+from layerwise.engine.origins import Absence, Origins, prefixes
 from layerwise.engine.published import COUNTED, Published, split_pointer
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.noise import Noise, is_number, noise_of
@@ -152,11 +152,10 @@ class Statistics:
                 return f"{place} has {len(value)} entries" if isinstance(value, list) else ""
         return None
 
-    def why_not(self, claim: Claim) -> str | None:
+    def why_not(self, claim: Claim) -> Absence:
         """Say why a measured source does not have a claim's statistic."""
+        assert self.origins is not None  # every measured source records the runs
         statistic = claim.statistic or ""
-        if self.origins is None:
-            return None
         needs = [self.missing[place] for place in prefixes(statistic) if place in self.missing]
         return self.origins.why_not(next(iter(needs or self.inputs(statistic)), None), claim.model)
 
@@ -417,10 +416,13 @@ def missing_gate(case: Case) -> Verdict | None:
     if case.value is not None:
         return None
     claim, statistics = case.claim, case.statistics
-    reason = None if claim.unmeasured else statistics.why_none(claim.statistic or "")
-    if reason is None:
-        return Verdict("not measured", claim.unmeasured or statistics.why_not(claim), {})
-    return Verdict("differs", f"{NOTHING_GIVEN}: {reason}" if reason else None, {})
+    if claim.unmeasured:
+        return Verdict("not measured", claim.unmeasured, {})
+    reason = statistics.why_none(claim.statistic or "")
+    if reason is not None:
+        return Verdict("differs", f"{NOTHING_GIVEN}: {reason}" if reason else None, {})
+    why, waits_for = statistics.why_not(claim)
+    return Verdict("not measured", why, {"waits_for": waits_for})
 
 
 def weight_free_gate(case: Case) -> Verdict | None:

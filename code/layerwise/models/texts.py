@@ -5,8 +5,6 @@ single text whose token states are measured. Each stands in JSON, or a row each 
 Lines or a data frame.
 """
 
-import csv
-import io
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from layerwise.csv_rows import parse_csv
 from layerwise.errors import LayerwiseError
 from layerwise.files import parse_json, read_json, read_text, require_name, require_text
 
@@ -25,6 +24,7 @@ MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
 COLUMN = "prompt"  # of the same for prompts
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+QUOTE_TEXTS = "put texts that hold a separator or a quotation mark into double quotes"
 ENDINGS = (".json", *SEPARATORS, ".jsonl")
 # Characters that are not seen, of the letters and marks: variation selectors, fillers and joiners
 # (Unicode's Default_Ignorable_Code_Point).
@@ -347,31 +347,16 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
 
 def _read_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
     """Yield the rows of a table, without blanks between a separator and the text behind it."""
-    csv.field_size_limit(2**31 - 1)  # a statement may be long
-    text = io.StringIO(read_text(path))
-    rows = csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
-    try:
-        header = next(rows, [])
-        if len(header) == 1 < len(columns) and separator == "," and ";" in header[0]:
-            raise LayerwiseError(
-                f"{path}: columns of a .csv file are separated by commas, found semicolons; save "
-                "it with commas, and texts that hold one in double quotes"
-            )
-        _require(f"{path}, line 1", header, columns)
-        for cells in rows:
-            place = f"{path}, line {rows.line_num}"
-            if cells and len(cells) != len(header):
-                raise LayerwiseError(
-                    f"{place}: the header has {len(header)} columns, this row {len(cells)}; put "
-                    "a text with commas into double quotes"
-                )
-            if cells:
-                yield place, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
+    lines = parse_csv(path, read_text(path), QUOTE_TEXTS, separator, skips_blanks=True)
+    line, header = next(lines, (1, []))
+    if len(header) == 1 < len(columns) and separator == "," and ";" in header[0]:
         raise LayerwiseError(
-            f"{path}, line {rows.line_num}: not valid CSV ({error}); write it again with double "
-            "quotes around texts"
-        ) from None
+            f"{path}: columns of a .csv file are separated by commas, found semicolons; save it "
+            "with commas, and texts that hold one in double quotes"
+        )
+    _require(f"{path}, line {line}", header, columns)
+    for line, cells in lines:
+        yield f"{path}, line {line}", dict(zip(header, cells, strict=True))
 
 
 def _require(

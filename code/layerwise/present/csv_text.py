@@ -1,8 +1,8 @@
 """Rows of values as CSV that no spreadsheet computes."""
 
-import csv
-import io
 from collections.abc import Iterable
+
+from layerwise.csv_rows import format_csv
 
 Value = str | bool | int | float | None  # None: does not exist, which a note explains
 # What begins a formula in a spreadsheet, in some of them the full-width signs too.
@@ -11,11 +11,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20
 
 def csv_text(headings: Iterable[str], rows: Iterable[Iterable[Value]]) -> str:
     """Return rows below their headings, with every digit; nothing stands for None."""
-    written = io.StringIO()
-    lines = csv.writer(written, lineterminator="\n")
-    lines.writerow(map(harmless, headings))
-    lines.writerows(map(harmless, row) for row in rows)
-    return written.getvalue()
+    return format_csv([*map(harmless, headings)], (map(harmless, row) for row in rows))
 
 
 def harmless(cell: Value) -> Value:

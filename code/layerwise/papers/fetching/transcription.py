@@ -1,13 +1,12 @@
 """Transcribe upstream's result files into the tidy tables of `published/`."""
 
-import csv
-import io
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from layerwise.csv_rows import format_csv, parse_csv
 from layerwise.engine.published import DATASET, HEADER, PROMPTS, Value, leaves, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.papers.shared.result_files import TABLES
@@ -15,16 +14,13 @@ from layerwise.papers.shared.result_files import TABLES
 
 def transcribe(read_file: Callable[[str], bytes]) -> dict[str, str]:
     """Return the text of every table of `TABLES`, from upstream's files by their paths."""
-    tables = {}
-    for table, files in TABLES.items():
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(HEADER)
+
+    def rows(files: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         for file in files:
             for key, value in _facts(file, _parse_file(file, read_file(file))):
-                writer.writerow([file, key, json.dumps(value)])
-        tables[table] = text.getvalue()
-    return tables
+                yield file, key, json.dumps(value)
+
+    return {table: format_csv(HEADER, rows(files)) for table, files in TABLES.items()}
 
 
 def check_tables(folder: Path, tables: Mapping[str, str]) -> None:
@@ -51,8 +47,9 @@ def _parse_file(file: str, content: bytes) -> Any:
         except json.JSONDecodeError:
             return {"True": True, "False": False}.get(text, text)
 
-    rows = csv.DictReader(io.StringIO(content.decode("utf-8")))
-    return [{name: cell(text) for name, text in row.items()} for row in rows]
+    lines = parse_csv(file, content.decode("utf-8"), "take the file of the pinned commit")
+    _, header = next(lines, (1, []))
+    return [dict(zip(header, map(cell, cells), strict=True)) for _, cells in lines]
 
 
 def _facts(file: str, document: Any) -> Iterator[tuple[str, Value]]:

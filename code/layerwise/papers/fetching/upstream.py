@@ -36,6 +36,7 @@ DATA_FILES = (DATASET, PROMPTS)
 PAPERS = "papers"  # in place of a file: what the papers used
 PUBLISHED = find_home() / "published"
 RETRIES = 3
+PIN_COLUMNS = ("path", "sha256", "bytes")  # of registry.csv
 
 
 class Registry(NamedTuple):
@@ -52,7 +53,7 @@ def read_registry(folder: Path = PUBLISHED) -> Registry:
         LayerwiseError: if a table is missing or has other columns, or a hash or a size is none.
     """
     pins, registry, sets = dict[str, Pin](), folder / "registry.csv", folder / "prompt_sets.csv"
-    for line, (path, sha256, size) in read_table(registry, ("path", "sha256", "bytes")):
+    for line, (path, sha256, size) in read_table(registry, PIN_COLUMNS):
         if not re.fullmatch(r"[0-9a-f]{64},[1-9][0-9]{0,11}", f"{sha256},{size}"):
             raise LayerwiseError(
                 f"{registry}, line {line}: a pin must be a sha256 of 64 hexadecimal digits and a "

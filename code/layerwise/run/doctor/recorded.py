@@ -3,12 +3,13 @@
 dvc.lock holds the hash of every result, and is committed: the same hashes are the same bytes.
 """
 
-import csv
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from layerwise.csv_rows import parse_table
+from layerwise.engine.records import VERDICT_COLUMNS
 from layerwise.files import read_text
 from layerwise.home import judged_claims
 from layerwise.run.doctor import first_few
@@ -93,7 +94,8 @@ def _different(record: Mapping[Any, Any], made: Mapping[Any, Any]) -> list[Any]:
 
 def read_verdicts(text: str) -> dict[tuple[str, str], str]:
     """Return the verdicts of a `verdicts.csv` by kind and id."""
-    return {(row["kind"], row["id"]): row["verdict"] for row in csv.DictReader(text.splitlines())}
+    rows = parse_table(VERDICTS, text, VERDICT_COLUMNS, "judge the ledger again")
+    return {(kind, name): verdict for _, (kind, name, verdict) in rows}
 
 
 def _read_lock(place: Path, lock: str) -> Stages:

@@ -3,7 +3,6 @@
 The pipeline finds its models in a cache of the hub's and asks no network.
 """
 
-import csv
 import hashlib
 import importlib.metadata
 import json
@@ -17,12 +16,14 @@ import pathspec
 import yaml
 
 import layerwise.models
+from layerwise.csv_rows import format_csv
 from layerwise.errors import LayerwiseError
 from layerwise.files import make_folder, read_json, refuse_link, sha256_of, write_text
 from layerwise.models.families import twin_of
 from layerwise.models.registry import Model, read_models
-from layerwise.papers.fetching.notebooks import prompts_document
-from layerwise.papers.fetching.upstream import DATASET, PROMPTS, read_registry
+from layerwise.papers.fetching.mirrors import Pin
+from layerwise.papers.fetching.notebooks import NotebookPrompts, prompts_document
+from layerwise.papers.fetching.upstream import DATASET, PIN_COLUMNS, PROMPTS, read_registry
 
 TEXTS = Path(layerwise.models.__path__[0]) / "rehearsal"
 OUR_PAIRS, OUR_PROMPTS = TEXTS / "pairs.json", TEXTS / "prompts.json"
@@ -114,31 +115,24 @@ def stand_in_texts(published: Path, mirror: Path) -> None:
     """Lay our own texts out as upstream does, notebooks too, and pin their sha256."""
     shutil.rmtree(mirror, ignore_errors=True)
     prompts = read_json(OUR_PROMPTS)
-    sets = []
-    for pinned in read_registry(published).prompt_sets:
+    registry, sets = read_registry(published), []
+    for pinned in registry.prompt_sets:
         notebook = mirror / pinned.notebook
         source = f"{pinned.variable} = {prompts[pinned.study]['prompts']!r}"
         write_text(notebook, json.dumps({"cells": [{"cell_type": "code", "source": source}]}))
         sets.append(pinned._replace(sha256=sha256_of(notebook)))
-    _write_rows(published / "prompt_sets.csv", [entry._asdict() for entry in sets])
+    write_text(published / "prompt_sets.csv", format_csv(NotebookPrompts._fields, sets))
     shutil.copyfile(OUR_PAIRS, mirror / DATASET)
     made = {
         DATASET: OUR_PAIRS.read_bytes(),
         PROMPTS: prompts_document(sets, lambda entry: (mirror / entry.notebook).read_bytes()),
     }
-    with (published / "registry.csv").open(newline="", encoding="utf-8") as handle:
-        rows = list(csv.DictReader(handle))
-    for row in rows:
-        if content := made.get(row["path"]):
-            row |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": str(len(content))}
-    _write_rows(published / "registry.csv", rows)
-
-
-def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    pins = registry.pins | {
+        path: Pin(hashlib.sha256(content).hexdigest(), len(content))
+        for path, content in made.items()
+    }
+    rows = ((path, *pin) for path, pin in pins.items())
+    write_text(published / "registry.csv", format_csv(PIN_COLUMNS, rows))
 
 
 def declare_twins(registry: Path) -> dict[str, Model]:
