@@ -216,17 +216,15 @@ def judge_ledger(
         note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
-    random = [draw.documents for draw in sides.draws]
-    results = sides.results
+    results, random = sides.results, [draw.answers for draw in sides.draws]
     entries = read_central(claims)
     central, seen = judge_central(
         entries,
         paper.sentences,
         records,
-        results.documents,
+        results,
         paper.questions,
         random,
-        results.undefined,
     )
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     facts = tell_findings(paper.findings, records, seen, told_of)
