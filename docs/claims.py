@@ -148,7 +148,7 @@ def answers(document: dict) -> str:
             f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
             *figure(drawn.pop(claim.figure, None)),
             *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
-            *([f"What would settle it: {claim.settle}\n"] if claim.settle else []),
+            *([f"What would decide it: {claim.decide}\n"] if claim.decide else []),
             *([f"The paper itself: {caveats}\n"] if caveats else []),
             *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
             *([f"What else differs from print: {details}\n"] if details else []),

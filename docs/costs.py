@@ -2,9 +2,9 @@
 
     python docs/costs.py
 
-The parts of a model are those of `layerwise.models.needs`, by which `layerwise doctor` and
-`layerwise settle` reckon too; here stand the terms beside them. Weights of the next model are
-fetched and compared while one is measured, so only what exceeds that time is waited for.
+The parts of a model are those of `layerwise.models.needs`, by which `layerwise doctor` reckons too;
+here stand the terms beside them. Weights of the next model are fetched and compared while one is
+measured, so only what exceeds that time is waited for.
 """
 
 from collections.abc import Sequence

@@ -15,8 +15,8 @@ import pytest
 
 from layerwise.engine.answer_words import WORDS
 from layerwise.engine.central import judge_central, read_central
+from layerwise.engine.judging import read_trained
 from layerwise.engine.marks import MARKS, OPENNESS
-from layerwise.engine.prospects import read_trained
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
 from layerwise.papers.across import story

@@ -74,7 +74,7 @@ SPEAKERS = {
     "measuring": ("analyze",),
     "models": ("analyze",),
     "papers/experiments": ("analyze",),
-    "present": ("claims", "trace", "headlines", "settle", "models"),
+    "present": ("claims", "trace", "headlines", "models"),
 }
 OPTION = re.compile(r"(?:layerwise (\w+) )?(?<![\w-])(--[a-z][a-z-]+)(?![=\w])")
 OTHERS = ("run/steps", "run/rehearsal", "run/doctor", "run/cli")  # programs of their own

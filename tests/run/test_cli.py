@@ -48,7 +48,6 @@ VERBS = [
     "claims",
     "headlines",
     "trace",
-    "settle",
     "measure-model",
     "models",
     "doctor",

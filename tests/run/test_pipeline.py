@@ -526,14 +526,12 @@ def test_room_is_asked_for_as_many_models_as_are_measured_at_once(
         assert models_on_disk() == there
 
 
-def test_models_that_settle_most_are_measured_first(small, monkeypatch, capfd):
-    """By what is judged of print, whose stages have run by then."""
-    two = {"measure": [{"model": "two", "minutes": 1.0}], "left_out": {}, "chance": 0.5}
-    central = [{"settling": None}, {"settling": two}]
-    monkeypatch.setattr(run, "judged", lambda source, results: {"central": central})
-    monkeypatch.setattr(run, "summary", lambda document: "")
+@pytest.mark.parametrize("order", [["one", "two"], ["two", "one"]])
+def test_the_cheapest_model_is_measured_first(small, monkeypatch, capfd, order):
+    seconds = {f"measure@{name}": 1.0 + place for place, name in enumerate(order)}
+    monkeypatch.setattr(run, "estimated", lambda stages: dict.fromkeys(stages, 1.0) | seconds)
     run.run("all")
-    assert re.findall(r": measure@(\w+):", capfd.readouterr().out) == ["two", "one"]
+    assert re.findall(r": measure@(\w+):", capfd.readouterr().out) == order
 
 
 def test_what_is_measured_so_far_is_shown_by_one_process_at_a_time(tmp_path, monkeypatch):

@@ -343,29 +343,6 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         assert json.loads(capsys.readouterr().out) == kept
 
 
-def test_settle_lists_what_is_open_the_cheapest_first(capsys, results):
-    central = json.loads((results / "published" / "claims.json").read_text())["central"]
-    is_open = [claim["id"] for claim in central if claim["mark"] == "open"]
-    ask = ["settle", "--results", str(results)]
-    assert main([*ask, "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert sorted(claim["id"] for claim in listed) == sorted(is_open)
-    minutes = [claim["minutes"] for claim in listed]
-    assert minutes == sorted(minutes)
-    assert main(ask) == 0
-    lines = capsys.readouterr().out.splitlines()
-    begin = next(number for number, line in enumerate(lines) if line.startswith("─")) + 1
-    rows = [line.split()[0] for line in lines[begin : begin + len(listed)]]
-    assert rows == [claim["id"] for claim in listed]
-    (lstar,) = (claim for claim in listed if claim["id"] == "p3.lstar")
-    assert main([*ask, "p3.lstar", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == lstar
-    assert main([*ask, "p3.lstar"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert f"dvc repro {' '.join(lstar['targets'])}" in shown
-    assert lstar["says"].replace("-", "\N{MINUS SIGN}") in shown.replace("-", "\N{MINUS SIGN}")
-
-
 @pytest.mark.parametrize(
     ("query", "claim"),
     [
@@ -396,8 +373,6 @@ def test_a_search_keeps_numbers_apart():
         (["trace", "p2.abstrct.late_p"], "did you mean p2.abstract.late_p, "),
         (["trace", "p2.lat"], "did you mean p2.late"),
         (["trace", "Fisher's exact"], "did you mean p3.heritage.fisher_p"),
-        (["settle", "p3.spectrl"], "no central claim 'p3.spectrl'; did you mean p3.spectral"),
-        (["settle", "p2.late"], "only what is open can be settled, p2.late is in part"),
         (["headlines", "--paper", "5"], "layerwise headlines: paper: must be 1, 2 or 3, found 5"),
         (["claims", "--limit", "0"], "'--limit'"),
         (["trace", CLAIM, "--source", "measured"], "not judged for source 'measured'"),

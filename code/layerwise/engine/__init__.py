@@ -7,7 +7,7 @@ question              claims as questions: where a number must lie; `answer_word
 claims, words         the ledger in claims/; what texts call models, categories and measures
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
 central, marks        the central claims, each one record; the rule that marks them
-settling, prospects   what would settle an open one; computed from the law of its interval
+deciding              what would decide an open one, from the reason of its openness
 seen                  what texts say: sentences of central claims, findings, the story
 paper, judging        a paper as one value; its source from numbers to judged claims
 records, judged_shape results/SOURCE/claims.json: read, counted; its shape, as promised to others

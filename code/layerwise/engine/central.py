@@ -38,7 +38,6 @@ from layerwise.engine.seen import (
     too_few_sentences,
     unanswered_sentences,
 )
-from layerwise.engine.settling import Settling
 from layerwise.engine.verdicts import VERDICTS, Statistics
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
@@ -202,7 +201,7 @@ class Central:
         reason: why it fares so, a sentence each.
         row: what else its row of the strip says, a sentence each.
         details: what else differs from print, a sentence each.
-        settle: what would settle it if it is open, in sentences; `settling`: the same as numbers.
+        decide: what would decide it if it is open, in a sentence.
     """
 
     id: str
@@ -230,8 +229,7 @@ class Central:
     reason: Sequence[str] = ()
     row: Sequence[str] = ()
     details: Sequence[str] = ()
-    settle: str = ""
-    settling: Settling | None = None
+    decide: str = ""
 
 
 def judge_central(
@@ -251,8 +249,8 @@ def judge_central(
         results: the statistics of the same source; an answer that its numbers do not give is given
             with the reason.
         questions: the papers' questions by name.
-        control: the answers of each draw of random weights: a yes that most of them give as well says
-            nothing.
+        control: the answers of each draw of random weights: a yes that most of them give as well
+            says nothing.
 
     Raises:
         LayerwiseError: for a claim without sentences, sentences without a claim, and an entry that

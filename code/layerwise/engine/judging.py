@@ -9,13 +9,16 @@ both for a paper of one's own, from the folder of its numbers and claims.
 import contextlib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Required
 
-from layerwise.engine.central import judge_central, read_central
+from layerwise.engine.answers import Answers, Interval, read_rows
+from layerwise.engine.central import Central, judge_central, read_central
 from layerwise.engine.claims import read_ledger, statistic_parts
+from layerwise.engine.deciding import what_would_decide
 from layerwise.engine.derivation import (
     Derivation,
     Table,
@@ -25,22 +28,23 @@ from layerwise.engine.derivation import (
     evidence_of,
 )
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.measured import CONTROL, NOISE, map_leaves
+from layerwise.engine.marks import OPEN, Ask
+from layerwise.engine.measured import CONTROL, MEASURE_SMALL, NOISE, map_leaves
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
-from layerwise.engine.prospects import NO_MEANS, Means, with_settling
 from layerwise.engine.published import (
     COUNTED,
     HEADER,
+    PUBLISHED,
     Cell,
     Published,
     read_table,
     read_tables,
     split_pointer,
 )
-from layerwise.engine.question import documents_of_questions
+from layerwise.engine.question import Question, documents_of_questions
 from layerwise.engine.records import count_by_paper, hashes_judged_from
-from layerwise.engine.seen import tell_findings, tell_story, told
+from layerwise.engine.seen import SeenTrained, tell_findings, tell_story, told
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
@@ -171,6 +175,24 @@ def read_statistics(
     return statistics_of(source, analyses, published, origins)
 
 
+def read_trained(folder: Path) -> dict[str, dict[str, SeenTrained]]:
+    """Read the numbers of the small trained models that have an interval, by model and question.
+
+    Arguments:
+        folder: with a folder of result files for each.
+    """
+    models: dict[str, dict[str, SeenTrained]] = {}
+    for path in sorted(folder.glob("*/sensitivity.json")):
+        model, control = path.parent.name, read_json(path.with_name(f"{CONTROL}.json"))["answers"]
+        models[model] = {
+            question: SeenTrained(asked.value, model, Interval(min(drawn), max(drawn)))
+            for question, by_choice in read_rows(read_json(path)["rows"], MEASURE_SMALL).items()
+            if (asked := by_choice.get(PUBLISHED)) is not None and asked.ends is not None
+            for drawn in [control[question]["drawn"]]
+        }
+    return models
+
+
 def statistics_of(
     source: str,
     analyses: Mapping[str, Mapping[str, Any]],
@@ -201,13 +223,13 @@ def judge_ledger(
     sides: SourceStatistics,
     published: Published,
     paper: Paper,
-    means: Means = NO_MEANS,
+    trained: Mapping[str, Mapping[str, SeenTrained]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Judge every claim, and what is made of them.
 
     Arguments:
         paper: the questions that its central claims ask, and what is said of them.
-        means: what there is to measure with, to settle what is open.
+        trained: beside the source, `read_trained`.
 
     Returns:
         `claims`, the records; `central`, `findings`, `story` and `surprises` on them.
@@ -219,27 +241,35 @@ def judge_ledger(
     results, random = sides.results, [draw.answers for draw in sides.draws]
     entries = read_central(claims)
     central, seen = judge_central(
-        entries,
-        paper.sentences,
-        records,
-        results,
-        paper.questions,
-        random,
+        entries, paper.sentences, records, results, paper.questions, random
     )
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     facts = tell_findings(paper.findings, records, seen, told_of)
     return {
         "central": [
-            asdict(claim)
-            for claim in with_settling(
-                central, entries, results.documents, paper.questions, paper.measured_by, means
-            )
+            asdict(_with_decide(claim, entry["asks"], results.answers, paper.questions))
+            for claim, entry in zip(central, entries, strict=True)
         ],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
-        "surprises": [*told(paper.surprises, seen.beside(means.trained))],
+        "surprises": [*told(paper.surprises, seen.beside(trained))],
         "claims": records,
     }
+
+
+def _with_decide(
+    claim: Central,
+    asks: Sequence[Ask],
+    answers: Answers,
+    questions: Mapping[str, Question],
+) -> Central:
+    """Return a central claim, if it is open with what would decide it.
+
+    A yes that random weights give too becomes evidence by no number of units.
+    """
+    if claim.mark != OPEN or claim.as_random:
+        return claim
+    return replace(claim, decide=what_would_decide(asks, answers, questions))
 
 
 def note_shift(record: Mapping[str, Any], shifted: Mapping[str, Collection[str]]) -> dict[str, Any]:

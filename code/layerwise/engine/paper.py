@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from layerwise.engine.derivation import Table
 from layerwise.engine.question import Question
 from layerwise.engine.seen import Matter, Sentences, Tell, say_nothing
-from layerwise.engine.settling import MeasuredBy
 from layerwise.errors import LayerwiseError
 
 
@@ -26,7 +25,6 @@ class Paper:
         story: what its central claims tell together.
         findings: what else does not stand, by id.
         surprises: what a reader would least expect, the most surprising first.
-        measured_by: what has to be measured for the answers to a question, by name.
         shifted: names of statistics, by analysis, that 16 bits move all to one side: replicates
             scatter about the run, and their band does not show it.
     """
@@ -42,7 +40,6 @@ class Paper:
     findings: Sentences = field(default_factory=Sentences)
     surprises: Tell = say_nothing
     links: Mapping[str, str] = field(default_factory=dict)
-    measured_by: Mapping[str, MeasuredBy] = field(default_factory=dict)
     shifted: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

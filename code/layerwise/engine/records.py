@@ -24,7 +24,7 @@ from layerwise.progress import say
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
-FORMAT = 3  # of claims.json: one more where a field changes its name, its place or its meaning
+FORMAT = 4  # of claims.json: one more where a field changes its name, its place or its meaning
 SEAL = "seal"
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
 

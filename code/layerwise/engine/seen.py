@@ -11,6 +11,7 @@ import fnmatch
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from layerwise.engine.answer_words import TOO_FEW
@@ -182,7 +183,7 @@ class Seen:
         claims: judged claims by id.
         results: the statistics of the source.
         centrals: the central claims by id, once they are judged.
-        trained: {small trained model: {question: answer}}, beside the source.
+        trained: the numbers of small trained models, by model and question, beside the source.
     """
 
     def __init__(
@@ -190,12 +191,12 @@ class Seen:
         claims: Mapping[str, Record],
         results: Statistics,
         centrals: Mapping[str, Any] | None = None,
-        trained: Mapping[str, Mapping[str, Record]] | None = None,
+        trained: Mapping[str, Mapping[str, SeenTrained]] = MappingProxyType({}),
     ) -> None:
         self._claims = claims
         self._results = results
         self._centrals = centrals or {}
-        self._trained = trained or {}
+        self._trained = trained
         self.asked: set[str] = set()  # claims
 
     def claim(self, claim_id: str) -> SeenClaim:
@@ -236,18 +237,14 @@ class Seen:
 
     def trained(self, question: str) -> list[SeenTrained]:
         """Return the numbers of the small trained models that answer a question."""
-        return [
-            SeenTrained(cell["value"], model, Interval(min(cell["drawn"]), max(cell["drawn"])))
-            for model, answers in self._trained.items()
-            if (cell := answers.get(question))
-        ]
+        return [numbers[question] for numbers in self._trained.values() if question in numbers]
 
     def afresh(self) -> "Seen":
         """Return the same, of which no claim was asked yet."""
         return Seen(self._claims, self._results, self._centrals, self._trained)
 
-    def beside(self, trained: Mapping[str, Mapping[str, Record]]) -> "Seen":
-        """Return the same beside the answers of small trained models, by model and question."""
+    def beside(self, trained: Mapping[str, Mapping[str, SeenTrained]]) -> "Seen":
+        """Return the same beside the numbers of small trained models, by model and question."""
         return Seen(self._claims, self._results, self._centrals, trained)
 
     def claims_like(self, pattern: str) -> list[SeenClaim]:

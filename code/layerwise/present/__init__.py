@@ -7,7 +7,6 @@ html, choices, page                         the HTML page: one file, offline
 latex, typed_numbers, paper, typeset, pdfs  the LaTeX paper: templates, the gate, folder, PDFs
 tables, claim_list, run_summary             tables in Python and CSV; claims on the terminal
 claim_table                                 `layerwise.claims`: the papers' claims as a table
-settling                                    what would settle the open claims, for the terminal
 trace                                       one claim: its rule, its inputs, its number computed now
 figures                                     what all figures share: style, SVG, files
 publishing                                  page and LaTeX of a paper of one's own

@@ -235,8 +235,8 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
 def _reasons(claim: Central) -> list[str]:
     caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
     mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
-    settle = f"What would settle it: {claim.settle}" if claim.settle else ""
-    told = [f"Claimed: {claim.says}", mark, methods_text(claim), settle, *caveats]
+    decide = f"What would decide it: {claim.decide}" if claim.decide else ""
+    told = [f"Claimed: {claim.says}", mark, methods_text(claim), decide, *caveats]
     return list(filter(None, told))
 
 

@@ -24,7 +24,7 @@ PROSE = (
     "reason",
     "row",
     "details",
-    "settle",
+    "decide",
     "caveats",
     "title",
     "text",

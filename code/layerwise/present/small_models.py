@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, YES
 from layerwise.engine.answers import Answer, read_rows
-from layerwise.engine.measured import CONTROL
+from layerwise.engine.measured import CONTROL, MEASURE_SMALL
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import Question
 from layerwise.engine.seen import equal_p, is_reached
@@ -25,7 +25,6 @@ from layerwise.present.tables import interval_decimals, significant_decimals
 from layerwise.present.values import NOTHING, rounded
 
 FOLDER = Path("examples/measured")
-AGAIN = "measure the small models again, as examples/measured says"
 NUMERIC, INVERSION = "numeric", "category_inversion"  # the questions that the paragraph names
 WITHOUT_NUMERIC = "category_out/ground_truth_numeric"
 
@@ -234,7 +233,7 @@ def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallM
 
 
 def _read_model(folder: Path) -> SmallModel:
-    answered = read_rows(read_json(folder / "sensitivity.json")["rows"], AGAIN)
+    answered = read_rows(read_json(folder / "sensitivity.json")["rows"], MEASURE_SMALL)
     control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")["answers"]
     answers = {}
     for question, by_choice in answered.items():

@@ -244,6 +244,7 @@ def central_as_text(record: Record) -> str:
         ("claim", claim.claim),
         ("where", f"Paper {claim.paper}, {claim.where}"),
         ("mark", mark_of(claim)),
+        ("to decide", claim.decide),
         ("as printed", count_text(claim) if claim.compared else ""),
         *(("asks", f"{part['question']}: {part['word'] or '-'}") for part in claim.questions),
         *(("choice", f"{choice}: {word}") for choice, word in claim.choices.items()),

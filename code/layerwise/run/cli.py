@@ -369,25 +369,6 @@ def trace(
 
 
 @verb(NUMBERS)
-def settle(
-    claim: Annotated[
-        str | None, Argument(metavar="ID", help="Of one central claim; default: all open ones.")
-    ] = None,
-    source: Of = "published",
-    results: Results = None,
-    as_json: Json = False,
-) -> Any:
-    """Say what would settle the open central claims: models, cost, interval, chance."""
-    settling = module("present.settling")
-    claims = settling.open_claims(module("engine.records").judged(source, _results(results)), claim)
-    if as_json:
-        documents = settling.as_document(claims)
-        return _json(documents if claim is None else documents[0])
-    shown = settling.as_table(claims) if claim is None else settling.as_card(claims[0])
-    return module("present.terminal").Paged(shown)
-
-
-@verb(NUMBERS)
 def measure_model(
     slug: Annotated[str, Argument(metavar="SLUG", help="Of `layerwise models`.")],
     out: Annotated[

@@ -5,7 +5,7 @@ its interval shows, by normal quantiles. Two shares use the law of Fisher's exac
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -14,7 +14,9 @@ from layerwise.statistics.curves import fishers_z
 from layerwise.statistics.estimates import (
     FISHERS_POINTS,
     LEVEL,
+    ONE_MORE,
     ONE_SIDED,
+    STUDENT,
     Estimate,
     two_sided_quantile,
 )
@@ -76,6 +78,61 @@ def smallest_shift(estimate: Estimate) -> float | None:
     return (estimate.high - estimate.low) / 2 * shift() / two_sided_quantile()
 
 
+def units_to_answer(
+    estimate: Estimate, borders: Sequence[float], level: float = LEVEL, *, is_r: bool = False
+) -> float:
+    """Return the units whose interval leaves out borders with 80% power, if the value is the truth.
+
+    n * ((1.96 + 0.84) * error / distance)^2, with the quantile of the level and the distance to the
+    nearest border; of an r on Fisher's z, with n - 3 in the place of n. Infinite where no number of
+    units does it: on a border, and of one value beside others that scatter as far as the border.
+
+    Arguments:
+        estimate: with a 95% interval.
+        borders: infinite where there is none.
+    """
+    value, n, error = estimate.value, estimate.n, standard_error(estimate)
+    ends = [border for border in borders if math.isfinite(border)]
+    if is_r and error is not None and max(map(abs, (value, *ends))) < 1:
+        value, *ends = map(fishers_z, (value, *ends))
+        lost = 3
+    else:
+        error, lost = error_of_interval(estimate), 0
+    distance = min(abs(value - end) for end in ends)
+    quantile, further = two_sided_quantile(level), shift() - two_sided_quantile()
+    if estimate.method != ONE_MORE:
+        if not distance:
+            return math.inf
+        return lost + (n - lost) * ((quantile + further) * error / distance) ** 2
+    # Of one more value the interval is quantile * sd * sqrt(1 + 1/n), which does not narrow to
+    # nothing: x = 1 / sqrt(n) solves quantile * sqrt(1 + x^2) + further * x = distance / sd.
+    away = distance / (error / math.sqrt(1 + 1 / n))
+    if away <= quantile:
+        return math.inf
+    rest = quantile**2 - further**2
+    root = math.sqrt((further * away) ** 2 + rest * (away**2 - quantile**2))
+    return float((rest / (root - further * away)) ** 2)
+
+
+def error_of_interval(estimate: Estimate) -> float:
+    """Return the standard error behind a 95% interval: Student's with n - 1, else by the normal."""
+    half = (estimate.high - estimate.low) / 2
+    if estimate.method in (STUDENT, ONE_MORE):
+        return half / float(scipy.stats.t.isf((1 - LEVEL) / 2, estimate.n - 1))
+    return half / two_sided_quantile()
+
+
+def units_to_tell_shares_apart(first: float, second: float, m: int, n: int) -> float:
+    """Return the units, in groups as large to each other as m to n, that tell two shares apart.
+
+    The same formula, of the difference of the shares.
+    """
+    if first == second:
+        return math.inf
+    error = math.sqrt(first * (1 - first) / m + second * (1 - second) / n)
+    return (m + n) * (shift() * error / (first - second)) ** 2
+
+
 def shift_of_two_tests() -> float:
     """Standard errors from zero to the bounds within which two one-sided tests show a true zero.
 
@@ -100,36 +157,13 @@ def narrowest_r(estimate: Estimate) -> float | None:
 def power_of_shares(first: float, second: float, m: int, n: int) -> float:
     """Return the power of Fisher's exact test of m and n units at these true shares."""
     power = 0.0
-    for _, _, chance in significant_tables(first, second, m, n):
+    for chance in significant_tables(first, second, m, n):
         power += chance
     return power
 
 
-def chances_of_tables(first: float, second: float, m: int, n: int) -> tuple[float, float]:
-    """Return the power to find the first share the larger one, and to find it the smaller one.
-
-    Beyond `MOST` units in either group by the normal law, with the correction for continuity.
-    """
-    if max(m, n) > MOST:
-        error = math.sqrt(first * (1 - first) / m + second * (1 - second) / n)
-        together = (m * first + n * second) / (m + n)
-        pooled = math.sqrt(together * (1 - together) * (1 / m + 1 / n))
-        beyond = two_sided_quantile() * pooled + (1 / m + 1 / n) / 2
-        if not error:  # shares of 0 or 1, which no sample misses
-            return float(first - second > beyond), float(second - first > beyond)
-        sides = ((sign * (first - second) - beyond) / error for sign in (1, -1))
-        larger, smaller = (float(scipy.stats.norm.cdf(side)) for side in sides)
-        return larger, smaller
-    tables = [*significant_tables(first, second, m, n)]
-    larger = math.fsum(chance for count, other, chance in tables if count / m > other / n)
-    smaller = math.fsum(chance for count, other, chance in tables if count / m < other / n)
-    return larger, smaller
-
-
-def significant_tables(
-    first: float, second: float, m: int, n: int
-) -> Iterator[tuple[int, int, float]]:
-    """Yield the counts in two groups that Fisher's exact test tells apart, and their probability.
+def significant_tables(first: float, second: float, m: int, n: int) -> Iterator[float]:
+    """Yield the probability of each table of two groups that Fisher's exact test tells apart.
 
     Arguments:
         first, second: the true shares.
@@ -144,8 +178,7 @@ def significant_tables(
         likely = scipy.stats.hypergeom.pmf(counts, m + n, m, total)
         for count, chance in zip(counts, likely, strict=True):
             if likely[likely <= chance * (1 + TIES)].sum() < 1 - LEVEL:
-                in_both = chances[0][count] * chances[1][total - count]
-                yield int(count), int(total - count), float(in_both)
+                yield float(chances[0][count] * chances[1][total - count])
 
 
 def units_for_shares(first: float, second: float) -> int | None:

@@ -6,9 +6,8 @@ hold stand in the head of page, README, report and terminal.
 
 from collections.abc import Iterator
 
-from layerwise.engine.answer_words import NO_SPREAD, UNDECIDED
+from layerwise.engine.answer_words import UNDECIDED
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
-from layerwise.engine.published import OVER_MODELS
 from layerwise.engine.seen import Matter, Seen, listed, spell_p
 from layerwise.papers.paper1.central import MODELS, NAMES
 from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED
@@ -287,89 +286,12 @@ def tuning_and_order(seen: Seen) -> Iterator[str]:
         )
 
 
-def settle(seen: Seen) -> Iterator[str]:
-    """The measurements and the numbers of units that would settle what is open."""
-    if seen.answer("business", "apertus").word == NO_SPREAD:
-        yield (
-            "Cosines of single pairs, measured once in the four models of Paper 1, would give each "
-            "of its categories an interval."
-        )
-    inner = seen.answer("late_inversion", PYTHIA, "without_last")
-    if inner.unshown and seen.central("p2.three_of_four").mark != HOLDS:
-        yield (
-            "Reading the last layer before the final norm would show whether the change of r "
-            "there, in Pythia and Apertus, comes from depth or from the norm."
-        )
-    yield from _pairs_needed(seen)
-    if seen.central("p2.category_inversion").mark != HOLDS:
-        categories, smallest = (
-            seen.statistic("power", "category_inversion", "models", PYTHIA, "published", name)
-            for name in ("units", "smallest")
-        )
-        yield (
-            f"With 80% power, {categories} cannot detect an |r| below {smallest:.2f}: more "
-            "categories are needed, not more resamples."
-        )
-    survey = seen.answer("depth_gain_of_survey")
-    needed, surveyed = (
-        seen.statistic("power", "depth_gain_of_survey", "models", OVER_MODELS, "published", name)
-        for name in ("needed", "units")
-    )
-    if survey.unshown and needed > 0:
-        yield (
-            "If the true r of depth and gain is the one found over the survey, it takes "
-            f"{needed:,} models to show it with 80% power; the survey had {surveyed}."
-        )
-    each, had = (seen.statistic("power", "heritage", name) for name in ("needed", "models"))
-    if seen.central("p3.heritage").mark != HOLDS and each > 0:
-        yield (
-            "If the observed shares of damping models are the true ones, it takes "
-            f"{each:,} models in each of the two groups to show the difference with 80% "
-            f"power (the survey had {had}), and enough prompts to place every gain clearly above "
-            "or below one."
-        )
-    if seen.central("p3.spectral").mark != HOLDS:
-        yield (
-            "The third law needs the spectral norms of the rows that each model itself uses as "
-            "W_V, for every model whose gain was measured."
-        )
-    if seen.central("p3.tuning").mark != HOLDS:
-        fewest = seen.statistic(
-            "questions", "tuned_families", "models", OVER_MODELS, "published", "fewest"
-        )
-        yield (
-            "Whether tuning can make a damping model expand can only be seen in tuned models whose "
-            f"bases damp, from at least {fewest} families."
-        )
-
-
-def _pairs_needed(seen: Seen) -> Iterator[str]:
-    gemma = "power", "late_inversion", "models", GEMMA, "published"
-    units, smallest, for_gemma = (
-        seen.statistic(*gemma, name) for name in ("units", "smallest", "needed")
-    )
-    for_printed = seen.statistic("power", "printed_late", "needed")
-    if seen.central("p2.gemma").mark != HOLDS and for_printed > 0 and for_gemma > 0:
-        wider = seen.statistic("power", "late", "models", PYTHIA, "published", "wider")
-        own, weak = seen.claim("p2.results42.gemma_l18"), seen.claim("p2.abstract.late_range_weak")
-        yield (
-            f"With 80% power, {units} can detect an |r| of {smallest:.2f} or more in "
-            f"Gemma. To detect Gemma's own r at its last layer ({own:+.2f}) takes "
-            f"{for_gemma:,} pairs, and the printed weak end of the late range "
-            f"({weak.printed}) takes {for_printed:,} in Pythia, whose resampled intervals are "
-            f"{wider:.1f} times as wide as independent pairs give. A Gemma of 7 billion "
-            "parameters, measured beside that of 2 billion, would help to separate size from "
-            "training."
-        )
-
-
 STORY = (
     Matter("asymmetry", "Asymmetry and preference", asymmetry_and_preference),
     Matter("depth", "Depth", depth_of_curves),
     Matter("gains", "Gains, depth and labs", depth_and_labs),
     Matter("weights", "What predicts the gain", weights_and_layers),
     Matter("tuning", "Tuned and benchmarked models", tuning_and_order),
-    Matter("open", "What would settle the rest", settle),
 )
 
 

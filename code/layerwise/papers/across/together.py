@@ -3,7 +3,6 @@
 from layerwise.engine.paper import Paper
 from layerwise.engine.seen import Sentences
 from layerwise.papers.across.analyses import TABLES
-from layerwise.papers.across.measured_by import MEASURED_BY
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.story import STORY, surprises
 from layerwise.papers.paper1 import central as central1
@@ -33,7 +32,6 @@ PAPERS = Paper(
     choices=TEXTS,
     sentences=Sentences(central1.sentences | central2.sentences | central3.sentences),
     story=STORY,
-    measured_by=MEASURED_BY,
     shifted={"anisotropy": SHIFTED},
     findings=Sentences(findings1.findings | findings2.findings | findings3.findings),
     surprises=surprises,

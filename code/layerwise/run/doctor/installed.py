@@ -12,7 +12,7 @@ from layerwise.home import judged_claims
 from layerwise.run.doctor import HEADLINES, Check, Diagnosis, first_few
 from layerwise.run.doctor.here import installed
 
-READING = (HEADLINES, "layerwise claims", "layerwise trace", "layerwise settle")
+READING = (HEADLINES, "layerwise claims", "layerwise trace")
 FETCH, ANALYZE = "layerwise fetch", "layerwise analyze"
 # What the package does by itself; `make` and its targets are a clone's.
 VERBS = (*READING, "layerwise models", "layerwise compare", FETCH, ANALYZE)

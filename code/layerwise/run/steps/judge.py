@@ -3,11 +3,16 @@
 from collections import Counter
 from pathlib import Path
 
-from layerwise.engine.judging import input_hashes, judge_ledger, read_sides, table_hashes
+from layerwise.engine.judging import (
+    input_hashes,
+    judge_ledger,
+    read_sides,
+    read_trained,
+    table_hashes,
+)
 from layerwise.engine.marks import mark_text
 from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
-from layerwise.engine.prospects import Means, read_trained
 from layerwise.engine.published import TYPED
 from layerwise.engine.records import (
     count_by_paper,
@@ -23,7 +28,6 @@ from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.run.steps import Place, Source, program
-from layerwise.shapes import read_choices
 
 
 def run(
@@ -34,7 +38,6 @@ def run(
     claims: Place = Path("claims"),
     published: Place = Path("published"),
     models: Place = Path("models.yaml"),
-    params: Place = Path("params.yaml"),
     trained: Place = Path("examples/measured"),
 ) -> str:
     """Judge every claim; beside the records `verdicts.json` counts verdicts and marks.
@@ -46,15 +49,13 @@ def run(
     runs that their inputs come from, `runs` what measured them, `failed` and `left_out` what was
     not, and how many claims wait for it.
 
-    What would settle an open claim is what MODELS can be measured, with the choices of PARAMS; the
-    answers of the models in TRAINED show a spread where none is published.
+    A surprise may name the answers of the small models in TRAINED.
     """
-    tables, origins, registry = read_published(published), None, read_models(models)
+    tables, origins = read_published(published), None
     if source == "measured":
-        origins = Origins(read_measurements(numbers), registry, tables)
+        origins = Origins(read_measurements(numbers), read_models(models), tables)
     sides = read_sides(source, statistics, tables, origins)
-    means = Means(registry, read_choices(params, "measure"), read_trained(trained))
-    judged = judge_ledger(claims, sides, tables, PAPERS, means)
+    judged = judge_ledger(claims, sides, tables, PAPERS, read_trained(trained))
     records = judged["claims"]
     counts = count_by_paper(records)
     if origins is None:

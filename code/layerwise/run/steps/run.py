@@ -10,11 +10,11 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import psutil
 import typer
@@ -27,7 +27,6 @@ from dvc.stage import Stage
 from dvc.stage.exceptions import StageCmdFailedError
 
 from layerwise.engine.records import judged
-from layerwise.engine.settling import settling_first
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, locked
 from layerwise.models.needs import AT_A_TIME
@@ -80,9 +79,9 @@ def run(
         with Repo() as repo:  # anew: what ran meanwhile is recorded
             stages = ordered_stages(repo, sources)
             clock = TimeLeft(estimated(stages)) if what == "all" else None
+            if clock:
+                stages = cheapest_first(stages, clock.estimated)
             for source in sources:
-                if source == "measured":
-                    stages = in_order_of_settling(stages)
                 Reproduction(repo, stages, clock, force, tried).bring_up_to_date(source)
                 typeset(source)
     documents = [judged(source, Path("results")) for source in sources]
@@ -147,21 +146,13 @@ def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
     return {stage.addressing: stage for source in sources for stage in by_source[source]}
 
 
-def in_order_of_settling(stages: dict[str, Stage]) -> dict[str, Stage]:
-    """Return the stages with those models first that settle most, by what is judged of print.
+def cheapest_first(stages: dict[str, Stage], seconds: Mapping[str, float]) -> dict[str, Stage]:
+    """Return the stages with the models in the order of what they cost, those left out first.
 
-    A model's stage takes the place of another's: all of them need the same. Where nothing is
-    judged they stay in their order.
+    A model's stage takes the place of another's: all of them need the same.
     """
-    central: Sequence[Any] = ()
-    with suppress(LayerwiseError):
-        central = judged("published", Path("results")).get("central", ())
-    settlings = (claim["settling"] for claim in central if claim.get("settling"))
-    first = [f"{MODEL}{slug}" for slug in settling_first(settlings)]
     models = [name for name in stages if name.startswith(MODEL)]
-    order = iter(
-        sorted(models, key=lambda name: first.index(name) if name in first else len(first))
-    )
+    order = iter(sorted(models, key=lambda name: seconds.get(name, 0.0)))
     names = [next(order) if name in models else name for name in stages]
     return {name: stages[name] for name in names}
 

@@ -1,0 +1,185 @@
+"""What would decide an open claim: synthetic answers, against the formula written naively."""
+
+import math
+import re
+from itertools import count
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from layerwise.engine.deciding import what_would_decide
+from layerwise.engine.question import OF_R, Question, Range
+from layerwise.statistics.estimates import (
+    FISHERS_TEST,
+    Estimate,
+    correlation_estimate,
+    mean_estimate,
+    prediction_estimate,
+    share_estimate,
+    with_narrow_mean,
+    without_interval,
+)
+
+Z, Z_ONE_SIDED, Z_POWER = stats.norm.ppf([0.975, 0.95, 0.8])
+
+
+def question(name="q", within=None, unit="prompts", **fields):
+    within = within or Range(above=0.0)
+    says = f"The {name} is as claimed."
+    return Question(name, 1, says, "x", unit, lambda _: {}, {"published": None}, within, **fields)
+
+
+def decide(*asked, ask=None):
+    """What is said of a claim that asks these questions: (question, {model: estimate})."""
+    documents = {
+        one.name: {
+            "models": {
+                model: {} if estimate is None else {"published": one.answer(estimate)}
+                for model, estimate in estimates.items()
+            }
+        }
+        for one, estimates in asked
+    }
+    asks = [{"question": one.name, **(ask or {})} for one, _ in asked]
+    return what_would_decide(asks, {"questions": documents}, {one.name: one for one, _ in asked})
+
+
+def told(n):
+    """A number of units as it is told: over 20 by two digits, rounded up."""
+    n = math.ceil(n)
+    digit = 1 if n <= 20 else 10 ** (len(str(n)) - 2)
+    return math.ceil(n / digit) * digit
+
+
+def number_in(sentence):
+    (number,) = re.findall(r"about ([\d,]+) ", sentence)
+    return int(number.replace(",", ""))
+
+
+def values(mean, sd, n):
+    """n values with this mean and this unbiased standard deviation."""
+    drawn = np.random.default_rng(n).normal(size=n)
+    return mean + sd * (drawn - drawn.mean()) / drawn.std(ddof=1)
+
+
+@pytest.mark.parametrize(("mean", "n"), [(0.3, 6), (-0.2, 8), (0.01, 12), (1.55, 4)])
+def test_a_mean_takes_what_its_unbiased_deviation_says(mean, n):
+    """Of those that are there, one more at least."""
+    sentence = decide((question(), {"a": mean_estimate(values(mean, 1.0, n), "prompts")}))
+    assert number_in(sentence) == told(max(((Z + Z_POWER) * 1.0 / mean) ** 2, n + 1))
+    assert "prompts" in sentence
+    assert "The q is as claimed" in sentence
+
+
+@pytest.mark.parametrize(("r", "border", "n"), [(0.2, 0.0, 30), (-0.1, 0.1, 50)])
+def test_an_r_is_taken_on_fishers_z(r, border, n):
+    asked = question(within=Range(above=border), effect=OF_R)
+    sentence = decide((asked, {"a": correlation_estimate(r, n, "prompts")}))
+    distance = abs(np.arctanh(r) - np.arctanh(border))
+    assert number_in(sentence) == told(3 + ((Z + Z_POWER) / distance) ** 2)
+
+
+@pytest.mark.parametrize("mean", [0.02, -0.07, 0.13])
+def test_a_value_between_two_bounds_is_asked_by_the_narrow_interval(mean):
+    """Also where it lies outside of them: then that is the answer."""
+    drawn = values(mean, 0.2, 9)
+    estimate = with_narrow_mean(mean_estimate(drawn, "prompts"))
+    sentence = decide((question(within=Range(-0.1, 0.1)), {"a": estimate}))
+    distance = min(abs(mean - border) for border in (-0.1, 0.1))
+    naive = ((Z_ONE_SIDED + Z_POWER) * 0.2 / distance) ** 2
+    assert number_in(sentence) == told(max(naive, 10))
+
+
+def test_what_may_be_denied_in_its_own_range_is_asked_by_the_nearer_answer():
+    asked = question(within=Range(above=-0.17), against=Range(below=0.0), effect=OF_R)
+    for r, border in ((-0.15, 0.0), (-0.03, -0.17), (0.05, -0.17), (-0.3, 0.0)):
+        sentence = decide((asked, {"a": correlation_estimate(r, 20, "prompts")}))
+        distance = abs(np.arctanh(r) - np.arctanh(border))
+        assert number_in(sentence) == told(max(3 + ((Z + Z_POWER) / distance) ** 2, 21))
+
+
+def test_one_value_beside_others_takes_what_narrows_the_others_mean_alone():
+    others = values(0.0, 1.0, 4)
+    asked = question()
+    assert number_in(decide((asked, {"a": prediction_estimate(2.4, others, "prompts")}))) == next(
+        n for n in count(2) if Z * math.sqrt(1 + 1 / n) + Z_POWER / math.sqrt(n) <= 2.4
+    )
+    near = decide((asked, {"a": prediction_estimate(1.9, others, "prompts")}))
+    assert near.startswith("No number of prompts")
+
+
+def test_fishers_test_takes_what_tells_the_shares_apart():
+    def estimate(groups):
+        n = sum(group[1] for group in groups)
+        return Estimate(
+            0.2, 0.2, 0.2, n, "prompts", method=FISHERS_TEST, opposite=0.9, groups=groups
+        )
+
+    asked = question(within=Range(below=0.05))
+    sentence = decide((asked, {"a": estimate(((6, 10), (3, 10)))}))
+    naive = 20 * ((Z + Z_POWER) * math.sqrt(0.6 * 0.4 / 10 + 0.3 * 0.7 / 10) / 0.3) ** 2
+    assert number_in(sentence) == told(naive)
+    alike = decide((asked, {"a": estimate(((3, 9), (2, 6)))}))
+    assert alike.startswith("No number of prompts")
+
+
+def test_no_more_models_are_asked_for_than_there_are():
+    far, near = (mean_estimate(values(mean, 1.0, 8), "models") for mean in (0.3, 0.2))
+    asked = question(unit="models")
+    assert number_in(decide((asked, {"a": far}))) == told(((Z + Z_POWER) / 0.3) ** 2)
+    assert decide((asked, {"a": near})).startswith("No number of existing models")
+    assert number_in(decide((question(), {"a": near}))) == 200  # of prompts there are more
+
+
+def test_what_lies_on_the_border_is_decided_by_no_number():
+    on = Estimate(0.0, -1.0, 1.0, 9, "prompts")
+    assert decide((question(), {"a": on})).startswith("No number of prompts")
+
+
+def test_too_few_units_take_as_many_as_the_method_needs():
+    asked = question(within=Range(above=0.5), unit="families", fewest=6)
+    sentence = decide((asked, {"a": share_estimate([True] * 3, "families")}))
+    assert re.findall(r"at least (\d+) families", sentence) == ["6"]
+
+
+@pytest.mark.parametrize(
+    "estimate", [None, without_interval(0.4, 1, "prompts"), without_interval(0.4, 3, "prompts")]
+)
+def test_single_numbers_and_what_is_missing_take_the_weights(estimate):
+    sentence = decide((question(), {"a": estimate}), ask={"of": ["a"]})
+    assert "takes the weights" in sentence
+    assert decide((question(), {}), ask={"of": ["a"]}) == decide((question(), {})) == sentence
+
+
+def test_each_open_question_has_a_clause_and_the_answered_have_none():
+    clear, vague = (mean_estimate(values(mean, 1.0, 8), "prompts") for mean in (3.0, 0.3))
+    first, second, third = (question(name) for name in ("first", "second", "third"))
+    assert decide((first, {"a": clear})) == ""
+    sentence = decide((first, {"a": clear}), (second, {"a": vague}), (third, {"a": None}))
+    clauses = sentence.split("; ")
+    assert len(clauses) == 2
+    assert "The second is" in clauses[0]
+    assert "The third is" in clauses[1]
+
+
+@pytest.mark.parametrize(
+    ("at_least", "answer", "deciding"),
+    [(1, "yes", 0.5), (2, "yes", 0.3), (3, "yes", -0.4), (2, "no", 0.3), (1, "no", -0.4)],
+)
+def test_a_quantifier_takes_what_answers_as_many_models_as_it_asks_for(at_least, answer, deciding):
+    """Of 0.5, -0.4 and 0.3: three of three cannot be yes once the second says no, and so on."""
+    means = {f"{mean}": mean_estimate(values(mean, 1.0, 6), "prompts") for mean in (0.5, -0.4, 0.3)}
+    sentence = decide((question(), means), ask={"at_least": at_least, "answer": answer})
+    assert number_in(sentence) == told(((Z + Z_POWER) / deciding) ** 2)
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_a_quantifier_that_some_models_answer_asks_nothing_of_the_others(answer):
+    means = {f"{mean}": mean_estimate(values(mean, 1.0, 8), "prompts") for mean in (3.0, -3.0, 0.1)}
+    said = {
+        at_least: decide((question(), means), ask={"at_least": at_least, "answer": answer})
+        for at_least in (1, 2, 3)
+    }
+    assert said[1] == said[3] == ""
+    assert said[2]
