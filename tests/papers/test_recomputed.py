@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
+from judged import statistics_of
 from layerwise.engine.central import judge_central, read_central
 from layerwise.papers.across.together import PAPERS
 
@@ -76,12 +77,11 @@ def tables(root):
 @pytest.fixture(scope="module")
 def shown(root, records, works):
     """By central claim, the numbers of its sentences as they are displayed."""
-    documents = {analysis: work.documents for analysis, work in works.items()}
     central, _ = judge_central(
         read_central(root / "claims"),
         PAPERS.sentences,
         [*records.values()],
-        documents,
+        statistics_of(works),
         PAPERS.questions,
     )
     return {claim.id: numbers_of(" ".join(claim.reason)) for claim in central}

@@ -7,13 +7,15 @@ interval whose place in the range is the word, or the p.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NotRequired
+from typing import Annotated, NotRequired
 
-from typing_extensions import TypedDict, TypeIs
+from pydantic import AfterValidator, Field
+from typing_extensions import TypeIs
 
-from layerwise.engine.answer_words import NO, UNDECIDED, YES
-from layerwise.shapes import converted
+from layerwise.engine.answer_words import NO, UNDECIDED, WORDS, YES
+from layerwise.shapes import Loose, converted
 
+ALPHA = 0.05  # a p that is not below says neither yes nor no
 LEVEL, ONE_SIDED = 0.95, 0.90  # of an interval; of two one-sided tests at 5%
 PART = "/"  # between a choice and the part that is left out
 
@@ -33,7 +35,13 @@ class Interval:
         return self.low < value < self.high
 
 
-class AnswerRecord(TypedDict):
+def _known(word: str) -> str:
+    if word not in WORDS:
+        raise ValueError(f"must be one of {', '.join(WORDS)}, found {word!r:.80}")
+    return word
+
+
+class AnswerRecord(Loose):
     """An answer as documents hold it."""
 
     value: float
@@ -43,12 +51,12 @@ class AnswerRecord(TypedDict):
     unit: str
     where: str
     in_range: bool
-    word: str
+    word: Annotated[str, AfterValidator(_known)]
     fewest: int
     method: str
     p: float | None
-    narrow: list[float] | None
-    groups: NotRequired[list[list[int]]]
+    narrow: Annotated[list[float], Field(min_length=2, max_length=2)] | None
+    groups: NotRequired[list[Annotated[list[int], Field(min_length=2, max_length=2)]]]
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ class Answer:
     @property
     def deciding(self) -> Interval | None:
         """The interval that decides; None where a p does, or nothing can."""
+        if self.undecided and self.p is not None and self.p >= ALPHA:
+            return None
         return self.ends if self.narrow is None else self.narrow
 
     @property
@@ -94,7 +104,7 @@ class Answer:
 
     @property
     def deciding_p(self) -> float | None:
-        """The p that decides where there is no interval."""
+        """The p that decides in the place of an interval."""
         return self.p if self.deciding is None else None
 
     @property
@@ -165,7 +175,7 @@ ByModel = Mapping[str, ByChoice]
 Answers = Mapping[str, ByModel]  # by question
 
 
-class _QuestionDocument(TypedDict):
+class _QuestionDocument(Loose):
     models: NotRequired[dict[str, dict[str, AnswerRecord | dict[str, AnswerRecord]]]]
 
 

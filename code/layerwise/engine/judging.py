@@ -342,14 +342,14 @@ class JudgedPaper:
     Attributes:
         paper: its rules and questions.
         published: its numbers, by file and key.
-        questions: the answers to its questions, {question: document}.
+        answers: to its questions, {question: {model: {choice: answer}}}.
         document: the judged claims, the central claims and the findings: what
             `claims.json` holds.
     """
 
     paper: Paper
     published: Published
-    questions: Mapping[str, Any]
+    answers: Answers
     document: Mapping[str, Any]
 
     @property
@@ -398,4 +398,4 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
         "inputs": input_hashes(judged["claims"], known),
         **judged,
     }
-    return JudgedPaper(paper, published, analyses["questions"]["documents"], document)
+    return JudgedPaper(paper, published, sides.results.answers, document)

@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.answers import Answer, AnswerRecord, ByModel, Interval
+from layerwise.engine.answers import ALPHA, Answer, AnswerRecord, ByModel, Interval
 from layerwise.engine.derivation import Document, Function
 from layerwise.engine.evidence import Evidence
 from layerwise.statistics.estimates import Estimate
 from layerwise.statistics.noise import band
 
-ALPHA = 0.05
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
 
 

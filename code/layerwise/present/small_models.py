@@ -78,7 +78,8 @@ class SmallAnswer:
         """The number with the interval that decides, or the p."""
         number = self.spell(self.value)
         if self.ends is None:
-            return number if self.answer.p is None else f"{number} (p {equal_p(self.answer.p)})"
+            p = self.answer.deciding_p
+            return number if p is None else f"{number} (p {equal_p(p)})"
         low, high = (rounded(end, self._places) for end in self.ends)
         return f"{number} ({low} to {high})"
 

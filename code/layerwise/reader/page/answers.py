@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
 from layerwise.engine.answers import Answer
-from layerwise.engine.question import ModelAnswers, find_again, shared_answers
+from layerwise.engine.question import ModelAnswers, Question, find_again, shared_answers
 from layerwise.engine.seen import equal_p
 from layerwise.engine.words import category_labels, in_words
 from layerwise.papers.across.questions import QUESTIONS
@@ -113,35 +114,68 @@ def summarize_random_weights(beside: Mapping[str, Any]) -> str:
     )
 
 
-def answers_by_question(models: Mapping[str, Sequence[ModelAnswers]]) -> list[dict[str, Any]]:
-    """Return a row per question that some model was asked: each model's answer, or None."""
-    by_name = {
-        model: {answer.question.name: answer for answer in answers}
+@dataclass(frozen=True)
+class ShownAnswer:
+    """An answer as pages and tables show it.
+
+    Attributes:
+        printed: the papers' models with their numbers, the smallest first.
+        number: the value, and what decides: the interval or the p.
+        units: over how many units it is; `where`: what it is about more closely.
+        mark, symbol: of the answer, as the papers' page has them.
+        others: under other choices, (choice, word, number); `same`: whether these agree.
+        strip: the drawing.
+        noise: how far rounding moves it, replicates with the same word, and all of them.
+        random: what random weights give; empty without draws.
+    """
+
+    question: Question
+    asked: Answer
+    printed: Sequence[str]
+    number: tuple[str, str]
+    units: str
+    where: str
+    mark: str
+    symbol: str
+    others: Sequence[tuple[str, str, tuple[str, str]]]
+    same: str
+    strip: Markup
+    noise: tuple[str, int, int] | None
+    random: str
+
+
+@dataclass(frozen=True)
+class ShownByModel:
+    """A question with the answer of each model; None where a model was not asked."""
+
+    question: Question
+    answers: Mapping[str, ShownAnswer | None]
+
+
+def answers_by_question(models: Mapping[str, Sequence[ModelAnswers]]) -> list[ShownByModel]:
+    """Return a row per question that some model was asked."""
+    by_model = {
+        model: {answer.question.name: describe(answer, {}) for answer in answers}
         for model, answers in models.items()
     }
-    rows = []
-    for question in QUESTIONS.values():
-        answers = {model: of_model.get(question.name) for model, of_model in by_name.items()}
-        if any(answers.values()):
-            cells = [
-                answer and {**describe(answer, {}), "model": model}
-                for model, answer in answers.items()
-            ]
-            rows.append({"question": question, "answers": cells})
-    return rows
+    return [
+        ShownByModel(question, {model: answers.get(name) for model, answers in by_model.items()})
+        for name, question in QUESTIONS.items()
+        if any(name in answers for answers in by_model.values())
+    ]
 
 
 def claims_by_model(models: Mapping[str, Sequence[ModelAnswers]]) -> Table:
     """Return the same as a table: outcome, value and interval."""
 
-    def cell(answer: Mapping[str, Any] | None) -> str | None:
+    def cell(answer: ShownAnswer | None) -> str | None:
         if answer is None:
             return None
-        text = f"{answer['asked'].word}: {' '.join(answer['number'])}"
-        return f"{text} ({where})" if (where := answer["where"]) else text
+        text = f"{answer.asked.word}: {' '.join(answer.number)}"
+        return f"{text} ({answer.where})" if answer.where else text
 
     rows: list[list[Value]] = [
-        [f"{row['question'].says} ({row['question'].number})", *map(cell, row["answers"])]
+        [f"{row.question.says} ({row.question.number})", *map(cell, row.answers.values())]
         for row in answers_by_question(models)
     ]
     caption = "The papers' claims on each model: outcome, number and the interval that decides."
@@ -149,8 +183,8 @@ def claims_by_model(models: Mapping[str, Sequence[ModelAnswers]]) -> Table:
     return Table("claims-by-model", caption, headings, rows)
 
 
-def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an answer as the page shows it.
+def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
+    """Return an answer as it is shown.
 
     Arguments:
         beside: the documents of replicates and of random weights.
@@ -160,26 +194,27 @@ def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> dict[str, Any]:
     control = find_again(beside.get(CONTROL, {}), name)
     places = decimals(asked)
     in_order = sorted(answer.printed.items(), key=lambda item: item[1])
-    printed = [f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order]
     drawn = () if control is None else control.drawn
-    return {
-        "question": answer.question,
-        "asked": asked,
-        "printed": printed,
-        "number": value_and_interval(asked),
-        "units": units(answer),
-        "where": in_words(asked.where),
-        "mark": MARKS[asked.word],
-        "symbol": SYMBOLS[MARKS[asked.word]],
-        "same": describe_agreement(answer.n_same, len(answer.others)),
-        "others": [
+    return ShownAnswer(
+        question=answer.question,
+        asked=asked,
+        printed=[
+            f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order
+        ],
+        number=value_and_interval(asked),
+        units=units(answer),
+        where=in_words(asked.where),
+        mark=MARKS[asked.word],
+        symbol=SYMBOLS[MARKS[asked.word]],
+        others=[
             (_choice_in_words(choice, other), other.word, value_and_interval(other))
             for choice, other in answer.others.items()
         ],
-        "strip": picture(answer, drawn),
-        "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
-        "random": control and describe_draws(asked.word, control.same, drawn, places),
-    }
+        same=describe_agreement(answer.n_same, len(answer.others)),
+        strip=picture(answer, drawn),
+        noise=None if noise is None else (significant(noise.band or 0.0, 2), noise.same, noise.n),
+        random="" if control is None else describe_draws(asked.word, control.same, drawn, places),
+    )
 
 
 def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | None) -> str:
@@ -235,7 +270,7 @@ def value_and_interval(answer: Answer) -> tuple[str, str]:
     value = spell_number(answer.value, decimals(answer))
     if ends := interval_ends(answer):
         return value, f"[{', '.join(ends)}]"
-    return value, "" if answer.p is None else f"p {equal_p(answer.p)}"
+    return value, "" if answer.deciding_p is None else f"p {equal_p(answer.deciding_p)}"
 
 
 def interval_ends(answer: Answer) -> list[str]:
@@ -301,17 +336,17 @@ def answers_as_html(answers: Sequence[ModelAnswers], beside: Mapping[str, Any]) 
     """
     rows = []
     for answer in answers:
-        told = describe(answer, beside)
+        shown = describe(answer, beside)
         control = find_again(beside.get(CONTROL, {}), answer.question.name)
         image = data_address(picture_file(answer, control.drawn if control else ()))
         cells = (
             prose(answer.question.says),
             Markup('<span style="white-space: nowrap"><b>{}</b> {}<br>n = {}</span>').format(
-                prose(told["number"][0]), prose(told["number"][1]), told["units"]
+                *map(prose, shown.number), shown.units
             ),
             Markup('<img src="{}" alt="">').format(image),
-            f"{told['symbol']} {answer.asked.word}",
-            told["same"] if told["others"] else NOTHING,
+            f"{shown.symbol} {answer.asked.word}",
+            shown.same if shown.others else NOTHING,
         )
         rows.append(Markup("<tr>{}</tr>").format(_cells("td", cells)))
     head = ("question", "this model", "", "answer", "under other choices")
