@@ -31,9 +31,9 @@ def everything(numbers):
     return derive_all(TABLES, evidence_of(numbers, DRAWS, TABLES))
 
 
-def judged(root, numbers, works):
-    """The ledger's claims, judged by these analyses, by id."""
-    statistics = Statistics(
+def statistics_of(works, numbers=None):
+    """These analyses as the statistics of the published source."""
+    return Statistics(
         "published",
         {analysis: work.documents for analysis, work in works.items()},
         {f"{a}:{key}": cells for a, work in works.items() for key, cells in work.derived.items()},
@@ -41,6 +41,11 @@ def judged(root, numbers, works):
         {f"{a}:{key}": why for a, work in works.items() for key, why in work.undefined.items()},
         published=numbers,
     )
+
+
+def judged(root, numbers, works):
+    """The ledger's claims, judged by these analyses, by id."""
+    statistics = statistics_of(works, numbers)
     return {claim.id: judge(claim, statistics) for claim in ledger(root)}
 
 

@@ -2,17 +2,17 @@
 
 import gc
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+import made_answers
 from layerwise import analyze
 from layerwise.engine.question import (
     Again,
-    Answer,
+    ModelAnswers,
     Shared,
     compare_draws,
     compare_replicates,
@@ -22,15 +22,13 @@ from layerwise.engine.question import (
 from layerwise.measuring.own_model import Measurement
 from layerwise.models.load import load_model, with_random_weights
 from layerwise.models.replicates import Replicates
-from layerwise.papers.across.questions import QUESTIONS
-from layerwise.statistics.estimates import without_interval
 from layerwise.statistics.noise import band
+from made_answers import model_answers
 from tiny_checkpoints import EXAMPLE, twin_folder
 
 
-def answer(value: float, word: str = "yes", question: str = "late") -> Answer:
-    estimate = without_interval(value, 9, "pairs", "")
-    return Answer(QUESTIONS[question], estimate, {}, {}, {}, word)
+def answer(value: float, word: str = "yes", question: str = "late") -> ModelAnswers:
+    return model_answers(made_answers.answer(word, value, None), question=question)
 
 
 def test_replicates_give_an_answer_its_band_and_count_its_words() -> None:
@@ -48,7 +46,7 @@ def test_replicates_give_an_answer_its_band_and_count_its_words() -> None:
 
 def test_random_weights_are_counted_by_question_and_what_has_too_few_units_is_no_answer() -> None:
     model = [answer(0.5), answer(0.1, "no", "early"), answer(0.0, "too few", "calibration")]
-    draws = [[replace(one, word=one.word) for one in model] for _ in range(2)]
+    draws = [[*model] for _ in range(2)]
     draws[1][1] = answer(0.4, "yes", "early")
     document = compare_draws(model, draws)
     assert shared_answers(document) == Shared(decided=(1, 2), undecided=(0, 0))

@@ -7,21 +7,32 @@ import re
 
 import pytest
 
+import made_answers
 from claim_records import record
-from judged import changed, everything, judged
+from judged import changed, everything, judged, statistics_of
 from layerwise.engine.central import count_as_printed, judge_central, read_central
+from layerwise.engine.judging import read_trained
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS, yes_alone_under
-from layerwise.engine.published import answers_by_model
 from layerwise.engine.question import Question, Range
-from layerwise.engine.seen import Claimed, InRow, Seen, Sentences, seen_claim, tell_findings
+from layerwise.engine.seen import (
+    Claimed,
+    InRow,
+    Seen,
+    Sentences,
+    seen_claim,
+    tell_findings,
+)
 from layerwise.errors import LayerwiseError
+from layerwise.files import write_json
 from layerwise.papers.across.together import PAPERS
+from made_answers import statistics
 
 
-def answer(word, in_range=True):
-    return {"word": word, "in_range": in_range, "n": 3, "unit": "families", "fewest": 6}
+def answer(word="yes", **fields):
+    return made_answers.answer(word, n=3, unit="families", fewest=6, **fields)
 
 
+NOTHING = statistics({})
 QUESTION = Question("q", 2, "So.", "r", "families", lambda _: {}, {}, Range(above=0.0))
 
 
@@ -39,22 +50,13 @@ def central(verdicts=(), answers=None, control=None, tell=told_so, **fields):
     records.append(record("p2.words", published="many"))
     entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claim": "So", "number": "r"}
     entry |= {"asks": [{"question": "q"}], "printed": printed, "shows": [], **fields}
-    documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
-    draws = [{"questions": {"q": {"models": models}}} if models else {} for models in control or []]
+    results = statistics({"q": answers or {}}, laws={"laws": {"x": ["a", "b"]}})
+    draws = [statistics({"q": models} if models else {}).answers for models in control or []]
     sentences = Sentences({"p2.h": tell})
-    (judged,), _ = judge_central([entry], sentences, records, documents, {"q": QUESTION}, draws)
+    (judged,), _ = judge_central([entry], sentences, records, results, {"q": QUESTION}, draws)
     return judged
 
 
-ESTIMATE = {
-    "method": "",
-    "value": 0.5,
-    "low": 0.1,
-    "high": 0.9,
-    "narrow": None,
-    "p": None,
-    "where": "",
-}
 UNDECIDED, NO_SPREAD, TOO_FEW = OPENNESS
 YES_NO = {"published": answer("yes"), "spearman": answer("no")}
 
@@ -72,8 +74,8 @@ YES_NO = {"published": answer("yes"), "spearman": answer("no")}
         ({"spearman": answer("yes")}, (OPEN, NO_SPREAD)),
         ({"published": answer("too few")}, (OPEN, TOO_FEW)),
         # another choice that has no interval, or too few units, holds nothing down
-        ({"published": answer("yes"), "hunt": answer("no spread", False)}, (HOLDS, "")),
-        ({"published": answer("yes"), "unseen": answer("too few", False)}, (HOLDS, "")),
+        ({"published": answer("yes"), "hunt": answer("no spread")}, (HOLDS, "")),
+        ({"published": answer("yes"), "unseen": answer("too few")}, (HOLDS, "")),
         # what is left out is a choice of its own
         ({"published": answer("yes"), "model_out": {"a": answer("no")}}, (IN_PART, "")),
     ],
@@ -188,13 +190,13 @@ def test_a_finding_is_told_while_it_is_so_and_what_nobody_tells_is_one_too():
             yield f"It is {claim:.1f}, not {claim.printed}."
 
     findings = Sentences({"fact": tell})
-    seen = Seen({claim["id"]: claim for claim in records}, {})
+    seen = Seen({claim["id"]: claim for claim in records}, NOTHING)
     found = tell_findings(findings, records, seen, ["p2.b"])
     assert [fact.id for fact in found] == ["fact", "p3.c1"]
     assert (found[0].text, found[0].claims) == ("It is 0.5, not 0.345.", ["p2.a"])
     assert found[1].claims == ["p3.c1", "p3.c2"]
     stands = [record("p2.a"), *records[1:]]
-    seen = Seen({claim["id"]: claim for claim in stands}, {})
+    seen = Seen({claim["id"]: claim for claim in stands}, NOTHING)
     assert [fact.id for fact in tell_findings(findings, stands, seen, [])] == ["p2.b", "p3.c1"]
     with pytest.raises(LayerwiseError, match="the finding lost: the ledger has no claim 'p9'"):
         tell_findings(Sentences({"lost": lambda seen: [f"{seen.claim('p9')}"]}), [], seen, [])
@@ -214,7 +216,7 @@ def test_sentences_go_where_they_belong_and_what_has_no_value_is_left_out():
     def seen_list(seen):
         return ", ".join(seen.statistic("laws", "laws", "x"))
 
-    models = {"m": {"published": answer("yes") | ESTIMATE}}
+    models = {"m": {"published": answer("yes")}}
     found = central([], models, tell=tell)
     assert (found.says, found.row) == ("r is 0.345.", ["By r."])
     assert found.reason == ["It is 0.35, by 0.5.", "But a, b."]
@@ -257,9 +259,9 @@ def test_an_entry_names_what_there_is(fields, message):
 
 def test_a_claim_without_sentences_and_sentences_without_a_claim_are_refused():
     with pytest.raises(LayerwiseError, match=r"p2\.new has none; add one"):
-        judge_central([{"id": "p2.new"}], Sentences(), [], {}, {})
+        judge_central([{"id": "p2.new"}], Sentences(), [], NOTHING, {})
     with pytest.raises(LayerwiseError, match=r"p2\.old is none; add an entry"):
-        judge_central([], Sentences({"p2.old": told_so}), [], {}, {})
+        judge_central([], Sentences({"p2.old": told_so}), [], NOTHING, {})
     sentences = Sentences()
     sentences("p2.h")(told_so)
     with pytest.raises(LayerwiseError, match=r"p2\.h has its sentences twice"):
@@ -277,21 +279,20 @@ def test_committed_entries_stand_in_the_papers_order_and_type_no_number(root):
 
 
 def test_committed_entries_ask_what_there_is(root, works):
+    answers = statistics_of(works).answers
     for entry in read_central(root / "claims"):
         for ask in entry["asks"]:
-            models = works["questions"].documents[ask["question"]]["models"]
-            assert set(ask.get("of", [])) <= set(models), entry["id"]
+            assert set(ask.get("of", [])) <= set(answers[ask["question"]]), entry["id"]
 
 
 def test_what_prints_an_estimate_is_of_the_same_quantity(root, works, records):
-    documents = {analysis: work.documents for analysis, work in works.items()}
+    answers = statistics_of(works).answers
     entries = read_central(root / "claims")
     for entry in entries:
         for shown in (*entry["asks"], *entry.get("shows", ())):
-            answers = answers_by_model(documents, shown["question"])
             for model, claim in shown.get("prints", {}).items():
-                value = answers[model][shown.get("choice", "published")]["value"]
-                assert records[claim]["recomputed"] == pytest.approx(value, rel=1e-9), claim
+                asked = answers[shown["question"]][model][shown.get("choice", "published")]
+                assert records[claim]["recomputed"] == pytest.approx(asked.value, rel=1e-9), claim
 
 
 def test_the_choice_that_alone_answers_yes_is_named():
@@ -311,9 +312,9 @@ def test_the_list_is_the_one_that_was_fixed(root):
 
 def test_of_every_claim_that_falls_some_sentence_speaks(root, records, works):
     """No claim is left over, but for the doubles of the printed tests."""
-    documents = {analysis: work.documents for analysis, work in works.items()}
     entries, judged = read_central(root / "claims"), [*records.values()]
-    central, seen = judge_central(entries, PAPERS.sentences, judged, documents, PAPERS.questions)
+    results = statistics_of(works)
+    central, seen = judge_central(entries, PAPERS.sentences, judged, results, PAPERS.questions)
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     found = tell_findings(PAPERS.findings, judged, seen, told_of)
     assert {fact.id for fact in found} == {*PAPERS.findings}
@@ -379,9 +380,14 @@ def test_claims_move_with_what_they_rest_on_and_with_nothing_else(records, root,
     ("value", "drawn", "reached"),
     [(-0.2, (-0.1, 0.5), False), (-0.2, (-0.2, 0.0), True), (0.2, (-0.9, 0.1), False)],
 )
-def test_random_weights_reach_a_number_on_its_own_side_of_zero(value, drawn, reached):
-    answers = {"tiny": {"numeric": {"value": value, "drawn": [*drawn, sum(drawn) / 2]}}}
-    (seen,) = Seen({}, {}).beside(answers).trained("numeric")
-    assert seen.is_reached is reached
+def test_random_weights_reach_a_number_on_its_own_side_of_zero(tmp_path, value, drawn, reached):
+    row = {"question": "numeric", "choice": "published", **answer(value=value).record()}
+    alone = row | {"question": "alone", "low": None, "high": None}
+    control = {"answers": {"numeric": {"drawn": [*drawn, sum(drawn) / 2]}}}
+    write_json(tmp_path / "tiny" / "sensitivity.json", {"rows": [row, alone]})
+    write_json(tmp_path / "tiny" / "control.json", control)
+    beside = Seen({}, NOTHING).beside(read_trained(tmp_path))
+    (seen,) = beside.trained("numeric")
+    assert (seen.model, seen.value, seen.is_reached) == ("tiny", value, reached)
     assert f"{seen.drawn:.1f}" == f"{drawn[0]:.1f} to {drawn[1]:.1f}"
-    assert Seen({}, {}).beside(answers).trained("another") == []
+    assert beside.trained("alone") == beside.trained("another") == []

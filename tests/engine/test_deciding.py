@@ -32,17 +32,15 @@ def question(name="q", within=None, unit="prompts", **fields):
 
 def decide(*asked, ask=None):
     """What is said of a claim that asks these questions: (question, {model: estimate})."""
-    documents = {
+    answers = {
         one.name: {
-            "models": {
-                model: {} if estimate is None else {"published": one.answer(estimate)}
-                for model, estimate in estimates.items()
-            }
+            model: {} if estimate is None else {"published": one.answer(estimate)}
+            for model, estimate in estimates.items()
         }
         for one, estimates in asked
     }
     asks = [{"question": one.name, **(ask or {})} for one, _ in asked]
-    return what_would_decide(asks, {"questions": documents}, {one.name: one for one, _ in asked})
+    return what_would_decide(asks, answers, {one.name: one for one, _ in asked})
 
 
 def told(n):

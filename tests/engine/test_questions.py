@@ -13,11 +13,12 @@ from scipy import stats
 
 from judged import DRAWS
 from layerwise.engine.answer_words import MEANINGS, NO, NO_SPREAD, TOO_FEW, UNDECIDED, WORDS, YES
+from layerwise.engine.answers import Answer, read_answers
 from layerwise.engine.derivation import Derivation, derive, evidence_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.measured import measured
 from layerwise.engine.published import DATASET, PUBLISHED, NotMeasured, Published
-from layerwise.engine.question import Range, cells, word
+from layerwise.engine.question import Range, word
 from layerwise.errors import LayerwiseError
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import TABLES
@@ -35,13 +36,17 @@ from random_states import results_of, some_pairs, write_states
 
 FEW = Draws(150, 0.95, 42)
 NAMES = ("ground_truth_numeric", "words", "technology", "lifestyle", "business", "scientific_facts")
-Found = dict[tuple[str, str], dict[str, Any]]
+Found = dict[tuple[str, str], Answer]
 
 
 def answered(work: Derivation, question: str) -> Found:
     """The answers to a question, by model and choice."""
-    found = cells(work.documents[question])
-    return {(model, choice): dict(answer) for model, choice, answer in found}
+    by_model = read_answers({"questions": work.documents})[question]
+    return {
+        (model, choice): answer
+        for model, by_choice in by_model.items()
+        for choice, answer in by_choice.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -124,53 +129,51 @@ def test_a_p_is_evidence_for_one_side_or_the_other_and_never_of_nothing() -> Non
 def test_every_answer_has_an_interval_or_says_that_it_is_too_few(work: Derivation) -> None:
     for name in work.documents:
         for (model, choice), of in answered(work, name).items():
-            assert of["unit"]
-            if of["low"] is None:
-                is_open = of["word"] in (UNDECIDED, NO_SPREAD, TOO_FEW)
-                assert is_open or of["p"] < 0.05, (name, model)
+            assert of.unit
+            if of.ends is None:
+                is_open = of.word in (UNDECIDED, NO_SPREAD, TOO_FEW)
+                assert is_open or of.p < 0.05, (name, model)
             else:
-                assert of["low"] <= of["value"] <= of["high"], (name, model, choice)
-            assert of["in_range"] or of["word"] != YES
-            assert of["method"] or of["word"] == NO_SPREAD, (name, model, choice)
+                assert of.ends.low <= of.value <= of.ends.high, (name, model, choice)
+            assert of.in_range or not of.yes
+            assert of.method or of.word == NO_SPREAD, (name, model, choice)
 
 
 def test_every_answer_names_the_cells_that_it_rests_on(work: Derivation) -> None:
     assert all(work.derived.values())
-    for name, document in work.documents.items():
-        n = sum(1 for _ in cells(document))
+    for name in work.documents:
+        n = len(answered(work, name))
         assert n == sum(place.startswith(f"{name}:") for place in work.derived)
 
 
 def test_the_fewest_units_that_could_answer_are_those_of_the_theory(work: Derivation) -> None:
     """With so many categories an effect of zero could be shown to lie within the bound of 0.3."""
-    fewest = answered(work, "calibration_effect")["llama", PUBLISHED]["fewest"]
+    fewest = answered(work, "calibration_effect")["llama", PUBLISHED].fewest
     half = [stats.norm.ppf(0.95) / math.sqrt(n - 1) for n in (fewest - 1, fewest)]
     assert half[0] > 0.3 > half[1]
 
 
 def test_published_curves_tested_at_once(work: Derivation) -> None:
     late = answered(work, "late_inversion")
-    words = {
-        model: of["word"] for (model, choice), of in late.items() if choice == "layers_at_once"
-    }
+    words = {model: of.word for (model, choice), of in late.items() if choice == "layers_at_once"}
     assert Counter(words.values()) == {YES: 5, UNDECIDED: 1}
     found = answered(work, "category_inversion")["pythia-6p9b", "layers_at_once"]
-    assert found["word"] == UNDECIDED
+    assert found.undecided
     # each of Pythia's late layers keeps its own interval, widened on z by the ratio of quantiles
     own, wide = late["pythia-6p9b", PUBLISHED], late["pythia-6p9b", "layers_at_once"]
     for end in ("low", "high"):
-        widths = [np.arctanh(of[end]) - np.arctanh(of["value"]) for of in (own, wide)]
+        widths = [np.arctanh(getattr(of.ends, end)) - np.arctanh(of.value) for of in (own, wide)]
         assert widths[1] / widths[0] == pytest.approx(stats.norm.isf(0.05 / 18) / 1.959964)
     without = answered(work, "category_inversion")[
         "pythia-6p9b", "category_out/ground_truth_numeric"
     ]
-    assert without["value"] == pytest.approx(-0.6043, abs=5e-5)
-    assert answered(work, "late_inversion")["pythia-6p9b", "without_last"]["word"] == UNDECIDED
+    assert without.value == pytest.approx(-0.6043, abs=5e-5)
+    assert answered(work, "late_inversion")["pythia-6p9b", "without_last"].undecided
 
 
 def test_print_fills_every_cell_that_needs_no_weights(work: Derivation) -> None:
     """What is missing over print is named, with the place of ours that would have it."""
-    filled = sum(1 for name in work.documents for _ in cells(work.documents[name]))
+    filled = sum(len(answered(work, name)) for name in work.documents)
     assert filled > 500
     assert all(cell.startswith("beyond/") for cell in work.missing.values())
     needing = {key.split("/")[-1] for key in work.missing}
@@ -202,8 +205,8 @@ def test_measured_curves_fill_what_print_leaves_open(tmp_path: Path, published: 
     }
     metric = values.pair_metrics_all_tokens[-2:, 0]
     r = [stats.pearsonr(x, values.preferences).statistic for x in metric]
-    assert found["gemma-2b", "all_tokens"]["value"] == pytest.approx(min(r))
-    assert found["gemma-2b", "clusters"]["n"] == len(NAMES)
+    assert found["gemma-2b", "all_tokens"].value == pytest.approx(min(r))
+    assert found["gemma-2b", "clusters"].n == len(NAMES)
     none = {model for model, _ in found} - {"gemma-2b"}
     assert none == set()  # nothing of print answers for a model that was not measured
 
@@ -239,6 +242,21 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return dict(results_of(tmp_path_factory.mktemp("states"), NAMES))
 
 
+def estimate_of(answer: Answer) -> Estimate:
+    """The estimate that gave an answer."""
+    ends, narrow = answer.ends, answer.narrow
+    return Estimate(
+        answer.value,
+        -math.inf if ends is None else ends.low,
+        math.inf if ends is None else ends.high,
+        answer.n,
+        answer.unit,
+        answer.p,
+        narrow=None if narrow is None else (narrow.low, narrow.high),
+        fewest=answer.fewest,
+    )
+
+
 def test_a_reader_is_asked_the_same_questions(results: Any, printed: Any) -> None:
     rows = results["sensitivity"]["rows"]
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
@@ -257,12 +275,11 @@ def test_a_reader_is_asked_the_same_questions(results: Any, printed: Any) -> Non
     assert list(found) == [*of_pairs, "bell"]
     late = results["pairs"]["results"]
     r = {layer: late[layer]["centroid_asymmetry"]["r"] for layer in ("8", "10")}
-    assert found["late_inversion"].estimate.value == min(r.values())
+    assert found["late_inversion"].asked.value == min(r.values())
     assert {"clusters", "before_norm", "all_tokens"} <= set(found["late_inversion"].others)
-    assert found["category_inversion"].published["pythia-6p9b"] == pytest.approx(-0.874, abs=5e-4)
+    assert found["category_inversion"].printed["pythia-6p9b"] == pytest.approx(-0.874, abs=5e-4)
     for one in found.values():
-        if not one.question.is_equivalence and one.question.name != "bell":
-            assert one.word == one.question.word(one.estimate)
+        assert one.asked.word == one.question.word(estimate_of(one.asked))
 
 
 def test_old_result_files_are_refused() -> None:
@@ -281,10 +298,11 @@ def test_depth_and_gain_over_readers_models(printed: Any, works: Any) -> None:
     models = {f"model {n}": model(n, gain) for n, gain in sizes.items()}
     (asked,) = answers_over_models(models, printed)
     r = stats.pearsonr(list(sizes), list(sizes.values())).statistic
-    assert asked.estimate.value == pytest.approx(r)
-    assert (asked.word, asked.words["final_norm"]) == (YES, UNDECIDED)  # r of 1 has no interval
+    assert asked.asked.value == pytest.approx(r)
+    assert asked.asked.yes
+    assert asked.others["final_norm"].undecided  # r of 1 has no interval
     of_sweep = works["depth_gain"].documents["family"]["depth_gain"]["depth"]["r"]
-    assert asked.published == {"the papers' models": pytest.approx(of_sweep)}
+    assert asked.printed == {"the papers' models": pytest.approx(of_sweep)}
     assert answers_over_models(dict(list(models.items())[:2]), printed) == []
     assert answers_over_models({"no gains": {}}, printed) == []
 
@@ -293,7 +311,7 @@ def test_the_papers_models_beside_a_reader_are_the_printed_answers(
     printed: Any, work: Derivation
 ) -> None:
     for name in QUESTIONS:
-        expected = {m: of["value"] for (m, c), of in answered(work, name).items() if c == PUBLISHED}
+        expected = {m: of.value for (m, c), of in answered(work, name).items() if c == PUBLISHED}
         assert list(printed[name].values()) == list(expected.values())
 
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 
 from judged import DRAWS
+from layerwise.engine.answers import read_answers
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.derivation import evidence_of as evidence_of_tables
 from layerwise.engine.published import PUBLISHED
@@ -29,7 +30,7 @@ def evidence(numbers):
 
 
 def ask_again(numbers, places):
-    """Derive some answers, {question: {(model, choice)}}, on these numbers."""
+    """The answers on these numbers at some places, {question: {(model, choice)}}."""
     read = evidence(numbers)
     tables = {}
     for name, asked in places.items():
@@ -41,7 +42,7 @@ def ask_again(numbers, places):
             if (model, choice) in asked
         }
         tables[name] = Document(None, {"": rules})
-    return derive(tables, read).documents
+    return read_answers({"questions": derive(tables, read).documents})
 
 
 def ask_as_published(numbers, name):
@@ -51,8 +52,9 @@ def ask_as_published(numbers, name):
         f"models/{model}/{PUBLISHED}": question.rules(entry)[PUBLISHED]
         for model, entry in question.models(read).items()
     }
-    document = derive({name: Document(None, {"": rules})}, read).documents[name]
-    return {model: answers[PUBLISHED] for model, answers in document["models"].items()}
+    documents = derive({name: Document(None, {"": rules})}, read).documents
+    by_model = read_answers({"questions": documents})[name]
+    return {model: by_choice[PUBLISHED] for model, by_choice in by_model.items()}
 
 
 def matching(published, file, pattern):

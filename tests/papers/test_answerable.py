@@ -278,7 +278,7 @@ UNANSWERABLE = {
 
 def words(numbers, name):
     """The words as the papers asked, of every model."""
-    return {model: answer["word"] for model, answer in ask_as_published(numbers, name).items()}
+    return {model: answer.word for model, answer in ask_as_published(numbers, name).items()}
 
 
 def test_no_question_is_left_out():
@@ -296,13 +296,13 @@ def test_a_question_is_answered_yes_by_some_numbers_and_no_by_others(name, publi
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_a_single_number_answers_nothing(name, published):
-    assert {answer["word"] for answer in ask_as_published(published, name).values()} == {NO_SPREAD}
+    assert {answer.word for answer in ask_as_published(published, name).values()} == {NO_SPREAD}
 
 
 @pytest.mark.parametrize("name", UNANSWERABLE)
 def test_a_question_that_no_numbers_could_answer_says_how_many_could(name, published):
     answers = ask_as_published(published, name).values()
     word, fewest = UNANSWERABLE[name]
-    assert {answer["word"] for answer in answers} == {word}
-    assert {answer["fewest"] for answer in answers} == {fewest}
-    assert all(answer["n"] < fewest for answer in answers)
+    assert {answer.word for answer in answers} == {word}
+    assert {answer.fewest for answer in answers} == {fewest}
+    assert all(answer.n < fewest for answer in answers)

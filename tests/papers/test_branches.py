@@ -13,12 +13,14 @@ from itertools import chain
 
 import pytest
 
+from judged import statistics_of
 from layerwise.engine.answer_words import WORDS
+from layerwise.engine.answers import Interval
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.judging import read_trained
 from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Ends, Reading, Seen, SeenAnswer
+from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Reading, Seen, SeenAnswer
 from layerwise.papers.across import story
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper1 import central as central1
@@ -35,12 +37,11 @@ RUNS = 250
 @pytest.fixture(scope="module")
 def seen(root, records, works):
     """What the sentences see today."""
-    documents = {analysis: work.documents for analysis, work in works.items()}
     entries = read_central(root / "claims")
-    judged = judge_central(
-        entries, PAPERS.sentences, [*records.values()], documents, PAPERS.questions
+    _, seen = judge_central(
+        entries, PAPERS.sentences, [*records.values()], statistics_of(works), PAPERS.questions
     )
-    return judged[1].beside(read_trained(root / "examples" / "measured"))
+    return seen.beside(read_trained(root / "examples" / "measured"))
 
 
 def moved(value, rng):
@@ -83,15 +84,16 @@ class Moved(Seen):
         )
 
     def answer(self, question, model="all models", choice=PUBLISHED):
-        answer, rng = super().answer(question, model, choice), self.rng(question, model, choice)
-        if not answer.word or rng.random() < 0.5:
-            return answer
-        width, middle = rng.choice([0.01, 0.2, 1.0]), moved(answer.value, rng)
+        seen, rng = super().answer(question, model, choice), self.rng(question, model, choice)
+        if seen.answer is None or rng.random() < 0.5:
+            return seen
+        width, middle = rng.choice([0.01, 0.2, 1.0]), moved(seen.value, rng)
         if middle is MISSING:
-            return SeenAnswer("")
-        ends = Ends(middle - width, middle + width)
-        p = rng.choice([0.001, 0.2]) if answer.p is not MISSING else MISSING
-        return replace(answer, word=rng.choice(WORDS), value=middle, ends=ends, narrow=ends, p=p)
+            return SeenAnswer(None)
+        ends = Interval(middle - width, middle + width)
+        p = None if seen.answer.p is None else rng.choice([0.001, 0.2])
+        fields = {"word": rng.choice(WORDS), "value": middle, "ends": ends, "narrow": ends, "p": p}
+        return SeenAnswer(replace(seen.answer, **fields))
 
     def statistic(self, analysis, document, *names):
         value = super().statistic(analysis, document, *names)

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from layerwise.engine.answer_words import NO, YES
+from layerwise.engine.answers import Answer, read_rows
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import PUBLISHED, Published
 from layerwise.engine.question import Question, Range
@@ -97,10 +98,9 @@ def sensitivity(model: Falling, published: Published) -> dict[str, Any]:
     return dict(analyse_reader(reader.tables(files), DRAWS)["sensitivity"])
 
 
-def answers_to(sensitivity: dict[str, Any], question: str) -> dict[str, Any]:
+def answers_to(sensitivity: dict[str, Any], question: str) -> dict[str, Answer]:
     """The answers to a question, by choice."""
-    rows = [row for row in sensitivity["rows"] if row["question"] == question]
-    return {row["choice"]: row for row in rows}
+    return read_rows(sensitivity["rows"], "")[question]
 
 
 @pytest.mark.parametrize("question", ASKED)
@@ -120,10 +120,9 @@ def test_every_section_of_the_result_file_has_numbers(sensitivity: dict[str, Any
 def test_every_choice_gives_the_known_answer(sensitivity: dict[str, Any], question: str) -> None:
     word, sign = ANSWERS[question]
     for choice, answer in answers_to(sensitivity, question).items():
-        assert answer["word"] == word, choice
-        assert np.sign(answer["value"]) == sign, choice
-        if answer["low"] is not None:
-            assert answer["low"] < answer["value"] < answer["high"], choice
+        assert answer.word == word, choice
+        assert np.sign(answer.value) == sign, choice
+        assert answer.ends is None or answer.ends.includes(answer.value), choice
 
 
 @pytest.mark.parametrize("choice", FALLS)
@@ -133,8 +132,9 @@ def test_the_fall_of_r_is_that_of_its_own_states(
     """Late minus early, and inside of its own interval."""
     answer = answers_to(sensitivity, "sign_change")[choice]
     fall = model.fall(choice)
-    assert answer["value"] == pytest.approx(fall)
-    assert answer["low"] < fall < answer["high"] < 0
+    assert answer.value == pytest.approx(fall)
+    assert answer.ends is not None
+    assert answer.ends.low < fall < answer.ends.high < 0
 
 
 def test_a_choice_without_words_is_refused() -> None:

@@ -24,7 +24,7 @@ from synthetic import (
     with_ua,
 )
 
-from judged import changed
+from judged import changed, statistics_of
 from layerwise.engine.central import read_central
 from layerwise.engine.marks import FAILS, HOLDS, weigh
 from layerwise.engine.published import split_pointer
@@ -149,11 +149,8 @@ MOVES = {
 }
 
 
-def marks(entries_of_list, documents):
-    by_claim = {}
-    for entry in entries_of_list:
-        by_claim[entry["id"]] = weigh(entry["asks"], documents).mark
-    return by_claim
+def marks(entries_of_list, answers):
+    return {entry["id"]: weigh(entry["asks"], answers).mark for entry in entries_of_list}
 
 
 @pytest.fixture(scope="module")
@@ -168,14 +165,13 @@ def readers(works):
     return reading
 
 
-def with_answers(documents, again):
-    """Return the documents of the questions with some answers replaced."""
-    merged = dict(documents)
-    for name, document in again.items():
-        models = dict(merged[name]["models"])
-        for model, choices in document.get("models", {}).items():
-            models[model] = models[model] | choices
-        merged[name] = merged[name] | {"models": models}
+def with_answers(answers, again):
+    """Return the answers with some of them replaced."""
+    merged = dict(answers)
+    for name, by_model in again.items():
+        merged[name] = merged[name] | {
+            model: merged[name][model] | by_choice for model, by_choice in by_model.items()
+        }
     return merged
 
 
@@ -184,10 +180,10 @@ def with_answers(documents, again):
 def test_a_number_that_moves_inside_its_interval_moves_a_mark_by_one_step(
     kind, published, works, readers, root
 ):
-    documents = works["questions"].documents
+    answers = statistics_of(works).answers
     central = read_central(root / "claims")
     asked = {ask["question"] for entry in central for ask in entry["asks"]} & set(QUESTIONS)
-    before = marks(central, {"questions": documents})
+    before = marks(central, answers)
     jumps, n_moves = [], 0
     for move, cells in MOVES[kind](published):
         places = defaultdict(set)
@@ -196,7 +192,7 @@ def test_a_number_that_moves_inside_its_interval_moves_a_mark_by_one_step(
                 if question in asked:
                     places[question].add((model, choice))
         again = ask_again(changed(published, cells), places)
-        after = marks(central, {"questions": with_answers(documents, again)})
+        after = marks(central, with_answers(answers, again))
         n_moves += 1
         for name, given in after.items():
             if abs(step(given) - step(before[name])) > 1:

@@ -502,9 +502,8 @@ def test_the_points_are_those_of_the_tables(
     keys = ("n_layers", "residual_gain_mean")
     gains = {name: [size[key] for key in keys] for name, size in sizes.items()}
     intervals = numbers.statistics["depth_gain"]["family"]["drawn"]["interval"]
-    asked = numbers.statistics["questions"]
     ratio, gain = (
-        {name: answers["published"]["value"] for name, answers in asked[question]["models"].items()}
+        {name: answers["published"].value for name, answers in numbers.answers[question].items()}
         for question in ("spectral_norms", "damping")
     )
     validated = by_model(published, files.CROSS, "results").values()

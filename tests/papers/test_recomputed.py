@@ -17,6 +17,7 @@ import pytest
 import yaml
 from scipy import optimize, special, stats
 
+from judged import statistics_of
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.seen import told as sentences
 from layerwise.papers.across.together import PAPERS
@@ -101,12 +102,11 @@ def ledger(root):
 @pytest.fixture(scope="module")
 def judged(root, records, works):
     """The central claims with their sentences, and what these saw."""
-    documents = {analysis: work.documents for analysis, work in works.items()}
     return judge_central(
         read_central(root / "claims"),
         PAPERS.sentences,
         [*records.values()],
-        documents,
+        statistics_of(works),
         PAPERS.questions,
     )
 

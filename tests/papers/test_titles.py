@@ -8,9 +8,10 @@ import pytest
 from synthetic import ask_again
 from titles import TITLES
 
-from judged import changed
+from judged import changed, statistics_of
 from layerwise.engine.central import read_central
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, weigh
+from layerwise.engine.question import base
 from layerwise.papers.across.questions import QUESTIONS
 
 # What so few units leave open, however they turn out: the mark of the data that make it true.
@@ -30,11 +31,12 @@ def entries(root):
 @pytest.fixture(scope="module")
 def places(works):
     """{question: {(model, choice)}}: what print answers."""
+    given = statistics_of(works).answers
     return {
         name: {
-            (model, choice)
-            for model, choices in works["questions"].documents[name].get("models", {}).items()
-            for choice in choices
+            (model, base(choice))
+            for model, by_choice in given.get(name, {}).items()
+            for choice in by_choice
         }
         for name in QUESTIONS
     }
@@ -45,7 +47,7 @@ def marked(published, places, entry, make):
     asked = {ask["question"] for ask in entry["asks"]}
     numbers = changed(published, make(published))
     answers = ask_again(numbers, {name: places[name] for name in asked})
-    weighed = weigh(entry["asks"], {"questions": answers})
+    weighed = weigh(entry["asks"], answers)
     return weighed.mark, weighed.why
 
 

@@ -27,7 +27,6 @@ from matplotlib.text import Text
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
-from layerwise.engine.question import Answer
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.questions import QUESTIONS
@@ -41,7 +40,7 @@ from layerwise.reader.page import answers, figures, page, sections
 from layerwise.reader.page.cautions import cautions
 from layerwise.reader.result import Result
 from layerwise.statistics.bootstrap import mean_interval
-from layerwise.statistics.estimates import Estimate
+from made_answers import answer
 from parsed_page import CURVED, Page
 from random_states import DRAWS, FEW, results_of, some_pairs, write_states
 from tiny_checkpoints import EXAMPLE, contents, twin_folder
@@ -185,8 +184,7 @@ def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> N
     own = [row for row in analyzed.tables["claims"].records if row["outcome"] is not None]
     assert [row["outcome"] for row in own] == [row["word"] for row in rows]
     (first, *_) = analyzed._page.answers
-    certain = Estimate(0.9, 0.8, 1.0, 6, "categories")
-    asked = Answer(first.question, certain, {"spearman": certain}, {}, {"spearman": "no"}, "yes")
+    asked = replace(first, asked=answer("yes"), others={"spearman": answer("no")}, printed={})
     assert [row["outcome"] for row in answers.claims_table([asked]).records] == ["yes", "no"]
 
 
@@ -202,7 +200,8 @@ def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> N
 def test_the_interval_says_how_many_digits_count(
     value: float, low: float, high: float, said: tuple[str, str]
 ) -> None:
-    assert answers.value_and_interval(Estimate(value, low, high, 9, "pairs")) == said
+    ends = (low, high) if np.isfinite(low) else None
+    assert answers.value_and_interval(answer(value=value, ends=ends)) == said
 
 
 def test_a_p_value_is_never_printed_as_zero() -> None:
@@ -217,8 +216,8 @@ def test_a_colour_says_one_word_whatever_other_choices_say(analyzed: Result) -> 
     marks = {"yes": "holds", "no": "fails", "undecided": "open", "no spread": "open"}
     for word, mark in marks.items():
         for others in ("yes", "no"):
-            asked = replace(first, others={"spearman": first.estimate}, words={"spearman": others})
-            assert answers.describe(replace(asked, word=word), {})["mark"] == mark
+            asked = replace(first, asked=answer(word), others={"spearman": answer(others)})
+            assert answers.describe(asked, {}).mark == mark
 
 
 # --- hostile names ------------------------------------------------------------------------------

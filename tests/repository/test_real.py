@@ -180,8 +180,8 @@ def test_one_page_says_one_number_for_one_ratio(
         for one in answers(documents, numbers_in_print(evidence))
         if one.question.name == "spectral_norms"
     ]
-    assert drawn.title.endswith(f" is {asked.estimate.value:.3f} in model")
-    assert asked.estimate.value == pytest.approx(documents["spectral"]["W_V_over_W_O"], rel=1e-6)
+    assert drawn.title.endswith(f" is {asked.asked.value:.3f} in model")
+    assert asked.asked.value == pytest.approx(documents["spectral"]["W_V_over_W_O"], rel=1e-6)
 
 
 def test_what_makes_the_numbers_is_said_beside_them(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Required
 from pydantic import Field
 
 from layerwise.engine.answer_words import OPPOSITE, WORDS, YES
+from layerwise.engine.answers import Answers
 from layerwise.engine.marks import (
     MARKS,
     OPENNESS,
@@ -24,7 +25,7 @@ from layerwise.engine.marks import (
     is_as_random,
     weigh,
 )
-from layerwise.engine.published import PUBLISHED, answers_by_model, pointer
+from layerwise.engine.published import PUBLISHED, pointer
 from layerwise.engine.seen import (
     Claimed,
     Detail,
@@ -37,7 +38,7 @@ from layerwise.engine.seen import (
     too_few_sentences,
     unanswered_sentences,
 )
-from layerwise.engine.verdicts import VERDICTS
+from layerwise.engine.verdicts import VERDICTS, Statistics
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
 
@@ -235,10 +236,9 @@ def judge_central(
     entries: Sequence[Mapping[str, Any]],
     sentences: Sentences,
     records: Sequence[Record],
-    documents: Mapping[str, Any],
+    results: Statistics,
     questions: Mapping[str, "Question"],
-    control: Sequence[Mapping[str, Any]] = (),
-    undefined: Mapping[str, str] | None = None,
+    control: Sequence[Answers] = (),
 ) -> tuple[list[Central], Seen]:
     """Return the central claims, in order, and what their sentences saw; alike for every source.
 
@@ -246,12 +246,11 @@ def judge_central(
         entries: `read_central`.
         sentences: the functions that tell what is said, by id.
         records: judged claims.
-        documents: the statistics of the same source, {analysis: {document: result}}.
+        results: the statistics of the same source; an answer that its numbers do not give is given
+            with the reason.
         questions: the papers' questions by name.
-        control: the documents of each draw of random weights: a yes that most of them give as well
+        control: the answers of each draw of random weights: a yes that most of them give as well
             says nothing.
-        undefined: {statistic: reason}, of these documents: an answer that the numbers do not give
-            is given with the reason.
 
     Raises:
         LayerwiseError: for a claim without sentences, sentences without a claim, and an entry that
@@ -259,14 +258,14 @@ def judge_central(
     """
     require_sentences([entry["id"] for entry in entries], sentences)
     known = {record["id"]: record for record in records}
-    judged = [_judge(entry, known, documents, questions, control) for entry in entries]
-    seen = Seen(known, documents, {central.id: central for central in judged})
+    judged = [_judge(entry, known, results.answers, questions, control) for entry in entries]
+    seen = Seen(known, results, {central.id: central for central in judged})
     says = says_of(questions)
     told_of = []
     for entry, central in zip(entries, judged, strict=True):
         open_ones = [
-            *too_few_sentences(entry["asks"], documents, says),
-            *unanswered_sentences(entry["asks"], undefined or {}, says),
+            *too_few_sentences(entry["asks"], results.answers, says),
+            *unanswered_sentences(entry["asks"], results.undefined, says),
         ]
         told_of.append(_tell(central, sentences, seen, open_ones))
     return told_of, seen
@@ -294,16 +293,16 @@ def require_sentences(ids: Sequence[str], sentences: Sentences) -> None:
 def _judge(
     entry: Mapping[str, Any],
     known: Mapping[str, Record],
-    documents: Mapping[str, Any],
+    answers: Answers,
     questions: Mapping[str, "Question"],
-    control: Sequence[Mapping[str, Any]],
+    control: Sequence[Answers],
 ) -> Central:
     """Return a central claim without its sentences."""
     _require_known(entry, known, questions)
     asks = entry["asks"]
     drawn = count_draws(asks, control)
     as_random = is_as_random(drawn)
-    weighed = weigh(asks, documents, as_random=as_random)
+    weighed = weigh(asks, answers, as_random=as_random)
     printed = [known[claim_id] for claim_id in entry["printed"]]
     as_printed, compared = count_as_printed(printed)
     return Central(
@@ -317,7 +316,7 @@ def _judge(
         points=[
             point
             for shown in entry.get("shows", asks)
-            for point in points(shown, documents, questions, known)
+            for point in points(shown, answers, questions, known)
         ],
         questions=[
             QuestionPart(question=ask["question"], word=given.get(PUBLISHED))
@@ -378,7 +377,7 @@ def _tell(central: Central, sentences: Sentences, seen: Seen, open_ones: list[st
 
 def points(
     shown: Mapping[str, Any],
-    documents: Mapping[str, Any],
+    answers: Answers,
     questions: Mapping[str, "Question"],
     known: Mapping[str, Record],
 ) -> Iterator[Point]:
@@ -388,14 +387,14 @@ def points(
         known: the judged claims by id.
     """
     name = shown["question"]
-    by_model = answers_by_model(documents, name)
+    by_model = answers.get(name, {})
     choice = shown.get("choice", PUBLISHED)
     by_choice = {
         model: by_model[model][choice]
         for model in shown.get("of", by_model)
         if choice in by_model.get(model, {})
     }
-    order = sorted(by_choice, key=lambda model: -by_choice[model]["value"])
+    order = sorted(by_choice, key=lambda model: -by_choice[model].value)
     kept = order[: shown["largest"]] if "largest" in shown else list(by_choice)
     agrees = shown.get("answer", YES) == YES
     above, below = questions[name].above, questions[name].below
@@ -404,21 +403,20 @@ def points(
         above, below = (below, above) if has_one_end else (math.inf, math.inf)
     for model in kept:
         answer = by_choice[model]
-        word = answer["word"]
-        low, high = answer["narrow"] or (answer["low"], answer["high"])
+        word, deciding = answer.word, answer.deciding
         prints = known.get(shown.get("prints", {}).get(model, ""), {"published": None})
         yield Point(
-            model=shown.get("label", "{model}").format(model=model, n=answer["n"]),
-            value=answer["value"],
-            low=low,
-            high=high,
+            model=shown.get("label", "{model}").format(model=model, n=answer.n),
+            value=answer.value,
+            low=None if deciding is None else deciding.low,
+            high=None if deciding is None else deciding.high,
             word=word if agrees else OPPOSITE.get(word, word),
             above=above if math.isfinite(above) else None,
             below=below if math.isfinite(below) else None,
-            n=answer["n"],
-            unit=answer["unit"],
-            method=answer["method"],
-            p=answer["p"] if low is None else None,
+            n=answer.n,
+            unit=answer.unit,
+            method=answer.method,
+            p=answer.deciding_p,
             printed=prints["published"],
             as_printed=stands(prints) if "verdict" in prints else None,
             statistic=f"questions:{name}:{pointer('models', model, choice)}",

@@ -7,49 +7,44 @@ are single numbers, or none, the weights.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, OPPOSITE, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.marks import answers, quantified
-from layerwise.engine.published import PUBLISHED, answers_by_model
+from layerwise.engine.answers import Answer, Answers
+from layerwise.engine.marks import Ask, answers, quantified
+from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import OF_R, Question
-from layerwise.statistics.estimates import EXACT, FISHERS_Z, LEVEL, ONE_SIDED, Estimate
+from layerwise.statistics.estimates import EXACT, FISHERS_Z, LEVEL, Estimate
 from layerwise.statistics.power import units_to_answer, units_to_tell_shares_apart
 
 FEW_EXIST = ("models", "sizes", "families")  # units of which no more than MOST_EXIST exist
 MOST_EXIST = 100
 EXACT_UP_TO = 20  # units; more of them are told by two digits
-Cell = Mapping[str, Any]
 
 
 def what_would_decide(
-    asks: Sequence[Mapping[str, Any]],
-    documents: Mapping[str, Any],
-    questions: Mapping[str, Question],
+    asks: Sequence[Ask], given: Answers, questions: Mapping[str, Question]
 ) -> str:
     """Return a sentence with a clause for each open question of a claim; empty without any.
 
     Arguments:
-        asks: its quantifiers, `engine.marks.Ask`.
-        documents: the statistics of a source, {analysis: {document: result}}.
+        asks: its quantifiers.
+        given: the answers of a source.
         questions: the papers' questions by name.
     """
     clauses: dict[str, None] = {}
     for ask in asks:
-        if answers(ask, documents).get(PUBLISHED) in (YES, NO):
+        if answers(ask, given).get(PUBLISHED) in (YES, NO):
             continue
-        by_model = answers_by_model(documents, ask["question"])
-        cells = [by_model.get(model, {}).get(PUBLISHED) for model in ask.get("of", by_model)]
-        clauses |= dict.fromkeys(_clauses(ask, cells, questions[ask["question"]]))
+        by_model = given.get(ask["question"], {})
+        of_models = [by_model.get(model, {}).get(PUBLISHED) for model in ask.get("of", by_model)]
+        clauses |= dict.fromkeys(_clauses(ask, of_models, questions[ask["question"]]))
     text = "; ".join(clauses)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _clauses(
-    ask: Mapping[str, Any], cells: Sequence[Cell | None], question: Question
-) -> Iterator[str]:
+def _clauses(ask: Ask, of_models: Sequence[Answer | None], question: Question) -> Iterator[str]:
     """Yield what would answer a quantifier that these answers leave open."""
-    expected = [_expect(cell, question) for cell in cells]
+    expected = [_expect(answer, question) for answer in of_models]
     turned = {} if ask.get("answer", YES) == YES else OPPOSITE
 
     def is_answered_by(n: float) -> bool:
@@ -64,36 +59,35 @@ def _clauses(
     if enough is None:
         words = [word for word, _ in expected]
         if TOO_FEW in words:
-            fewest = max(cell["fewest"] for cell in cells if cell and cell["word"] == TOO_FEW)
+            fewest = max(one.fewest for one in of_models if one and one.word == TOO_FEW)
             yield f"it takes at least {fewest} {question.unit} to decide {said}"
         if NO_SPREAD in words or not words:
             yield f"it takes the weights to decide {said}"
 
 
-def _expect(cell: Cell | None, question: Question) -> tuple[str, float]:
+def _expect(answer: Answer | None, question: Question) -> tuple[str, float]:
     """Return the word that more units would give if the value is the truth, and how many it takes.
 
     Zero units where their number changes nothing: of what is answered, and of what shows no spread.
     """
-    if cell is None:
+    if answer is None:
         return NO_SPREAD, 0
-    if cell["word"] != UNDECIDED:
-        return cell["word"], 0
-    at_least = max(cell["n"] + 1, cell["fewest"])
-    if groups := cell.get("groups"):
-        (first, m), (second, n) = groups
+    if not answer.undecided:
+        return answer.word, 0
+    at_least = max(answer.n + 1, answer.fewest)
+    if answer.groups:
+        (first, m), (second, n) = answer.groups
         units = units_to_tell_shares_apart(first / m, second / n, m, n)
         return (YES if first / m > second / n else NO), max(units, at_least)
-    if cell["low"] is None:
+    if answer.ends is None:
         return NO_SPREAD, 0
-    value, low, high, n = (cell[name] for name in ("value", "low", "high", "n"))
-    estimate = Estimate(value, low, high, n, question.unit, method=cell["method"])
+    value, ends = answer.value, answer.ends
+    estimate = Estimate(value, ends.low, ends.high, answer.n, question.unit, method=answer.method)
     is_r = question.effect == OF_R or estimate.method in (EXACT, FISHERS_Z)
-    level = LEVEL if cell["narrow"] is None else ONE_SIDED
     within, against = question.within, question.against
     ways = []
     if value in within or against is None:
-        ways.append((within, level, YES if value in within else NO))
+        ways.append((within, answer.level, YES if value in within else NO))
     if against is not None and value in against:
         ways.append((against, LEVEL, NO))
     needed = {

@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Required
 
+from layerwise.engine.answers import Answers, Interval, read_rows
 from layerwise.engine.central import Central, judge_central, read_central
 from layerwise.engine.claims import read_ledger, statistic_parts
 from layerwise.engine.deciding import what_would_decide
@@ -26,8 +28,8 @@ from layerwise.engine.derivation import (
     evidence_of,
 )
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.marks import OPEN
-from layerwise.engine.measured import CONTROL, NOISE, map_leaves
+from layerwise.engine.marks import OPEN, Ask
+from layerwise.engine.measured import CONTROL, MEASURE_SMALL, NOISE, map_leaves
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import (
@@ -42,7 +44,7 @@ from layerwise.engine.published import (
 )
 from layerwise.engine.question import Question, documents_of_questions
 from layerwise.engine.records import count_by_paper, hashes_judged_from
-from layerwise.engine.seen import tell_findings, tell_story, told
+from layerwise.engine.seen import SeenTrained, tell_findings, tell_story, told
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
@@ -173,18 +175,20 @@ def read_statistics(
     return statistics_of(source, analyses, published, origins)
 
 
-def read_trained(folder: Path) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Read the answers of the small trained models that have an interval, a folder for each.
+def read_trained(folder: Path) -> dict[str, dict[str, SeenTrained]]:
+    """Read the numbers of the small trained models that have an interval, by model and question.
 
-    `drawn` is the same number in each draw of random weights.
+    Arguments:
+        folder: with a folder of result files for each.
     """
-    models: dict[str, dict[str, Mapping[str, Any]]] = {}
+    models: dict[str, dict[str, SeenTrained]] = {}
     for path in sorted(folder.glob("*/sensitivity.json")):
-        control = read_json(path.with_name(f"{CONTROL}.json"))["answers"]
-        models[path.parent.name] = {
-            row["question"]: {**row, "drawn": control[row["question"]]["drawn"]}
-            for row in read_json(path)["rows"]
-            if row["choice"] == PUBLISHED and row["low"] is not None
+        model, control = path.parent.name, read_json(path.with_name(f"{CONTROL}.json"))["answers"]
+        models[model] = {
+            question: SeenTrained(asked.value, model, Interval(min(drawn), max(drawn)))
+            for question, by_choice in read_rows(read_json(path)["rows"], MEASURE_SMALL).items()
+            if (asked := by_choice.get(PUBLISHED)) is not None and asked.ends is not None
+            for drawn in [control[question]["drawn"]]
         }
     return models
 
@@ -219,7 +223,7 @@ def judge_ledger(
     sides: SourceStatistics,
     published: Published,
     paper: Paper,
-    trained: Mapping[str, Mapping[str, Any]] | None = None,
+    trained: Mapping[str, Mapping[str, SeenTrained]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Judge every claim, and what is made of them.
 
@@ -234,36 +238,29 @@ def judge_ledger(
         note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
-    random = [draw.documents for draw in sides.draws]
-    results = sides.results
+    results, random = sides.results, [draw.answers for draw in sides.draws]
     entries = read_central(claims)
     central, seen = judge_central(
-        entries,
-        paper.sentences,
-        records,
-        results.documents,
-        paper.questions,
-        random,
-        results.undefined,
+        entries, paper.sentences, records, results, paper.questions, random
     )
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     facts = tell_findings(paper.findings, records, seen, told_of)
     return {
         "central": [
-            asdict(_with_decide(claim, entry["asks"], results.documents, paper.questions))
+            asdict(_with_decide(claim, entry["asks"], results.answers, paper.questions))
             for claim, entry in zip(central, entries, strict=True)
         ],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
-        "surprises": [*told(paper.surprises, seen.beside(trained or {}))],
+        "surprises": [*told(paper.surprises, seen.beside(trained))],
         "claims": records,
     }
 
 
 def _with_decide(
     claim: Central,
-    asks: Sequence[Mapping[str, Any]],
-    documents: Mapping[str, Any],
+    asks: Sequence[Ask],
+    answers: Answers,
     questions: Mapping[str, Question],
 ) -> Central:
     """Return a central claim, if it is open with what would decide it.
@@ -272,7 +269,7 @@ def _with_decide(
     """
     if claim.mark != OPEN or claim.as_random:
         return claim
-    return replace(claim, decide=what_would_decide(asks, documents, questions))
+    return replace(claim, decide=what_would_decide(asks, answers, questions))
 
 
 def note_shift(record: Mapping[str, Any], shifted: Mapping[str, Collection[str]]) -> dict[str, Any]:
@@ -345,14 +342,14 @@ class JudgedPaper:
     Attributes:
         paper: its rules and questions.
         published: its numbers, by file and key.
-        questions: the answers to its questions, {question: document}.
+        answers: to its questions, {question: {model: {choice: answer}}}.
         document: the judged claims, the central claims and the findings: what
             `claims.json` holds.
     """
 
     paper: Paper
     published: Published
-    questions: Mapping[str, Any]
+    answers: Answers
     document: Mapping[str, Any]
 
     @property
@@ -401,4 +398,4 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
         "inputs": input_hashes(judged["claims"], known),
         **judged,
     }
-    return JudgedPaper(paper, published, analyses["questions"]["documents"], document)
+    return JudgedPaper(paper, published, sides.results.answers, document)

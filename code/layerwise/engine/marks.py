@@ -9,10 +9,11 @@ its own interval concludes nothing, and no mark hangs on one value. A question t
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Required
+from typing import Literal, Required
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, OPPOSITE, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.published import PUBLISHED, answers_by_model
+from layerwise.engine.answers import Answers
+from layerwise.engine.published import PUBLISHED
 from layerwise.shapes import Strict
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "fails", "open"
@@ -105,18 +106,17 @@ class Weighed:
     why: str
 
 
-def weigh(
-    asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any], *, as_random: bool = False
-) -> Weighed:
+def weigh(asks: Sequence[Ask], given: Answers, *, as_random: bool = False) -> Weighed:
     """Weigh the questions of a claim by the answers of a source."""
-    words = [answers(ask, documents) for ask in asks]
-    choices, models = conjunction(words), words_by_model(asks, documents)
+    words = [answers(ask, given) for ask in asks]
+    choices, models = conjunction(words), words_by_model(asks, given)
     refuted = any(
         ask.get("universal") and word.get(PUBLISHED) == NO
         for ask, word in zip(asks, words, strict=True)
     )
-    given, why = mark(choices, models, refuted=refuted, as_random=as_random)
-    return Weighed(words, choices, models, given, why)
+    return Weighed(
+        words, choices, models, *mark(choices, models, refuted=refuted, as_random=as_random)
+    )
 
 
 def mark_text(given: str, why: str) -> str:
@@ -124,12 +124,12 @@ def mark_text(given: str, why: str) -> str:
     return f"{given} ({why})" if why else given
 
 
-def answers(ask: Mapping[str, Any], documents: Mapping[str, Any]) -> dict[str, str]:
+def answers(ask: Ask, given: Answers) -> dict[str, str]:
     """Return the word of a quantifier by choice; empty where the source answers nothing.
 
     Under a choice that bears on some models alone, the others keep the word of the papers' way.
     """
-    by_model = _words_by_choice(ask, documents)
+    by_model = _words_by_choice(ask, given)
     models = ask.get("of", list(by_model))
     if not models or any(PUBLISHED not in by_model.get(model, {}) for model in models):
         return {}
@@ -172,9 +172,7 @@ def _weakest(words: Iterable[str]) -> str:
     return next(word for word in (NO, *OPENNESS, YES) if word in given)
 
 
-def words_by_model(
-    asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any]
-) -> dict[str, str]:
+def words_by_model(asks: Sequence[Ask], given: Answers) -> dict[str, str]:
     """Return the word of each model that a claim is about, as the papers asked.
 
     Empty for a claim that names one model or none, or counts how many of them answer.
@@ -182,12 +180,12 @@ def words_by_model(
     asks_by_model = [ask for ask in asks if "of" in ask and "at_least" not in ask]
     words: dict[str, list[str]] = {}
     for ask in asks_by_model:
-        by_model = _words_by_choice(ask, documents)
+        by_model = _words_by_choice(ask, given)
         for model in ask["of"]:
             words.setdefault(model, []).append(by_model.get(model, {}).get(PUBLISHED, NO_SPREAD))
     if len(asks_by_model) < len(asks) or len(words) < 2:
         return {}
-    return {model: _weakest(given) for model, given in words.items()}
+    return {model: _weakest(answered) for model, answered in words.items()}
 
 
 def yes_alone_under(words: Mapping[str, str]) -> str:
@@ -196,9 +194,7 @@ def yes_alone_under(words: Mapping[str, str]) -> str:
     return yes[0] if len(yes) == 1 else ""
 
 
-def count_draws(
-    asks: Sequence[Mapping[str, Any]], control: Sequence[Mapping[str, Any]]
-) -> DrawCount | None:
+def count_draws(asks: Sequence[Ask], control: Sequence[Answers]) -> DrawCount | None:
     """Count the draws of random weights that answer yes to all of these together."""
     if not control:
         return None
@@ -216,21 +212,12 @@ def is_as_random(drawn: DrawCount | None) -> bool:
     return drawn["yes"] >= MOST_DRAWS * (drawn["draws"] - drawn["unanswered"])
 
 
-def _words_by_choice(
-    ask: Mapping[str, Any], documents: Mapping[str, Any]
-) -> dict[str, dict[str, str]]:
-    """Return {model: {choice: word}}; a word is yes where the answer is what the claim says.
-
-    A choice is `choice/part` where parts are left out.
-    """
-    models = answers_by_model(documents, ask["question"])
+def _words_by_choice(ask: Ask, given: Answers) -> dict[str, dict[str, str]]:
+    """Return {model: {choice: word}}; a word is yes where the answer is what the claim says."""
     turned = {} if ask.get("answer", YES) == YES else OPPOSITE
-    words: dict[str, dict[str, str]] = {}
-    for model, choices in models.items():
-        words[model] = {}
-        for choice, answer in choices.items():
-            parts = {choice: answer} if "word" in answer else answer
-            for part, cell in parts.items():
-                name = choice if "word" in answer else f"{choice}/{part}"
-                words[model][name] = turned.get(cell["word"], cell["word"])
-    return words
+    return {
+        model: {
+            choice: turned.get(answer.word, answer.word) for choice, answer in by_choice.items()
+        }
+        for model, by_choice in given.get(ask["question"], {}).items()
+    }

@@ -123,16 +123,6 @@ class Published:
         return keys
 
 
-def answers_by_model(documents: Mapping[str, Any], question: str) -> dict[str, Any]:
-    """Return the answers to a question, {model: {choice: answer}}; empty where there are none.
-
-    Arguments:
-        documents: statistics of a source, {analysis: {document: result}}.
-    """
-    models: dict[str, Any] = documents.get("questions", {}).get(question, {}).get("models", {})
-    return models
-
-
 def pointer(*names: str | int) -> str:
     """Return the JSON Pointer of nested names: ("a/b", 0) -> "/a~1b/0"."""
     return "".join("/" + str(name).replace("~", "~0").replace("/", "~1") for name in names)

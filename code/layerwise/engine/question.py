@@ -8,18 +8,18 @@ as documents, those about one model, and what these are held against: noise and 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.answers import ALPHA, Answer, AnswerRecord, ByModel, Interval
 from layerwise.engine.derivation import Document, Function
 from layerwise.engine.evidence import Evidence
 from layerwise.statistics.estimates import Estimate
 from layerwise.statistics.noise import band
 
-ALPHA = 0.05
 OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
 
 
@@ -117,25 +117,25 @@ class Question:
         """Return the word of an estimate on this question."""
         return word(estimate, self.within, fewest=self.fewest, against=self.against)
 
-    def answer(self, estimate: Estimate) -> dict[str, Any]:
-        """Return an answer as documents hold it; what has no interval has no ends."""
-        known = estimate.has_interval
-        groups = {} if estimate.groups is None else {"groups": [*map(list, estimate.groups)]}
-        return {
-            "value": float(estimate.value),
-            "low": float(estimate.low) if known else None,
-            "high": float(estimate.high) if known else None,
-            "n": int(estimate.n),
-            "unit": estimate.unit,
-            "where": estimate.where,
-            "in_range": estimate.value in self.within,
-            "word": self.word(estimate),
-            "fewest": max(self.fewest, estimate.fewest),
-            "method": estimate.method,
-            "p": None if estimate.p is None else float(estimate.p),
-            "narrow": None if estimate.narrow is None else [*map(float, estimate.narrow)],
-            **groups,
-        }
+    def answer(self, estimate: Estimate) -> Answer:
+        """Return the answer that an estimate gives."""
+        narrow, groups = estimate.narrow, estimate.groups or ()
+        return Answer(
+            value=float(estimate.value),
+            word=self.word(estimate),
+            ends=Interval(float(estimate.low), float(estimate.high))
+            if estimate.has_interval
+            else None,
+            narrow=None if narrow is None else Interval(*map(float, narrow)),
+            p=None if estimate.p is None else float(estimate.p),
+            n=int(estimate.n),
+            unit=estimate.unit,
+            method=estimate.method,
+            where=estimate.where,
+            in_range=estimate.value in self.within,
+            fewest=max(self.fewest, estimate.fewest),
+            groups=tuple((int(counted), int(n)) for counted, n in groups),
+        )
 
     def rules(self, entry: Any) -> dict[str, "Asked"]:
         """Return the rules that answer the question of one model, by choice."""
@@ -156,17 +156,14 @@ class Asked:
         """Describe the estimate in words."""
         return self.question.number
 
-    def __call__(self, _: Any = None) -> dict[str, Any]:
+    def __call__(self, _: Any = None) -> "AnswerRecord | dict[str, Asked]":
         value = self.rule()
         if isinstance(value, Estimate):
-            return self.question.answer(value)
+            return self.question.answer(value).record()
         return {part: Asked(self.question, rule) for part, rule in value.items()}
 
 
 # --- answers as documents ---
-
-
-Row = dict[str, Any]
 
 
 def documents_of_questions(
@@ -186,23 +183,12 @@ def document(question: Question, evidence: Evidence) -> Document:
     return Document(None, {"": rules})
 
 
-def cells(question: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield model, choice and answer of a question's document; `choice/part` without a part."""
-    for model, choices in question.get("models", {}).items():
-        for choice, answer in choices.items():
-            if "word" in answer:
-                yield model, choice, answer
-            else:
-                yield from (
-                    (model, f"{choice}/{part}", part_answer) for part, part_answer in answer.items()
-                )
-
-
-def count_words(question: Mapping[str, Any]) -> dict[str, Counter[str]]:
-    """Count the words that answer a question's document, by choice, whatever part is left out."""
+def count_words(answers: ByModel) -> dict[str, Counter[str]]:
+    """Count the words that answer a question, by choice, whatever part is left out."""
     counts: dict[str, Counter[str]] = {}
-    for _, choice, answer in cells(question):
-        counts.setdefault(base(choice), Counter())[answer["word"]] += 1
+    for by_choice in answers.values():
+        for choice, answer in by_choice.items():
+            counts.setdefault(base(choice), Counter())[answer.word] += 1
     return counts
 
 
@@ -219,15 +205,23 @@ Printed = Mapping[str, Mapping[str, float]]  # by question, then by the papers' 
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A question on one model: the papers' way, the other choices, the papers' models."""
+class ModelAnswers:
+    """A question on one model.
+
+    Attributes:
+        asked: the answer as the papers asked; `others`: under other choices.
+        printed: the number of the papers' models, by model.
+    """
 
     question: Question
-    estimate: Estimate
-    others: Mapping[str, Estimate]
-    published: Mapping[str, float]
-    words: Mapping[str, str]  # of the other choices
-    word: str  # of the papers' way
+    asked: Answer
+    others: Mapping[str, Answer]
+    printed: Mapping[str, float]
+
+    @property
+    def n_same(self) -> int:
+        """The number of other choices that answer with the same word."""
+        return sum(other.word == self.asked.word for other in self.others.values())
 
 
 # --- the same of replicates, and of random weights ---
@@ -264,13 +258,13 @@ class Shared:
 
 
 def compare_replicates(
-    answers: Sequence[Answer], replicates: Sequence[Sequence[Answer]]
+    answers: Sequence[ModelAnswers], replicates: Sequence[Sequence[ModelAnswers]]
 ) -> dict[str, Any]:
     """Compare answers with those of replicates: band and words by question, empty without any."""
     compared = {
         answer.question.name: {
-            "value": answer.estimate.value,
-            "band": band(answer.estimate.value, [other.estimate.value for other in others]),
+            "value": answer.asked.value,
+            "band": band(answer.asked.value, [other.asked.value for other in others]),
             **_words(answer, others, len(replicates)),
         }
         for answer, others in _pair_by_question(answers, replicates)
@@ -279,12 +273,14 @@ def compare_replicates(
     return {"n": len(replicates), "answers": compared} if replicates else {}
 
 
-def compare_draws(answers: Sequence[Answer], draws: Sequence[Sequence[Answer]]) -> dict[str, Any]:
+def compare_draws(
+    answers: Sequence[ModelAnswers], draws: Sequence[Sequence[ModelAnswers]]
+) -> dict[str, Any]:
     """Compare answers with those of random weights: the number and the word of each draw."""
     compared = {
         answer.question.name: {
-            "value": answer.estimate.value,
-            "drawn": [other.estimate.value for other in others],
+            "value": answer.asked.value,
+            "drawn": [other.asked.value for other in others],
             **_words(answer, others, len(draws)),
         }
         for answer, others in _pair_by_question(answers, draws)
@@ -313,15 +309,16 @@ def shared_answers(document: Mapping[str, Any]) -> Shared:
     return Shared(count(YES, NO), count(UNDECIDED))
 
 
-def _words(answer: Answer, others: Sequence[Answer], n: int) -> dict[str, Any]:
+def _words(answer: ModelAnswers, others: Sequence[ModelAnswers], n: int) -> dict[str, Any]:
     """Return the word of an answer, those of n runs, and how many of these are the same."""
-    words = [other.word for other in others] + ["-"] * (n - len(others))
-    return {"word": answer.word, "words": words, "same": sum(word == answer.word for word in words)}
+    given = answer.asked.word
+    words = [other.asked.word for other in others] + ["-"] * (n - len(others))
+    return {"word": given, "words": words, "same": words.count(given)}
 
 
 def _pair_by_question(
-    answers: Sequence[Answer], runs: Sequence[Sequence[Answer]]
-) -> list[tuple[Answer, list[Answer]]]:
+    answers: Sequence[ModelAnswers], runs: Sequence[Sequence[ModelAnswers]]
+) -> list[tuple[ModelAnswers, list[ModelAnswers]]]:
     """Pair every answer with those to the same question; leave out one without any."""
     pairs = []
     for answer in answers:

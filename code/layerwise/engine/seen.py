@@ -11,11 +11,13 @@ import fnmatch
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from layerwise.engine.answer_words import NO, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.published import OVER_MODELS, PUBLISHED, answers_by_model, pointer
-from layerwise.engine.verdicts import FALLS, STANDING, statistic_value
+from layerwise.engine.answer_words import TOO_FEW
+from layerwise.engine.answers import Answer, Answers, Interval, get_answer
+from layerwise.engine.published import OVER_MODELS, PUBLISHED, pointer
+from layerwise.engine.verdicts import FALLS, STANDING, Statistics, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Paper
 
@@ -25,7 +27,16 @@ NO_VALUE = "\ue000"  # in the place of a missing value: a private character, whi
 
 
 class Absent:
-    """A value that the source does not have: every comparison with it is false."""
+    """What the source does not have: it is false, like every comparison with it; so is its part."""
+
+    def __getattr__(self, name: str) -> "Absent":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def includes(self, _: object) -> bool:
+        """Return False: what is not there includes nothing."""
+        return False
 
     def _never(self, _: object) -> bool:
         return False
@@ -73,21 +84,6 @@ class Value:
 
     def __format__(self, form: str) -> str:
         return format_value(self.value, form)
-
-
-@dataclass(frozen=True)
-class Ends:
-    """The ends of an interval: `f"{ends:+.2f}"` is "-0.42 to -0.18"."""
-
-    low: Any
-    high: Any
-
-    def __format__(self, form: str) -> str:
-        return f"{format_value(self.low, form)} to {format_value(self.high, form)}"
-
-    def includes(self, value: float) -> bool:
-        """Return whether a value lies strictly between the ends."""
-        return bool(self.low < value < self.high)
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ class SeenTrained(Value):
     """
 
     model: str
-    drawn: Ends
+    drawn: Interval
 
     @property
     def is_reached(self) -> bool:
@@ -162,46 +158,22 @@ def is_reached(value: float, drawn: Iterable[float]) -> bool:
 
 @dataclass(frozen=True)
 class SeenAnswer:
-    """The answer to a question about one model, under one choice.
+    """An answer as sentences see it: what it lacks is `MISSING`; without an answer all is."""
 
-    Attributes:
-        word: of `engine.answer_words`; empty where the source answers nothing.
-        value, ends: the estimate and its 95% interval; `narrow`: that of two one-sided tests.
-        n: units; `p`: the p beside the interval; `where`: what it is about more closely.
-    """
-
-    word: str
-    value: Any = MISSING
-    ends: Ends = Ends(MISSING, MISSING)
-    narrow: Ends = Ends(MISSING, MISSING)
-    n: Any = MISSING
-    p: Any = MISSING
-    where: Any = MISSING
+    answer: Answer | None
 
     @property
     def known(self) -> bool:
         """True where the source gives an answer."""
-        return bool(self.word)
-
-    @property
-    def yes(self) -> bool:
-        """True where the number lies where the claim says."""
-        return self.word == YES
-
-    @property
-    def no(self) -> bool:
-        """True where the number lies where the claim says that it does not."""
-        return self.word == NO
-
-    @property
-    def undecided(self) -> bool:
-        """True where the interval reaches over the border."""
-        return self.word == UNDECIDED
+        return self.answer is not None
 
     @property
     def unshown(self) -> bool:
         """True where there is an answer, and it is not yes."""
-        return self.known and not self.yes
+        return self.answer is not None and not self.answer.yes
+
+    def __getattr__(self, name: str) -> Any:
+        return MISSING if self.answer is None else or_missing(getattr(self.answer, name))
 
 
 class Seen:
@@ -209,22 +181,22 @@ class Seen:
 
     Arguments:
         claims: judged claims by id.
-        documents: statistics, {analysis: {document: result}}.
+        results: the statistics of the source.
         centrals: the central claims by id, once they are judged.
-        trained: {small trained model: {question: answer}}, beside the source.
+        trained: the numbers of small trained models, by model and question, beside the source.
     """
 
     def __init__(
         self,
         claims: Mapping[str, Record],
-        documents: Mapping[str, Any],
+        results: Statistics,
         centrals: Mapping[str, Any] | None = None,
-        trained: Mapping[str, Mapping[str, Record]] | None = None,
+        trained: Mapping[str, Mapping[str, SeenTrained]] = MappingProxyType({}),
     ) -> None:
         self._claims = claims
-        self._documents = documents
+        self._results = results
         self._centrals = centrals or {}
-        self._trained = trained or {}
+        self._trained = trained
         self.asked: set[str] = set()  # claims
 
     def claim(self, claim_id: str) -> SeenClaim:
@@ -241,31 +213,17 @@ class Seen:
     def answer(
         self, question: str, model: str = OVER_MODELS, choice: str = PUBLISHED
     ) -> SeenAnswer:
-        """Return the answer to a question; without a word where the source answers nothing.
+        """Return the answer to a question.
 
         Arguments:
             choice: as the papers did, another one, or `choice/part` without a part.
         """
-        cell = answers_by_model(self._documents, question).get(model, {})
-        for name in choice.split("/"):
-            cell = cell.get(name, {})
-        if not cell:
-            return SeenAnswer("")
-        narrow = cell["narrow"] or (None, None)
-        return SeenAnswer(
-            cell["word"],
-            cell["value"],
-            Ends(or_missing(cell["low"]), or_missing(cell["high"])),
-            Ends(*map(or_missing, narrow)),
-            cell["n"],
-            or_missing(cell["p"]),
-            cell["where"],
-        )
+        return SeenAnswer(get_answer(self._results.answers, question, model, choice))
 
     def statistic(self, analysis: str, document: str, *names: str | int) -> Any:
         """Return the statistic of these names in a document of an analysis."""
         place = f"{analysis}:{document}:{pointer(*names)}"
-        return or_missing(statistic_value(self._documents, place))
+        return or_missing(statistic_value(self._results.documents, place))
 
     def central(self, claim_id: str) -> Any:
         """Return a central claim, `engine.central.Central`, without its sentences.
@@ -279,19 +237,15 @@ class Seen:
 
     def trained(self, question: str) -> list[SeenTrained]:
         """Return the numbers of the small trained models that answer a question."""
-        return [
-            SeenTrained(cell["value"], model, Ends(min(cell["drawn"]), max(cell["drawn"])))
-            for model, answers in self._trained.items()
-            if (cell := answers.get(question))
-        ]
+        return [numbers[question] for numbers in self._trained.values() if question in numbers]
 
     def afresh(self) -> "Seen":
         """Return the same, of which no claim was asked yet."""
-        return Seen(self._claims, self._documents, self._centrals, self._trained)
+        return Seen(self._claims, self._results, self._centrals, self._trained)
 
-    def beside(self, trained: Mapping[str, Mapping[str, Record]]) -> "Seen":
-        """Return the same beside the answers of small trained models, by model and question."""
-        return Seen(self._claims, self._documents, self._centrals, trained)
+    def beside(self, trained: Mapping[str, Mapping[str, SeenTrained]]) -> "Seen":
+        """Return the same beside the numbers of small trained models, by model and question."""
+        return Seen(self._claims, self._results, self._centrals, trained)
 
     def claims_like(self, pattern: str) -> list[SeenClaim]:
         """Return the claims whose ids fit a pattern with `*`.
@@ -430,19 +384,19 @@ def unanswered_sentences(
 
 
 def too_few_sentences(
-    asks: Sequence[Mapping[str, Any]], documents: Mapping[str, Any], says: Mapping[str, str]
+    asks: Sequence[Mapping[str, Any]], answers: Answers, says: Mapping[str, str]
 ) -> list[str]:
     """Return a sentence for each question that its units could not answer: how many it takes."""
     sentences = {}
     for ask in asks:
-        models = answers_by_model(documents, ask["question"])
+        models = answers.get(ask["question"], {})
         for model in ask.get("of", models):
-            cell = models.get(model, {}).get(PUBLISHED)
-            if cell is not None and cell["word"] == TOO_FEW:
+            answer = models.get(model, {}).get(PUBLISHED)
+            if answer is not None and answer.word == TOO_FEW:
                 said = says[ask["question"]].removesuffix(".")
                 sentences[said] = (
-                    f"{cell['n']} {cell['unit']} are too few to answer '{said}', whatever they "
-                    f"show; it takes {cell['fewest']}."
+                    f"{answer.n} {answer.unit} are too few to answer '{said}', whatever they "
+                    f"show; it takes {answer.fewest}."
                 )
     return [*sentences.values()]
 

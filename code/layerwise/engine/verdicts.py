@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from layerwise.engine.answers import Answers, read_answers
 from layerwise.engine.claims import FULL, Claim, Quote, statistic_parts
 from layerwise.engine.origins import Absence, Origins, prefixes
 from layerwise.engine.published import COUNTED, Published, split_pointer
@@ -91,6 +92,11 @@ class Statistics:
     missing: Mapping[str, str] = field(default_factory=dict)  # the cell that was not measured
     origins: Origins | None = None  # of measured numbers
     published: Published | None = None  # the cells that published statistics rest on
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The answers to the papers' questions."""
+        return read_answers(self.documents)
 
     def derived_from(self, statistic: str | None) -> list[str] | None:
         """Return the cells behind a recomputed statistic or its parent; None if it is given."""

@@ -12,10 +12,11 @@ from typing import Any
 from markupsafe import Markup
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, YES
-from layerwise.engine.measured import CONTROL
+from layerwise.engine.answers import Answer, read_rows
+from layerwise.engine.measured import CONTROL, MEASURE_SMALL
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import Question
-from layerwise.engine.seen import is_reached
+from layerwise.engine.seen import equal_p, is_reached
 from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
@@ -33,30 +34,40 @@ class SmallAnswer:
     """An answer of a small model, asked as the papers asked.
 
     Attributes:
-        low, high: the 95% interval; None where there is none.
         drawn: the number in each draw of random weights.
         same: how many of the draws give the same word.
     """
 
-    value: float
-    low: float | None
-    high: float | None
-    word: str
+    answer: Answer
     drawn: tuple[float, ...]
     same: int
 
     @property
+    def value(self) -> float:
+        """The number."""
+        return self.answer.value
+
+    @property
+    def word(self) -> str:
+        """The word that answers."""
+        return self.answer.word
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The interval that decides; None where there is none."""
+        deciding = self.answer.deciding
+        return None if deciding is None else (deciding.low, deciding.high)
+
+    @property
     def _places(self) -> int:
         """Decimals that show two digits of the interval, or three of the number."""
-        places = None
-        if self.low is not None and self.high is not None:
-            places = interval_decimals(self.low, self.high)
+        places = None if self.ends is None else interval_decimals(*self.ends)
         return significant_decimals(self.value, 3) if places is None else places
 
     @property
     def numbers(self) -> tuple[float, float | None, float | None, str, str]:
         """The number, its interval, the answer, and the number in each draw of random weights."""
-        return self.value, self.low, self.high, self.word, ", ".join(map(str, self.drawn))
+        return self.value, *(self.ends or (None, None)), self.word, ", ".join(map(str, self.drawn))
 
     def spell(self, value: float) -> str:
         """Return such a number with as many decimals."""
@@ -64,11 +75,12 @@ class SmallAnswer:
 
     @property
     def number(self) -> str:
-        """The number with its interval."""
+        """The number with the interval that decides, or the p."""
         number = self.spell(self.value)
-        if self.low is None or self.high is None:
-            return number
-        low, high = (rounded(end, self._places) for end in (self.low, self.high))
+        if self.ends is None:
+            p = self.answer.deciding_p
+            return number if p is None else f"{number} (p {equal_p(p)})"
+        low, high = (rounded(end, self._places) for end in self.ends)
         return f"{number} ({low} to {high})"
 
     @property
@@ -131,13 +143,14 @@ class SmallRow:
         ]
 
     def _picture(self, answer: SmallAnswer) -> tuple[Markup, str]:
+        low, high = answer.ends or (None, None)
         row = RangeRow(
             label="",
             number="",
             word=answer.word,
             value=answer.value,
-            low=answer.low,
-            high=answer.high,
+            low=low,
+            high=high,
             above=self.question.above,
             below=self.question.below,
         )
@@ -221,18 +234,12 @@ def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallM
 
 
 def _read_model(folder: Path) -> SmallModel:
-    rows = read_json(folder / "sensitivity.json")["rows"]
+    answered = read_rows(read_json(folder / "sensitivity.json")["rows"], MEASURE_SMALL)
     control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")["answers"]
     answers = {}
-    for row in rows:
-        if row["choice"] == PUBLISHED:
-            drawn = control[row["question"]]
-            same = 0 if row["word"] in (NO_SPREAD, TOO_FEW) else drawn["same"]
-            ends = row["value"], row["low"], row["high"]
-            answers[row["question"]] = SmallAnswer(*ends, row["word"], tuple(drawn["drawn"]), same)
-    (without,) = (
-        row["value"]
-        for row in rows
-        if (row["question"], row["choice"]) == (INVERSION, WITHOUT_NUMERIC)
-    )
+    for question, by_choice in answered.items():
+        answer, drawn = by_choice[PUBLISHED], control[question]
+        same = 0 if answer.word in (NO_SPREAD, TOO_FEW) else drawn["same"]
+        answers[question] = SmallAnswer(answer, tuple(drawn["drawn"]), same)
+    without = answered[INVERSION][WITHOUT_NUMERIC].value
     return SmallModel(read_json(folder / "layers.json")["model"], answers, without)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.question import Answer, compare_draws, compare_replicates
+from layerwise.engine.question import ModelAnswers, compare_draws, compare_replicates
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
 from layerwise.measuring.own_model import Measurement
@@ -62,7 +62,7 @@ def analyze_checkpoint(
         prepared.times,
     )
 
-    def ask(measured: Measured) -> list[Answer]:
+    def ask(measured: Measured) -> list[ModelAnswers]:
         return answers(analyse_reader(measured.numbers, draws), of_papers.printed)
 
     # foresee: what needs no pass comes first, so that nothing is lost where it fails
@@ -75,9 +75,9 @@ def analyze_checkpoint(
     answered = answers(documents, of_papers.printed)
     lost: list[str] = []  # what of them is not there, and why
 
-    def ask_all(runs: Iterator[Measured], n: int, what: str) -> list[list[Answer]]:
+    def ask_all(runs: Iterator[Measured], n: int, what: str) -> list[list[ModelAnswers]]:
         """Ask n runs; one that fails ends them, and leaves the model's own results whole."""
-        asked: list[list[Answer]] = []
+        asked: list[list[ModelAnswers]] = []
         try:
             asked.extend(map(ask, runs))
         except Exception as error:

@@ -1,48 +1,30 @@
 """The answers of readers' models, and the papers' models beside them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
 
-from layerwise.engine.answer_words import WORDS
+from layerwise.engine.answers import Answer, read_answers, read_rows
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import OVER_MODELS, PUBLISHED
-from layerwise.engine.question import Answer, Printed, Results, cells, documents_of_questions
+from layerwise.engine.question import ModelAnswers, Printed, Results, documents_of_questions
 from layerwise.papers.across.questions import QUESTIONS, rows
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.result_files import SWEEP
-from layerwise.shapes import Loose, require_shape
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
-from layerwise.statistics.estimates import Estimate, without_interval
 
 THEIRS = "the papers' models"  # of a number that is about all of them at once
 AGAIN = "run `layerwise analyze` for this model again"
 
 
-class AnswerRow(Loose):
-    """An answer in sensitivity.json."""
-
-    question: str
-    choice: str
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    unit: str
-    where: str
-    word: Literal[WORDS]  # type: ignore[valid-type]
-
-
-def answers(results: Results, printed: Printed) -> list[Answer]:
+def answers(results: Results, printed: Printed) -> list[ModelAnswers]:
     """Return the answers that the result files of one model give, in the papers' order."""
     answered = results.get("sensitivity", {}).get("rows", [])
-    require_shape("sensitivity.json: rows", list[AnswerRow], answered, AGAIN)
-    return _answers(answered, printed)
+    return _in_order(read_rows(answered, AGAIN), printed)
 
 
-def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list[Answer]:
+def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list[ModelAnswers]:
     """Return the answer to the question of depth and gain over several readers' models."""
     gains = [
         {**results["gains"], "model": name}
@@ -54,28 +36,21 @@ def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list
     draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
     sample = {"sample": {OVER_MODELS: (SWEEP, "/models")}}
     several = Evidence(tables_of_reader({SWEEP: {"models": gains}}, sample), draws)
-    return _answers(rows(several, ["depth_gain"]), printed)
+    return _in_order(read_rows(rows(several, ["depth_gain"]), AGAIN), printed)
 
 
-def _answers(answered: Sequence[Mapping[str, Any]], printed: Printed) -> list[Answer]:
-    in_order = []
-    for name, question in QUESTIONS.items():
-        by_choice = {row["choice"]: row for row in answered if row["question"] == name}
-        asked = by_choice.pop(PUBLISHED, None)
-        if asked is not None:
-            estimates = {choice: _estimate(row) for choice, row in by_choice.items()}
-            words = {choice: row["word"] for choice, row in by_choice.items()}
-            in_order.append(
-                Answer(question, _estimate(asked), estimates, printed[name], words, asked["word"])
-            )
-    return in_order
-
-
-def _estimate(row: Mapping[str, Any]) -> Estimate:
-    if row["low"] is None:
-        return without_interval(row["value"], row["n"], row["unit"], row["where"])
-    ends = row["low"], row["high"]
-    return Estimate(row["value"], *ends, row["n"], row["unit"], where=row["where"])
+def _in_order(answered: Mapping[str, Mapping[str, Answer]], printed: Printed) -> list[ModelAnswers]:
+    """Return the answers that were asked as the papers asked, in the papers' order."""
+    return [
+        ModelAnswers(
+            question,
+            by_choice[PUBLISHED],
+            {choice: answer for choice, answer in by_choice.items() if choice != PUBLISHED},
+            printed[name],
+        )
+        for name, question in QUESTIONS.items()
+        if PUBLISHED in (by_choice := answered.get(name, {}))
+    ]
 
 
 def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
@@ -92,8 +67,8 @@ def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
     answered = derive(partial(documents_of_questions, as_published), evidence)
     return {
         name: {
-            THEIRS if model == OVER_MODELS else model: answer["value"]
-            for model, _, answer in cells(document)
+            THEIRS if model == OVER_MODELS else model: by_choice[PUBLISHED].value
+            for model, by_choice in by_model.items()
         }
-        for name, document in answered.documents.items()
+        for name, by_model in read_answers({"questions": answered.documents}).items()
     }

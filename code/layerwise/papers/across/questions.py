@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from layerwise.engine.answers import AnswerRow, read_answers, rows_of
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.question import Question, Row, cells, document, documents_of_questions
+from layerwise.engine.question import Question, document, documents_of_questions
 from layerwise.papers.paper1 import questions as paper1
 from layerwise.papers.paper2.questions import categories, curves
 from layerwise.papers.paper3.questions import gains, samples, weights
@@ -21,13 +22,15 @@ def documents(evidence: Evidence) -> dict[str, Document]:
     return documents_of_questions(QUESTIONS, evidence)
 
 
-def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[Row]:
+def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[AnswerRow]:
     """Return the answers to the questions, as a reader's result file holds them."""
     asked = {name: document(QUESTIONS[name], evidence) for name in names}
+    answers = read_answers({"questions": derive(asked, evidence).documents})
     return [
-        {"question": name, "choice": choice, **answer}
-        for name, answers in derive(asked, evidence).documents.items()
-        for _, choice, answer in cells(answers)
+        row
+        for name, by_model in answers.items()
+        for by_choice in by_model.values()
+        for row in rows_of(name, by_choice)
     ]
 
 

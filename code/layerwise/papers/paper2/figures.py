@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.answer_words import YES
-from layerwise.engine.published import PUBLISHED, answers_by_model
+from layerwise.engine.answers import Answer, ByModel
+from layerwise.engine.published import PUBLISHED
 from layerwise.engine.question import count_words
 from layerwise.engine.words import category_labels, key_in_words
 from layerwise.papers.shared import quantities
@@ -167,7 +168,7 @@ def layer_curves(numbers: Numbers) -> Figure:
         if name in below:
             word = style.signed(below[name], 2)
             axes.annotate(word, (0, below[name]), (6, -3), textcoords="offset points")
-        answer = asked["models"].get(name, {}).get(PUBLISHED)
+        answer = asked.get(name, {}).get(PUBLISHED)
         _draw_late_mean(axes, means[name], late[name]["partition"]["late"], answer)
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
@@ -179,9 +180,7 @@ def layer_curves(numbers: Numbers) -> Figure:
     return figure
 
 
-def _draw_late_mean(
-    axes: Axes, mean: float, partition: str, answer: Mapping[str, Any] | None
-) -> None:
+def _draw_late_mean(axes: Axes, mean: float, partition: str, answer: Answer | None) -> None:
     """Draw the mean over the late layers as a bar, and its interval as a field.
 
     Arguments:
@@ -191,18 +190,18 @@ def _draw_late_mean(
     bar = axes.hlines(mean, first, last, color=signs.SINGLED_OUT, linewidth=2.5, zorder=4)
     bar.set_label("mean of the late layers")
     field = None
-    if answer is not None and answer["low"] is not None:
-        field = answer["low"], answer["high"]
+    if answer is not None and answer.deciding is not None:
+        field = answer.deciding.low, answer.deciding.high
         drawn = axes.fill_between((first, last), *field, zorder=0.5)
         drawn.set(facecolor=(0, 0, 0, 0.12), edgecolor=signs.SINGLED_OUT, linewidth=0.6)
         drawn.set_label(f"{signs.INTERVAL} of that mean")
     note_points(bar, [f"mean of layers {first} to {last}"], y=[mean], y_ends=[field])
 
 
-def _answers_of(numbers: Numbers, names: Collection[str]) -> dict[str, Any]:
+def _answers_of(numbers: Numbers, names: Collection[str]) -> ByModel:
     """Return the answers on the late mean of some models; the table has others too."""
-    asked = answers_by_model(numbers.statistics, "late")
-    return {"models": {name: answers for name, answers in asked.items() if name in names}}
+    late = numbers.answers.get("late", {})
+    return {name: by_choice for name, by_choice in late.items() if name in names}
 
 
 def template_comparison(numbers: Numbers) -> Figure:

@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.answer_words import NO
-from layerwise.engine.published import PUBLISHED, answers_by_model
+from layerwise.engine.answers import Answer
+from layerwise.engine.published import PUBLISHED
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.terms import ELEUTHER, depth_bound
 from layerwise.present.figures import signs, style
@@ -120,7 +120,7 @@ def _survey(numbers: Numbers) -> dict[str, Gain]:
 def _exceeds(numbers: Numbers, model: str) -> bool:
     """Return whether a model answers that the bound does not hold."""
     answer = numbers.answer("bound", model)
-    return answer is not None and answer["word"] == NO
+    return answer is not None and answer.no
 
 
 def _law(numbers: Numbers, question: str) -> str:
@@ -128,7 +128,7 @@ def _law(numbers: Numbers, question: str) -> str:
     answer = numbers.answer(question)
     if answer is None:
         return "unknown"
-    return style.signed_interval(answer["value"], (answer["low"], answer["high"]))
+    return style.signed_interval(answer.value, _ends(answer))
 
 
 def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
@@ -195,9 +195,10 @@ def lab_heritage(numbers: Numbers) -> Figure:
 def _of_fisher(numbers: Numbers) -> str:
     """Return the range of p as the models are counted whose intervals include one."""
     answer = numbers.answer("heritage")
-    if answer is None or answer["low"] is None:
+    if answer is None or answer.deciding is None:
         return ""
-    return f" ({answer['low']:.3f} to {answer['high']:.2f} as the undecided are counted)"
+    low, high = answer.deciding.low, answer.deciding.high
+    return f" ({low:.3f} to {high:.2f} as the undecided are counted)"
 
 
 def _by_lab(
@@ -256,25 +257,32 @@ def spectral_norms(numbers: Numbers) -> Figure:
     lies above 1, the dashed line; the correlation of the two over the models decides.
     """
     ratios, gains = (
-        {name: answers.get(PUBLISHED, {}) for name, answers in models.items()}
-        for models in (answers_by_model(numbers.statistics, name) for name in (RATIO, GAIN))
+        {
+            name: by_choice[PUBLISHED]
+            for name, by_choice in numbers.answers.get(question, {}).items()
+            if PUBLISHED in by_choice
+        }
+        for question in (RATIO, GAIN)
     )
-    both = {name: {"x": ratio, "y": gains.get(name)} for name, ratio in ratios.items()}
-    points = numbers.having("ratio and gain", both, "x/value", "y/value")
+    both = {
+        name: {"x": ratio.value, "y": gains[name].value if name in gains else None}
+        for name, ratio in ratios.items()
+    }
+    points = numbers.having("ratio and gain", both, "x", "y")
     answer = numbers.answer(LAW)
     title = f"Ratio and gain of {len(points)} models"
-    if answer is not None and answer["low"] is not None:
-        r = style.signed_interval(answer["value"], (answer["low"], answer["high"]))
+    if answer is not None and answer.deciding is not None:
+        r = style.signed_interval(answer.value, _ends(answer))
         title += f": their correlation is {r}"
     figure, (axes,) = style.panels(numbers, title, 2.7, SLICE)
     x, y = ([point[side] for point in points.values()] for side in ("x", "y"))
     style.draw_points(
         axes,
         [numbers.shown(name) for name in points],
-        [answer["value"] for answer in x],
-        [answer["value"] for answer in y],
-        x_ends=[_ends(answer) for answer in x],
-        y_ends=[_ends(answer) for answer in y],
+        x,
+        y,
+        x_ends=[_ends(ratios[name]) for name in points],
+        y_ends=[_ends(gains[name]) for name in points],
         label=f"a model, {signs.INTERVAL}s",
         **signs.series_look(0, 1),
     )
@@ -286,17 +294,14 @@ def spectral_norms(numbers: Numbers) -> Figure:
     signs.legend_below(figure)
     style.name_points(
         axes,
-        {
-            numbers.shown(name): (point["x"]["value"], point["y"]["value"])
-            for name, point in points.items()
-        },
+        {numbers.shown(name): (point["x"], point["y"]) for name, point in points.items()},
     )
     return figure
 
 
-def _ends(answer: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return the ends of an answer's interval."""
-    return None if answer["low"] is None else (answer["low"], answer["high"])
+def _ends(answer: Answer) -> tuple[float, float] | None:
+    """Return the ends of the interval that decides."""
+    return None if answer.deciding is None else (answer.deciding.low, answer.deciding.high)
 
 
 def critical_layer(numbers: Numbers) -> Figure:
@@ -358,9 +363,9 @@ def critical_layer(numbers: Numbers) -> Figure:
 def _difference(numbers: Numbers) -> str:
     """Return the interval of the difference of the two errors over the models."""
     answer = numbers.answer("lstar")
-    if answer is None or answer["low"] is None:
+    if answer is None or answer.deciding is None:
         return ""
-    ends = (style.signed(answer[end], 0) for end in ("low", "high"))
+    ends = (style.signed(end, 0) for end in (answer.deciding.low, answer.deciding.high))
     return f" (95% interval of the difference {' to '.join(ends)})"
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.published import OVER_MODELS, PUBLISHED, answers_by_model
+from layerwise.engine.answers import Answer, Answers, get_answer, read_answers
+from layerwise.engine.published import OVER_MODELS, PUBLISHED
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import Names, display_names, label_model
 from layerwise.errors import LayerwiseError
@@ -58,12 +60,14 @@ class Numbers:
         """Return a model as labels show it, by the name that a published file has for it."""
         return label_model(model, self.displays)
 
-    def answer(self, question: str, model: str = OVER_MODELS) -> Mapping[str, Any] | None:
+    @cached_property
+    def answers(self) -> Answers:
+        """The answers to the papers' questions."""
+        return read_answers(self.statistics)
+
+    def answer(self, question: str, model: str = OVER_MODELS) -> Answer | None:
         """Return the answer to a question, asked as the papers did; None where there is none."""
-        answer: Mapping[str, Any] | None = (
-            answers_by_model(self.statistics, question).get(model, {}).get(PUBLISHED)
-        )
-        return answer
+        return get_answer(self.answers, question, model, PUBLISHED)
 
     def document(self, analysis: str, name: str, *keys: str) -> Document:
         """Return a document, once it has what the keys ("a/b" for what is nested) name."""

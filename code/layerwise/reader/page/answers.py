@@ -1,14 +1,15 @@
 """The answers of readers' models as the page and the tables show them."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.question import Answer, find_again, shared_answers
+from layerwise.engine.answers import Answer
+from layerwise.engine.question import ModelAnswers, Question, find_again, shared_answers
 from layerwise.engine.seen import equal_p
 from layerwise.engine.words import category_labels, in_words
 from layerwise.papers.across.questions import QUESTIONS
@@ -25,7 +26,6 @@ from layerwise.present.tables import Table, interval_decimals, significant
 from layerwise.present.values import NOTHING, rounded, with_signs
 from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.page.figures import display_name
-from layerwise.statistics.estimates import Estimate
 
 LISTED = 4  # models named beside a claim; more are folded
 PLOT, ENDS = 200, 20  # pixels: the width of a claim's drawing, and what a file has beside it
@@ -44,11 +44,11 @@ OPEN_PHRASES = {
 }
 
 
-def summarize(answers: Sequence[Answer]) -> str:
+def summarize(answers: Sequence[ModelAnswers]) -> str:
     """Return in one sentence how many answers agree with the papers, and how many are open."""
     if not answers:
         return ""
-    counts = Counter(answer.word for answer in answers)
+    counts = Counter(answer.asked.word for answer in answers)
     decided = counts[YES] + counts[NO]
     is_open = [phrase.format(counts[word]) for word, phrase in OPEN_PHRASES.items() if counts[word]]
     text = f"This model decides none of the {len(answers)} questions that the papers' claims ask"
@@ -114,73 +114,107 @@ def summarize_random_weights(beside: Mapping[str, Any]) -> str:
     )
 
 
-def answers_by_question(models: Mapping[str, Sequence[Answer]]) -> list[dict[str, Any]]:
-    """Return a row per question that some model was asked: each model's answer, or None."""
-    by_name = {
-        model: {answer.question.name: answer for answer in answers}
+@dataclass(frozen=True)
+class ShownAnswer:
+    """An answer as pages and tables show it.
+
+    Attributes:
+        printed: the papers' models with their numbers, the smallest first.
+        number: the value, and what decides: the interval or the p.
+        units: over how many units it is; `where`: what it is about more closely.
+        mark, symbol: of the answer, as the papers' page has them.
+        others: under other choices, (choice, word, number); `same`: whether these agree.
+        strip: the drawing.
+        noise: how far rounding moves it, replicates with the same word, and all of them.
+        random: what random weights give; empty without draws.
+    """
+
+    question: Question
+    asked: Answer
+    printed: Sequence[str]
+    number: tuple[str, str]
+    units: str
+    where: str
+    mark: str
+    symbol: str
+    others: Sequence[tuple[str, str, tuple[str, str]]]
+    same: str
+    strip: Markup
+    noise: tuple[str, int, int] | None
+    random: str
+
+
+@dataclass(frozen=True)
+class ShownByModel:
+    """A question with the answer of each model; None where a model was not asked."""
+
+    question: Question
+    answers: Mapping[str, ShownAnswer | None]
+
+
+def answers_by_question(models: Mapping[str, Sequence[ModelAnswers]]) -> list[ShownByModel]:
+    """Return a row per question that some model was asked."""
+    by_model = {
+        model: {answer.question.name: describe(answer, {}) for answer in answers}
         for model, answers in models.items()
     }
-    rows = []
-    for question in QUESTIONS.values():
-        answers = {model: of_model.get(question.name) for model, of_model in by_name.items()}
-        if any(answers.values()):
-            cells = [
-                answer and {**describe(answer, {}), "model": model}
-                for model, answer in answers.items()
-            ]
-            rows.append({"question": question, "answers": cells})
-    return rows
+    return [
+        ShownByModel(question, {model: answers.get(name) for model, answers in by_model.items()})
+        for name, question in QUESTIONS.items()
+        if any(name in answers for answers in by_model.values())
+    ]
 
 
-def claims_by_model(models: Mapping[str, Sequence[Answer]]) -> Table:
+def claims_by_model(models: Mapping[str, Sequence[ModelAnswers]]) -> Table:
     """Return the same as a table: outcome, value and interval."""
 
-    def cell(answer: Mapping[str, Any] | None) -> str | None:
+    def cell(answer: ShownAnswer | None) -> str | None:
         if answer is None:
             return None
-        text = f"{answer['is'].word}: {' '.join(answer['number'])}"
-        return f"{text} ({where})" if (where := answer["where"]) else text
+        text = f"{answer.asked.word}: {' '.join(answer.number)}"
+        return f"{text} ({answer.where})" if answer.where else text
 
     rows: list[list[Value]] = [
-        [f"{row['question'].says} ({row['question'].number})", *map(cell, row["answers"])]
+        [f"{row.question.says} ({row.question.number})", *map(cell, row.answers.values())]
         for row in answers_by_question(models)
     ]
-    caption = "The papers' claims on each model: outcome, number and its 95% interval."
+    caption = "The papers' claims on each model: outcome, number and the interval that decides."
     headings = {"the papers' claim": None, **dict.fromkeys(models)}
     return Table("claims-by-model", caption, headings, rows)
 
 
-def describe(answer: Answer, beside: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an answer as the page shows it.
+def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
+    """Return an answer as it is shown.
 
     Arguments:
         beside: the documents of replicates and of random weights.
     """
-    name, words = answer.question.name, answer.words
+    name, asked = answer.question.name, answer.asked
     noise = find_again(beside.get(REPLICATES, {}), name)
     control = find_again(beside.get(CONTROL, {}), name)
-    same = sum(word == answer.word for word in words.values())
-    places = decimals(answer.estimate)
-    in_order = sorted(answer.published.items(), key=lambda item: item[1])
-    printed = [f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order]
+    places = decimals(asked)
+    in_order = sorted(answer.printed.items(), key=lambda item: item[1])
     drawn = () if control is None else control.drawn
-    return {
-        "is": answer,
-        "printed": printed,
-        "number": value_and_interval(answer.estimate),
-        "units": units(answer),
-        "where": in_words(answer.estimate.where),
-        "mark": MARKS[answer.word],
-        "symbol": SYMBOLS[MARKS[answer.word]],
-        "same": describe_agreement(same, len(words)),
-        "others": [
-            (_choice_in_words(choice, estimate), words[choice], value_and_interval(estimate))
-            for choice, estimate in answer.others.items()
+    return ShownAnswer(
+        question=answer.question,
+        asked=asked,
+        printed=[
+            f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order
         ],
-        "strip": picture(answer, drawn),
-        "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
-        "random": control and describe_draws(answer.word, control.same, drawn, places),
-    }
+        number=value_and_interval(asked),
+        units=units(answer),
+        where=in_words(asked.where),
+        mark=MARKS[asked.word],
+        symbol=SYMBOLS[MARKS[asked.word]],
+        others=[
+            (_choice_in_words(choice, other), other.word, value_and_interval(other))
+            for choice, other in answer.others.items()
+        ],
+        same=describe_agreement(answer.n_same, len(answer.others)),
+        strip=picture(answer, drawn),
+        noise=None if noise is None else (significant(noise.band or 0.0, 2), noise.same, noise.n),
+        random="" if control is None else describe_draws(asked.word, control.same, drawn, places),
+    )
 
 
 def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | None) -> str:
@@ -203,15 +237,15 @@ def describe_agreement(same: int, n: int) -> str:
     return "another answer" if n == 1 else f"another answer under {n - same} of {n}"
 
 
-def _choice_in_words(choice: str, estimate: Estimate) -> str:
-    """Return a choice, and where the estimate under it stands."""
+def _choice_in_words(choice: str, answer: Answer) -> str:
+    """Return a choice, and where the number under it stands."""
     words = PAPERS.choice_in_words(choice)
-    return f"{words} ({estimate.where})" if estimate.where else words
+    return f"{words} ({answer.where})" if answer.where else words
 
 
-def units(answer: Answer) -> str:
+def units(answer: ModelAnswers) -> str:
     """Return over how many units the number is: `1 category`, `24 pairs`."""
-    n, unit = answer.estimate.n, answer.question.unit
+    n, unit = answer.asked.n, answer.question.unit
     return f"{n} {singular(unit) if n == 1 else unit}"
 
 
@@ -220,9 +254,10 @@ def singular(units: str) -> str:
     return f"{units[:-3]}y" if units.endswith("ies") else units.removesuffix("s")
 
 
-def decimals(estimate: Estimate) -> int | None:
+def decimals(answer: Answer) -> int | None:
     """Return the decimals that show two digits of the interval's width; None without interval."""
-    return interval_decimals(estimate.low, estimate.high)
+    ends = answer.deciding
+    return None if ends is None else interval_decimals(ends.low, ends.high)
 
 
 def spell_number(value: float, places: int | None) -> str:
@@ -230,56 +265,62 @@ def spell_number(value: float, places: int | None) -> str:
     return significant(value, 3) if places is None else rounded(float(value), places)
 
 
-def value_and_interval(estimate: Estimate) -> tuple[str, str]:
-    """Return the value, and [low, high]; where there is no interval its p, or nothing."""
-    value = spell_number(estimate.value, decimals(estimate))
-    if ends := interval_ends(estimate):
+def value_and_interval(answer: Answer) -> tuple[str, str]:
+    """Return the value, and the interval that decides, [low, high]; else its p, or nothing."""
+    value = spell_number(answer.value, decimals(answer))
+    if ends := interval_ends(answer):
         return value, f"[{', '.join(ends)}]"
-    return value, "" if estimate.p is None else f"p {equal_p(estimate.p)}"
+    return value, "" if answer.deciding_p is None else f"p {equal_p(answer.deciding_p)}"
 
 
-def interval_ends(estimate: Estimate) -> list[str]:
-    """Return low and high of the interval; nothing where there is none."""
-    ends, places = (estimate.low, estimate.high), decimals(estimate)
-    return [spell_number(end, places) for end in ends] if all(map(math.isfinite, ends)) else []
+def interval_ends(answer: Answer) -> list[str]:
+    """Return low and high of the interval that decides; nothing where there is none."""
+    ends, places = answer.deciding, decimals(answer)
+    return [] if ends is None else [spell_number(end, places) for end in (ends.low, ends.high)]
 
 
-def picture(answer: Answer, drawn: Sequence[float] = ()) -> Markup:
+def ends_or_none(answer: Answer) -> tuple[float | None, float | None]:
+    """Return low and high of the interval that decides as numbers."""
+    ends = answer.deciding
+    return (None, None) if ends is None else (ends.low, ends.high)
+
+
+def picture(answer: ModelAnswers, drawn: Sequence[float] = ()) -> Markup:
     """Return the row of an answer as a part of a page, which has its style."""
     shown = row_of(answer, drawn)
     return Markup(range_svg(shown, plot=PLOT))
 
 
-def picture_file(answer: Answer, drawn: Sequence[float] = ()) -> str:
+def picture_file(answer: ModelAnswers, drawn: Sequence[float] = ()) -> str:
     """Return the same as an SVG file with its own style, with room for the numbers at both ends."""
     shown = row_of(answer, drawn)
     elements = draw_range(shown, plot=PLOT, left=ENDS)
-    about = f"{answer.question.says} {' '.join(value_and_interval(answer.estimate))}"
+    about = f"{answer.question.says} {' '.join(value_and_interval(answer.asked))}"
     return svg_file(elements, PLOT + 2 * ENDS, shown.height, about, MORE_STYLE)
 
 
-def row_of(answer: Answer, drawn: Sequence[float] = ()) -> RangePicture:
+def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
     """Return the row of an answer: the estimate, its range, the papers' models beside it.
 
     Arguments:
         drawn: the same number in draws of random weights.
     """
-    question, estimate = answer.question, answer.estimate
-    has_interval = math.isfinite(estimate.low) or math.isfinite(estimate.high)
+    question, asked = answer.question, answer.asked
+    low, high = ends_or_none(asked)
     row = RangeRow(
         label="",
         number="",
-        word=answer.word,
-        value=estimate.value,
-        low=estimate.low if has_interval else None,
-        high=estimate.high if has_interval else None,
+        word=asked.word,
+        value=asked.value,
+        low=low,
+        high=high,
         above=question.above,
         below=question.below,
     )
-    places = decimals(estimate)
+    places = decimals(asked)
     beside = [
         (value, with_signs(f"{display_name(model)} {spell_number(value, places)}"))
-        for model, value in answer.published.items()
+        for model, value in answer.printed.items()
     ]
     draws = [
         (value, with_signs(f"random weights {spell_number(value, places)}")) for value in drawn
@@ -287,7 +328,7 @@ def row_of(answer: Answer, drawn: Sequence[float] = ()) -> RangePicture:
     return RangePicture([row], beside=beside, drawn=draws)
 
 
-def answers_as_html(answers: Sequence[Answer], beside: Mapping[str, Any]) -> str:
+def answers_as_html(answers: Sequence[ModelAnswers], beside: Mapping[str, Any]) -> str:
     """Return the rows of the page for a notebook: each with its drawing, as an image.
 
     Arguments:
@@ -295,17 +336,17 @@ def answers_as_html(answers: Sequence[Answer], beside: Mapping[str, Any]) -> str
     """
     rows = []
     for answer in answers:
-        told = describe(answer, beside)
+        shown = describe(answer, beside)
         control = find_again(beside.get(CONTROL, {}), answer.question.name)
         image = data_address(picture_file(answer, control.drawn if control else ()))
         cells = (
             prose(answer.question.says),
             Markup('<span style="white-space: nowrap"><b>{}</b> {}<br>n = {}</span>').format(
-                prose(told["number"][0]), prose(told["number"][1]), told["units"]
+                *map(prose, shown.number), shown.units
             ),
             Markup('<img src="{}" alt="">').format(image),
-            f"{told['symbol']} {answer.word}",
-            told["same"] if told["others"] else NOTHING,
+            f"{shown.symbol} {answer.asked.word}",
+            shown.same if shown.others else NOTHING,
         )
         rows.append(Markup("<tr>{}</tr>").format(_cells("td", cells)))
     head = ("question", "this model", "", "answer", "under other choices")
@@ -321,42 +362,41 @@ def _cells(tag: str, texts: Sequence[str]) -> Markup:
     return Markup("").join(cell.format(text) for text in texts)
 
 
-def answers_table(answers: Sequence[Answer]) -> Table:
+def answers_table(answers: Sequence[ModelAnswers]) -> Table:
     """Return a row per question: the answer, its number, and whether other choices agree."""
     rows: list[list[Value]] = []
     shown: list[list[str]] = []
     for answer in answers:
-        estimate, question = answer.estimate, answer.question
-        ends = [end if math.isfinite(end) else None for end in (estimate.low, estimate.high)]
-        same = sum(word == answer.word for word in answer.words.values())
-        counts = estimate.n, same, len(answer.words)
-        rows.append([question.says, answer.word, estimate.value, *ends, *counts])
-        value, _ = value_and_interval(estimate)
-        numbers = value, *(interval_ends(estimate) or [NOTHING, NOTHING]), *map(str, counts)
-        shown.append([question.says, answer.word, *numbers])
+        asked, says = answer.asked, answer.question.says
+        counts = asked.n, answer.n_same, len(answer.others)
+        rows.append([says, asked.word, asked.value, *ends_or_none(asked), *counts])
+        value, _ = value_and_interval(asked)
+        numbers = value, *(interval_ends(asked) or [NOTHING, NOTHING]), *map(str, counts)
+        shown.append([says, asked.word, *numbers])
     columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
     note = (
-        "value, low, high: the number that the question is about and its 95% interval, over n "
-        "units. same, of: other choices of method that give the same answer, of those computed."
+        "value, low, high: the number that the question is about and the interval that decides, "
+        "over n units. same, of: other choices of method that give the same answer, of those "
+        "computed."
     )
     return Table("answers", summarize(answers), dict.fromkeys(columns), rows, [note], shown)
 
 
-def claims_table(answers: Sequence[Answer]) -> Table:
+def claims_table(answers: Sequence[ModelAnswers]) -> Table:
     """Return every claim as the papers asked it, under other choices, and on their models."""
     rows: list[list[Value]] = []
     for answer in answers:
         says = answer.question.says
-        asked = [("as the papers did", answer.estimate, answer.word)]
+        asked = [("as the papers did", answer.asked)]
         asked += [
-            (PAPERS.choice_in_words(choice), estimate, answer.words[choice])
-            for choice, estimate in answer.others.items()
+            (PAPERS.choice_in_words(choice), other) for choice, other in answer.others.items()
         ]
-        for how, estimate, outcome in asked:
-            ends = [end if math.isfinite(end) else None for end in (estimate.low, estimate.high)]
-            rows.append([says, how, estimate.value, *ends, estimate.n, outcome])
-        for model, value in answer.published.items():
+        for how, given in asked:
+            rows.append([says, how, given.value, *ends_or_none(given), given.n, given.word])
+        for model, value in answer.printed.items():
             rows.append([says, f"papers: {display_name(model)}", value, *[None] * 4])
     columns = ("claim", "how it was asked", "value", "low", "high", "n", "outcome")
-    caption = "The papers' claims: the number a claim is about, its 95% interval, what follows."
+    caption = (
+        "The papers' claims: the number a claim is about, the interval that decides, what follows."
+    )
     return Table("claims", caption, dict.fromkeys(columns), rows)

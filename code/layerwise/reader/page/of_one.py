@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import layerwise
-from layerwise.engine.question import Answer
+from layerwise.engine.question import ModelAnswers
 from layerwise.engine.words import category_labels
 from layerwise.measures.values import Values
 from layerwise.models.chat_templates import DATE
@@ -36,7 +36,7 @@ FIRST = ("first statement", "its token ids")  # as the model is given it
 def page_of(
     measured: Measured,
     documents: Mapping[str, Mapping[str, Any]],
-    answered: Sequence[Answer],
+    answered: Sequence[ModelAnswers],
     beside: Mapping[str, Any],
     pairs: StatementPairs,
     draws: Draws,

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from layerwise.engine.answer_words import MEANINGS
 from layerwise.engine.measured import group_by_reason
-from layerwise.engine.question import Answer
+from layerwise.engine.question import ModelAnswers
 from layerwise.files import write_text
 from layerwise.present.figures.picture import Picture
 from layerwise.present.html import MEDIA, TEMPLATES, embedded, fill, inlined, policy
@@ -47,9 +47,9 @@ class Own:
     cautions: Sequence[str]
     absent: Mapping[str, str]
     sections: Mapping[Section, Sequence[Table]]
-    answers: Sequence[Answer] = ()
+    answers: Sequence[ModelAnswers] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
-    asked: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
+    asked: Mapping[str, Sequence[ModelAnswers]] = field(default_factory=dict)
     further: Sequence[Table] = field(default=())
     head: Sequence[str] = ()
     by_pair: Mapping[str, Any] = field(default_factory=dict)

@@ -101,7 +101,7 @@ def bound_broken(evidence: Evidence) -> Rules:
     def told_above() -> str:
         question = QUESTIONS["bound"]
         words = {
-            name: question.rules(model)[Choice.MODELS_AT_ONCE]()["word"]
+            name: question.word(question.rules(model)[Choice.MODELS_AT_ONCE].rule())
             for name, model in question.models(evidence).items()
         }
         *names, last = [name for name, word in words.items() if word == NO] or [""]

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from layerwise.engine.answers import ALPHA
 from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import PUBLISHED, NotMeasured
-from layerwise.engine.question import ALPHA, OF_MEAN, OF_R, Question, Range
+from layerwise.engine.question import OF_MEAN, OF_R, Question, Range
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.questions.gains import (
     BELOW_ONE,
