@@ -68,7 +68,7 @@ docker-test: ARGS = test
 docker-test: docker-run  ## the tests inside the image
 
 bench: setup-models  ## measure speed against the notebooks' way (QUICK=1 for a short run)
-	@for script in extraction whole growth; do python benchmarks/$$script.py $(if $(QUICK),--quick); done
+	@for script in extraction tracing whole growth; do python benchmarks/$$script.py $(if $(QUICK),--quick); done
 	@python benchmarks/memory.py
 
 bench-gpu: setup-models  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)

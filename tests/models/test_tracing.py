@@ -1,5 +1,7 @@
 """One text through a model, against plain hooks and the sums of the residual stream."""
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import transformers
 from layerwise.errors import LayerwiseError
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.tracing import trace
-from tiny_checkpoints import EVERY_KIND, TEXTS, built
+from tiny_checkpoints import EVERY_KIND, TEXTS, built, plain_loop
 
 PARALLEL = ("gpt_neox", "gptj", "falcon", "stablelm-parallel")
 TEXT = TEXTS[4]
@@ -44,6 +46,32 @@ def test_states_maps_logits_and_embedding_against_transformers(checkpoint: Check
     np.testing.assert_array_equal(found.embedding, table[found.tokens])
     if checkpoint.name != "opt-350m":  # it has no final norm
         assert not np.allclose(found.before_norm, found.states[-1], atol=1e-3)
+
+
+def _count_calls(action: Callable[[], object]) -> int:
+    """How many functions are called inside one, Python's and C's."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_what_is_read_before_every_text_is_little_beside_its_pass(checkpoint: Checkpoint) -> None:
+    """A model may change between two texts, so that its properties are asked anew for each."""
+    tokens = torch.tensor([checkpoint.tokenizer(TEXT).input_ids])
+    _ = checkpoint.blocks, checkpoint.towers  # which are found once
+    plain = _count_calls(lambda: plain_loop(checkpoint.model, tokens))
+    for name, kind in vars(Checkpoint).items():
+        if isinstance(kind, property):
+            assert _count_calls(lambda name=name: getattr(checkpoint, name)) < 2 * plain, name
 
 
 def _reassembled(block: Any, checkpoint: Checkpoint, x: torch.Tensor, m: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("name", ["extraction", "whole", "growth", "gpu"])
+@pytest.mark.parametrize("name", ["extraction", "tracing", "whole", "growth", "gpu"])
 def test_a_benchmark_runs(name: str, root: Path, tmp_path: Path) -> None:
     on_cpu = ["--device", "cpu", "--out", str(tmp_path / "gpu.json")] if name == "gpu" else []
     command = [sys.executable, str(root / "benchmarks" / f"{name}.py"), "--quick", *on_cpu]

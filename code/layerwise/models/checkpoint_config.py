@@ -52,11 +52,13 @@ def own_classes(declared: Mapping[str, Any]) -> tuple[str, ...]:
     """
     import transformers
 
+    library: Any = transformers
     mapped = declared.get("auto_map")
     values = mapped.values() if isinstance(mapped, Mapping) else ()
     listed = [name for value in values for name in (value if isinstance(value, list) else [value])]
     if isinstance(architectures := declared.get("architectures"), list):
-        listed += [name for name in architectures if name not in dir(transformers)]
+        # not `dir`, which looks for every name among all 6,000 of them: 0.2 s at every call
+        listed += [name for name in architectures if name not in library.__all__]
     return tuple(dict.fromkeys(name for name in listed if isinstance(name, str)))
 
 
