@@ -18,7 +18,9 @@ import yaml
 from scipy import optimize, special, stats
 
 from judged import statistics_of
+from layerwise.engine.answers import Interval
 from layerwise.engine.central import judge_central, read_central
+from layerwise.engine.seen import SeenTrained
 from layerwise.engine.seen import told as sentences
 from layerwise.papers.across.together import PAPERS
 
@@ -122,7 +124,7 @@ def told(root, judged):
     """By place, the numbers of every other sentence that has some, a tuple each."""
     central, seen = judged
     trained = {
-        model: {"numeric": {"value": value, "drawn": drawn}}
+        model: {"numeric": SeenTrained(value, model, Interval(min(drawn), max(drawn)))}
         for model, (value, drawn) in small_models(root, "numeric").items()
     }
     said = {claim.id: [*claim.row, *claim.details] for claim in central}
@@ -1519,38 +1521,6 @@ def units_for(r, error, n):
     return math.ceil((SHIFT * error * math.sqrt(n - 3) / math.atanh(abs(r))) ** 2 + 3)
 
 
-def of_what_is_open(tables, ledger):
-    by_model = curves(tables)
-    n_pairs = sum(n for key, n in tables["dataset.json"].items() if key.endswith("/n_pairs"))
-    gemma, late = by_model["gemma"][18], third(by_model["pythia"], "late")
-    of_gemma, of_pythia = error_of(*gemma[1:]), error_of(*late[1:])
-    (printed,) = printed_in(ledger, "p2.abstract.late_range_weak")
-    names = (*NEUTRAL, "ground_truth_numeric")
-    x = [ua(tables[PYTHIA_UA], name) for name in names]
-    y = [tables[PYTHIA_UA][f"/{name}/output_preference"] for name in names]
-    hunt, _ = models(tables)
-    r = r_of_depth(hunt)
-    own = column(hunt, "gain")[column(hunt, "lab") == "EleutherAI"] < 1
-    others = column(hunt, "gain")[column(hunt, "lab") != "EleutherAI"] < 1
-    of_categories = error_of(*exact_interval(corr(x, y), len(names)))
-    of_survey = units_for(r, error_of(*fisher_interval(r, len(hunt))), len(hunt))
-    return [
-        (
-            *("80", f"{n_pairs}", f"{math.tanh(SHIFT * of_gemma):.2f}", f"{gemma[0]:+.2f}"),
-            *(f"{units_for(gemma[0], of_gemma, n_pairs)}", printed),
-            f"{units_for(float(printed), of_pythia, n_pairs)}",
-            *(f"{of_pythia * math.sqrt(n_pairs - 3):.1f}", "7", "2"),
-        ),
-        ("80", f"{len(names)}", f"{math.tanh(SHIFT * of_categories):.2f}"),
-        (f"{of_survey}", "80", f"{len(hunt)}"),
-        (
-            *(f"{needed_by_fisher(np.mean(own), np.mean(others))}", "80"),
-            *(f"{len(own)}", f"{len(others)}"),
-        ),
-        (f"{next(n for n in range(1, 99) if stats.beta.ppf(0.025, n, 1) > 0.5)}",),
-    ]
-
-
 def of_surprises(tables, ledger):
     _, sweep = models(tables)
     pythia = sweep["pythia-1b"]
@@ -1604,7 +1574,6 @@ TOLD = {
     "story gains": of_gains,
     "story weights": of_weights,
     "story tuning": of_tuning,
-    "story open": of_what_is_open,
     "surprises": of_surprises,
 }
 
