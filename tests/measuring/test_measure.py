@@ -214,8 +214,8 @@ def test_what_rests_on_a_text_that_overflows_is_missing_alone(
     assert noise["absent"] == {}
     places = {file: set(parts) for file, parts in run["fragments"].items()}
     assert {file: set(parts) for file, parts in noise["runs"][SLUG]["fragments"].items()} == places
-    cause, model = Origins({SLUG: lacking}, MODELS, published).why_not(None, SLUG)
-    assert model == SLUG
+    cause, waits_for = Origins({SLUG: lacking}, MODELS, published).why_not(None, SLUG)
+    assert waits_for == SLUG
     assert run["lacking"]["why"] in cause
     shutil.rmtree(tmp_path / "True" / "noise-0")  # killed, and taken up
     assert measured(spoils=True) == lacking
