@@ -27,12 +27,12 @@ from matplotlib.text import Text
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
+from layerwise.engine.question import Answer
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.names import Choice
 from layerwise.present.figures import style
 from layerwise.present.tables import Table
 from layerwise.reader.analyze import analyze
@@ -40,7 +40,7 @@ from layerwise.reader.page import answers, figures, page, sections
 from layerwise.reader.page.cautions import cautions
 from layerwise.reader.result import Result
 from layerwise.statistics.bootstrap import mean_interval
-from made_answers import answer
+from layerwise.statistics.estimates import Estimate
 from parsed_page import CURVED, Page
 from random_states import DRAWS, FEW, results_of, some_pairs, write_states
 from tiny_checkpoints import EXAMPLE, contents, twin_folder
@@ -150,13 +150,13 @@ def test_gains_and_norms_against_transformers(analyzed: Result) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("question", ["damping", "bound", "bell", "spectral_norms"])
-def test_every_choice_of_paper_3_that_one_model_allows_answers(
+@pytest.mark.parametrize("question", ["damping", "bound", "bell"])
+def test_every_reading_of_paper_3_that_one_model_allows_answers(
     analyzed: Result, question: str
 ) -> None:
     rows = analyzed.documents["sensitivity"]["rows"]
-    answered = {row["choice"] for row in rows if row["question"] == question}
-    assert answered == set(QUESTIONS[question].choices) - {Choice.MODELS_AT_ONCE}
+    answered = {row["reading"] for row in rows if row["question"] == question}
+    assert answered == set(QUESTIONS[question].readings)
 
 
 def test_a_model_without_known_slices_is_told_so(out: Path, tmp_path: Path) -> None:
@@ -184,7 +184,8 @@ def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> N
     own = [row for row in analyzed.tables["claims"].records if row["outcome"] is not None]
     assert [row["outcome"] for row in own] == [row["word"] for row in rows]
     (first, *_) = analyzed._page.answers
-    asked = replace(first, asked=answer("yes"), others={"spearman": answer("no")}, printed={})
+    certain = Estimate(0.9, 0.8, 1.0, 6, "categories")
+    asked = Answer(first.question, certain, {"spearman": certain}, {}, {"spearman": "no"}, "yes")
     assert [row["outcome"] for row in answers.claims_table([asked]).records] == ["yes", "no"]
 
 
@@ -200,8 +201,7 @@ def test_the_table_of_claims_has_the_words_of_the_answers(analyzed: Result) -> N
 def test_the_interval_says_how_many_digits_count(
     value: float, low: float, high: float, said: tuple[str, str]
 ) -> None:
-    ends = (low, high) if np.isfinite(low) else None
-    assert answers.value_and_interval(answer(value=value, ends=ends)) == said
+    assert answers.value_and_interval(Estimate(value, low, high, 9, "pairs")) == said
 
 
 def test_a_p_value_is_never_printed_as_zero() -> None:
@@ -216,8 +216,8 @@ def test_a_colour_says_one_word_whatever_other_choices_say(analyzed: Result) -> 
     marks = {"yes": "holds", "no": "fails", "undecided": "open", "no spread": "open"}
     for word, mark in marks.items():
         for others in ("yes", "no"):
-            asked = replace(first, asked=answer(word), others={"spearman": answer(others)})
-            assert answers.describe(asked, {}).mark == mark
+            asked = replace(first, others={"spearman": first.estimate}, words={"spearman": others})
+            assert answers.describe(replace(asked, word=word), {})["mark"] == mark
 
 
 # --- hostile names ------------------------------------------------------------------------------

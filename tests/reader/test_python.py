@@ -126,12 +126,12 @@ def test_what_is_printed_are_the_answers(analyzed: Result) -> None:
     for record in table.records:
         one = of_page[str(record["question"])]
         assert (record["answer"], record["value"], record["n"]) == (
-            one.asked.word,
-            one.asked.value,
-            one.asked.n,
+            one.word,
+            one.estimate.value,
+            one.estimate.n,
         )
-        same = sum(other.word == one.asked.word for other in one.others.values())
-        assert (record["same"], record["of"]) == (same, len(one.others))
+        same = sum(word == one.word for word in one.words.values())
+        assert (record["same"], record["of"]) == (same, len(one.words))
     assert repr(analyzed) == str(analyzed)
     assert analyzed.summary.startswith(str(analyzed))
 

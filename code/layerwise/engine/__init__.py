@@ -3,8 +3,7 @@
 published, measured   the numbers of a source: printed, or measured in the printed ones' places
 evidence, derivation  what rules read; documents made by tables of rules
 experiment            which text and measure fill which place of the published files
-question              claims as questions: where a number must lie
-answers, answer_words the answer: one record with one reader and one writer; its words
+question              claims as questions: where a number must lie; `answer_words` answer it
 claims, words         the ledger in claims/; what texts call models, categories and measures
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
 central, marks        the central claims, each one record; the rule that marks them

@@ -2,14 +2,22 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.answer_words import (
+    NO,
+    NO_CATEGORIES,
+    NO_SPREAD,
+    OPEN_WORDS,
+    TOO_FEW,
+    UNDECIDED,
+    YES,
+)
 from layerwise.engine.answers import Answer
-from layerwise.engine.question import ModelAnswers, Question, find_again, shared_answers
+from layerwise.engine.published import DECIDES
+from layerwise.engine.question import ModelAnswers, find_again, shared_answers
 from layerwise.engine.seen import equal_p
 from layerwise.engine.words import category_labels, in_words
 from layerwise.papers.across.questions import QUESTIONS
@@ -19,7 +27,13 @@ from layerwise.papers.shared.rules import decisive_category, r_without_each_cate
 from layerwise.present.csv_text import Value
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose
-from layerwise.present.range_picture import RangePicture, RangeRow, draw_range, range_svg
+from layerwise.present.range_picture import (
+    RangePicture,
+    RangeRow,
+    Taken,
+    draw_range,
+    range_svg,
+)
 from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.strip_picture import svg_file
 from layerwise.present.tables import Table, interval_decimals, significant
@@ -33,12 +47,12 @@ MORE_STYLE = (
     ".beside{stroke:#888;stroke-width:1.4}.hit{fill:transparent}.random-draw{fill:none;stroke:#888}"
 )
 # The marks of the papers' page whose colours mean the same.
-MARKS = {YES: HOLDS, NO: FAILS, UNDECIDED: OPEN, NO_SPREAD: OPEN, TOO_FEW: OPEN}
-
+MARKS = {YES: HOLDS, NO: FAILS, **dict.fromkeys(OPEN_WORDS, OPEN)}
 
 # How an open question is counted.
 OPEN_PHRASES = {
     UNDECIDED: "{} undecided",
+    NO_CATEGORIES: "{} without categories",
     NO_SPREAD: "{} without a spread",
     TOO_FEW: "{} with too few units",
 }
@@ -114,68 +128,35 @@ def summarize_random_weights(beside: Mapping[str, Any]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class ShownAnswer:
-    """An answer as pages and tables show it.
-
-    Attributes:
-        printed: the papers' models with their numbers, the smallest first.
-        number: the value, and what decides: the interval or the p.
-        units: over how many units it is; `where`: what it is about more closely.
-        mark, symbol: of the answer, as the papers' page has them.
-        others: under other choices, (choice, word, number); `same`: whether these agree.
-        strip: the drawing.
-        noise: how far rounding moves it, replicates with the same word, and all of them.
-        random: what random weights give; empty without draws.
-    """
-
-    question: Question
-    asked: Answer
-    printed: Sequence[str]
-    number: tuple[str, str]
-    units: str
-    where: str
-    mark: str
-    symbol: str
-    others: Sequence[tuple[str, str, tuple[str, str]]]
-    same: str
-    strip: Markup
-    noise: tuple[str, int, int] | None
-    random: str
-
-
-@dataclass(frozen=True)
-class ShownByModel:
-    """A question with the answer of each model; None where a model was not asked."""
-
-    question: Question
-    answers: Mapping[str, ShownAnswer | None]
-
-
-def answers_by_question(models: Mapping[str, Sequence[ModelAnswers]]) -> list[ShownByModel]:
-    """Return a row per question that some model was asked."""
-    by_model = {
-        model: {answer.question.name: describe(answer, {}) for answer in answers}
+def answers_by_question(models: Mapping[str, Sequence[ModelAnswers]]) -> list[dict[str, Any]]:
+    """Return a row per question that some model was asked: each model's answer, or None."""
+    by_name = {
+        model: {answer.question.name: answer for answer in answers}
         for model, answers in models.items()
     }
-    return [
-        ShownByModel(question, {model: answers.get(name) for model, answers in by_model.items()})
-        for name, question in QUESTIONS.items()
-        if any(name in answers for answers in by_model.values())
-    ]
+    rows = []
+    for question in QUESTIONS.values():
+        answers = {model: of_model.get(question.name) for model, of_model in by_name.items()}
+        if any(answers.values()):
+            cells = [
+                answer and {**describe(answer, {}), "model": model}
+                for model, answer in answers.items()
+            ]
+            rows.append({"question": question, "answers": cells})
+    return rows
 
 
 def claims_by_model(models: Mapping[str, Sequence[ModelAnswers]]) -> Table:
     """Return the same as a table: outcome, value and interval."""
 
-    def cell(answer: ShownAnswer | None) -> str | None:
+    def cell(answer: Mapping[str, Any] | None) -> str | None:
         if answer is None:
             return None
-        text = f"{answer.asked.word}: {' '.join(answer.number)}"
-        return f"{text} ({answer.where})" if answer.where else text
+        text = f"{answer['asked'].word}: {' '.join(answer['number'])}"
+        return f"{text} ({where})" if (where := answer["where"]) else text
 
     rows: list[list[Value]] = [
-        [f"{row.question.says} ({row.question.number})", *map(cell, row.answers.values())]
+        [f"{row['question'].says} ({row['question'].number})", *map(cell, row["answers"])]
         for row in answers_by_question(models)
     ]
     caption = "The papers' claims on each model: outcome, number and the interval that decides."
@@ -183,8 +164,8 @@ def claims_by_model(models: Mapping[str, Sequence[ModelAnswers]]) -> Table:
     return Table("claims-by-model", caption, headings, rows)
 
 
-def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
-    """Return an answer as it is shown.
+def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer as the page shows it.
 
     Arguments:
         beside: the documents of replicates and of random weights.
@@ -194,27 +175,26 @@ def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
     control = find_again(beside.get(CONTROL, {}), name)
     places = decimals(asked)
     in_order = sorted(answer.printed.items(), key=lambda item: item[1])
+    printed = [f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order]
     drawn = () if control is None else control.drawn
-    return ShownAnswer(
-        question=answer.question,
-        asked=asked,
-        printed=[
-            f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order
+    return {
+        "question": answer.question,
+        "asked": asked,
+        "printed": printed,
+        "number": value_and_interval(asked),
+        "units": units(answer),
+        "where": in_words(asked.where),
+        "mark": MARKS[asked.word],
+        "symbol": SYMBOLS[MARKS[asked.word]],
+        "same": describe_agreement(answer.n_same, len(answer.words)),
+        "others": [
+            (_reading_in_words(reading, other), other.word, value_and_interval(other))
+            for reading, other in answer.others.items()
         ],
-        number=value_and_interval(asked),
-        units=units(answer),
-        where=in_words(asked.where),
-        mark=MARKS[asked.word],
-        symbol=SYMBOLS[MARKS[asked.word]],
-        others=[
-            (_choice_in_words(choice, other), other.word, value_and_interval(other))
-            for choice, other in answer.others.items()
-        ],
-        same=describe_agreement(answer.n_same, len(answer.others)),
-        strip=picture(answer, drawn),
-        noise=None if noise is None else (significant(noise.band or 0.0, 2), noise.same, noise.n),
-        random="" if control is None else describe_draws(asked.word, control.same, drawn, places),
-    )
+        "strip": picture(answer, drawn),
+        "noise": noise and (significant(noise.band or 0.0, 2), noise.same, noise.n),
+        "random": control and describe_draws(asked.word, control.same, drawn, places),
+    }
 
 
 def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | None) -> str:
@@ -222,7 +202,7 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
     ends = [spell_number(end, places) for end in (min(drawn), max(drawn))]
     numbers = ends[0] if len(drawn) == 1 else " to ".join(ends)
     text = f"random weights: {numbers}"
-    if word in (NO_SPREAD, TOO_FEW):
+    if word not in (YES, NO, UNDECIDED):
         return text
     if len(drawn) == 1:
         return f"{text}, {'the same' if same else 'another'} answer"
@@ -231,15 +211,17 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
 
 
 def describe_agreement(same: int, n: int) -> str:
-    """Return under how many of n other choices the answer is the same, in words."""
+    """Return under how many of n other readings the answer is the same, in words."""
+    if not n:
+        return "the same number"
     if same == n:
         return "the same answer" if n == 1 else f"the same answer under all {n}"
     return "another answer" if n == 1 else f"another answer under {n - same} of {n}"
 
 
-def _choice_in_words(choice: str, answer: Answer) -> str:
-    """Return a choice, and where the number under it stands."""
-    words = PAPERS.choice_in_words(choice)
+def _reading_in_words(reading: str, answer: Answer) -> str:
+    """Return a reading, and where its number stands."""
+    words = PAPERS.reading_in_words(reading)
     return f"{words} ({answer.where})" if answer.where else words
 
 
@@ -270,7 +252,7 @@ def value_and_interval(answer: Answer) -> tuple[str, str]:
     value = spell_number(answer.value, decimals(answer))
     if ends := interval_ends(answer):
         return value, f"[{', '.join(ends)}]"
-    return value, "" if answer.deciding_p is None else f"p {equal_p(answer.deciding_p)}"
+    return value, "" if answer.p is None else f"p {equal_p(answer.p)}"
 
 
 def interval_ends(answer: Answer) -> list[str]:
@@ -311,9 +293,7 @@ def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
         label="",
         number="",
         word=asked.word,
-        value=asked.value,
-        low=low,
-        high=high,
+        thick=Taken(asked.value, asked.word, low, high),
         above=question.above,
         below=question.below,
     )
@@ -336,20 +316,20 @@ def answers_as_html(answers: Sequence[ModelAnswers], beside: Mapping[str, Any]) 
     """
     rows = []
     for answer in answers:
-        shown = describe(answer, beside)
+        told = describe(answer, beside)
         control = find_again(beside.get(CONTROL, {}), answer.question.name)
         image = data_address(picture_file(answer, control.drawn if control else ()))
         cells = (
             prose(answer.question.says),
             Markup('<span style="white-space: nowrap"><b>{}</b> {}<br>n = {}</span>').format(
-                *map(prose, shown.number), shown.units
+                prose(told["number"][0]), prose(told["number"][1]), told["units"]
             ),
             Markup('<img src="{}" alt="">').format(image),
-            f"{shown.symbol} {answer.asked.word}",
-            shown.same if shown.others else NOTHING,
+            f"{told['symbol']} {answer.asked.word}",
+            told["same"] if told["others"] else NOTHING,
         )
         rows.append(Markup("<tr>{}</tr>").format(_cells("td", cells)))
-    head = ("question", "this model", "", "answer", "under other choices")
+    head = ("question", "this model", "", "answer", "under other readings")
     caption = escape(summarize(answers))
     return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(
         caption, _cells("th", head), Markup("").join(rows)
@@ -363,12 +343,12 @@ def _cells(tag: str, texts: Sequence[str]) -> Markup:
 
 
 def answers_table(answers: Sequence[ModelAnswers]) -> Table:
-    """Return a row per question: the answer, its number, and whether other choices agree."""
+    """Return a row per question: the answer, its number, and whether other readings agree."""
     rows: list[list[Value]] = []
     shown: list[list[str]] = []
     for answer in answers:
         asked, says = answer.asked, answer.question.says
-        counts = asked.n, answer.n_same, len(answer.others)
+        counts = asked.n, answer.n_same, len(answer.words)
         rows.append([says, asked.word, asked.value, *ends_or_none(asked), *counts])
         value, _ = value_and_interval(asked)
         numbers = value, *(interval_ends(asked) or [NOTHING, NOTHING]), *map(str, counts)
@@ -376,26 +356,26 @@ def answers_table(answers: Sequence[ModelAnswers]) -> Table:
     columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
     note = (
         "value, low, high: the number that the question is about and the interval that decides, "
-        "over n units. same, of: other choices of method that give the same answer, of those "
-        "computed."
+        "over n units. same, of: other readings of the claim that give the same answer, of those "
+        "computed; leaving units out is one."
     )
     return Table("answers", summarize(answers), dict.fromkeys(columns), rows, [note], shown)
 
 
 def claims_table(answers: Sequence[ModelAnswers]) -> Table:
-    """Return every claim as the papers asked it, under other choices, and on their models."""
+    """Return every claim with what decides it, by other readings, and on the papers' models."""
     rows: list[list[Value]] = []
     for answer in answers:
         says = answer.question.says
-        asked = [("as the papers did", answer.asked)]
+        asked = [(PAPERS.reading_in_words(DECIDES), answer.asked)]
         asked += [
-            (PAPERS.choice_in_words(choice), other) for choice, other in answer.others.items()
+            (PAPERS.reading_in_words(reading), other) for reading, other in answer.others.items()
         ]
         for how, given in asked:
             rows.append([says, how, given.value, *ends_or_none(given), given.n, given.word])
         for model, value in answer.printed.items():
             rows.append([says, f"papers: {display_name(model)}", value, *[None] * 4])
-    columns = ("claim", "how it was asked", "value", "low", "high", "n", "outcome")
+    columns = ("claim", "reading", "value", "low", "high", "n", "outcome")
     caption = (
         "The papers' claims: the number a claim is about, the interval that decides, what follows."
     )
