@@ -40,7 +40,8 @@ SECTIONS = {  # heading: (what stands below it, the names)
         JUDGE,
         (
             *("own_paper.judge_paper", "own_paper.Paper", "own_paper.Document", "own_paper.Rule"),
-            *("own_paper.Question", "own_paper.Range", "own_paper.Sentences", "own_paper.Claimed"),
+            *("own_paper.Question", "own_paper.Range", "own_paper.FamilyOfTests"),
+            *("own_paper.Sentences", "own_paper.Claimed", "own_paper.Detail"),
             *("own_paper.JudgedPaper", "own_paper.write_page", "own_paper.write_latex"),
         ),
     ),

@@ -21,7 +21,6 @@ from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.published import read_published
-from layerwise.present.choices import say_choices
 from layerwise.present.figures.picture import NARROW, Picture
 from layerwise.present.paper import read_citation
 from layerwise.present.pictures import read_figures
@@ -34,7 +33,16 @@ from layerwise.present.records import (
     view,
 )
 from layerwise.present.small_models import FOLDER, read_small_models
-from layerwise.present.strip import block, count_text, deciding_text, mark_of, methods_text, symbol
+from layerwise.present.strip import (
+    block,
+    count_text,
+    deciding_text,
+    mark_of,
+    methods_text,
+    readings_text,
+    row_text,
+    symbol,
+)
 from layerwise.present.strip_picture import PHONE, WIDE, strip_svg
 from layerwise.present.values import with_signs
 from layerwise.shapes import read_choices
@@ -140,17 +148,18 @@ def answers(document: dict) -> str:
     for claim in central:
         if f"\n## {block(claim)}\n" not in lines:
             lines += [f"\n## {block(claim)}\n"]
-        caveats, details = " ".join(claim.caveats), " ".join(claim.details)
-        counted = count_text(claim)
+        notes, caveats = " ".join(claim.notes), " ".join(claim.caveats)
+        details, counted = " ".join(claim.details), count_text(claim)
         lines += [
             f"### {claim.claim}\n",
             f"Claimed ({claim.where}): {claim.says}\n",
             f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
+            *([f"{notes}\n"] if notes else []),
             *figure(drawn.pop(claim.figure, None)),
             *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
             *([f"What would decide it: {claim.decide}\n"] if claim.decide else []),
             *([f"The paper itself: {caveats}\n"] if caveats else []),
-            *([f"{under}\n"] if (under := say_choices(claim.choices, PAPERS)) else []),
+            *([f"{readings}\n"] if (readings := readings_text(claim)) else []),
             *([f"What else differs from print: {details}\n"] if details else []),
             *([f"Printed numbers behind it: {counted} as printed.\n"] if claim.compared else []),
         ]
@@ -182,7 +191,8 @@ def table(central: list[Central], page: str) -> str:
     for claim in central:
         link = f"[{claim.claim}]({page}#{anchor(claim.claim)})"
         mark = f"{symbol(claim)} {mark_of(claim)}"
-        cells = (link, mark, count_text(claim), deciding_text(claim))
+        decides = "; ".join(filter(None, (deciding_text(claim), row_text(claim))))
+        cells = (link, mark, count_text(claim), decides)
         rows.append(f"| {claim.paper} | {' | '.join(cells)} |")
     return "\n".join(rows)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from layerwise.engine.marks import OPENNESS
+from layerwise.engine.marks import DEPENDS, OPENNESS
 from layerwise.engine.published import HEADER, TYPED
 from layerwise.engine.records import hashes_of, sealed
 from layerwise.files import read_json, write_json
@@ -86,34 +86,52 @@ SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></s
 
 
 UNITS = {"n": 9, "unit": "models", "method": "Student's t"}
-ANSWERED = {
-    "holds": {"published": "yes"},
-    "in part": {"published": "yes", "other": "no"},
-    "fails": {"published": "no"},
-    "undecided": {"published": "undecided"},
-    "no spread": {"published": "no spread"},
-    "too few": {"published": "too few"},
-}
+LEVEL = {"level": 0.95, "family": [1, 1]}
+WORDS = {"holds": "yes", "in part": "undecided", "fails": "no", DEPENDS: "yes"}  # of a whole claim
+
+
+def point(model: str, word: str = "yes", **fields: Any) -> dict[str, Any]:
+    """An estimate that decides, which its paper takes as well."""
+    ends = {"value": 0.5, "low": 0.25, "high": 0.75}
+    taken = {name: fields.get(name, number) for name, number in ends.items()}
+    published = {**taken, "word": word, **UNITS}
+    limits = {"above": 0.0, "below": None}
+    made = {"model": model, **ends, "word": word, **limits, **UNITS, **LEVEL}
+    return made | {"published": published} | fields
 
 
 def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, Any]:
     """A central claim of Paper 2, as judged.
 
     Arguments:
-        given: its mark, or why it is open; its answers are such that they give it.
+        given: its mark, or why it is open; its word and its parts are such that they give it.
     """
     mark, why = ("open", given) if given in OPENNESS else (given, "")
-    ends = {"value": 0.5, "low": 0.25, "high": 0.75, "above": 0.0, "below": None}
     claim = fields.get("says", "r falls.").removesuffix(".")
-    texts = {"says": "r falls.", "where": "abstract", "reason": ["It does."], "row": ["It does."]}
-    about = {"claim": claim, "number": "r", "decimals": 2, "figure": "", "front": False}
-    rests = {
-        "points": [{"model": claim, **ends, "word": "yes", **UNITS}],
-        "questions": [],
-        "printed": [],
+    texts = {
+        "says": "r falls.",
+        "where": "abstract",
+        "reason": ["It does."],
+        "notes": ["So it is."],
     }
-    rests |= {"as_printed": 1, "compared": 1, "choices": ANSWERED.get(given, {}), "models": {}}
-    rests |= {"caveats": [], "as_random": False, "drawn": None, "source": "paper"}
+    about = {"claim": claim, "number": "r", "decimals": 2, "figure": "", "front": False}
+    word = WORDS.get(given, given)
+    words = ["yes", word] if given == "in part" else [word]
+    rests = {
+        "word": word,
+        "parts": [
+            {"question": "q", "model": f"model {n}", "word": one} for n, one in enumerate(words)
+        ],
+        "counts": {one: words.count(one) for one in ("yes", "no")}
+        | {"open": sum(one not in ("yes", "no") for one in words)},
+        "points": [point(claim)],
+        "readings": [{"reading": "other", "text": "by ranks", "word": "no"}] * (given == DEPENDS),
+        "printed": [],
+        "as_printed": 1,
+        "compared": 1,
+        "caveats": [],
+        "source": "paper",
+    }
     return {"id": name, "paper": 2, "mark": mark, "why": why, **texts, **about, **rests} | fields
 
 

@@ -31,8 +31,8 @@ def everything(numbers):
     return derive_all(TABLES, evidence_of(numbers, DRAWS, TABLES))
 
 
-def statistics_of(works, numbers=None):
-    """These analyses as the statistics of the published source."""
+def statistics_of(numbers, works):
+    """These analyses as the judge reads them."""
     return Statistics(
         "published",
         {analysis: work.documents for analysis, work in works.items()},
@@ -45,7 +45,7 @@ def statistics_of(works, numbers=None):
 
 def judged(root, numbers, works):
     """The ledger's claims, judged by these analyses, by id."""
-    statistics = statistics_of(works, numbers)
+    statistics = statistics_of(numbers, works)
     return {claim.id: judge(claim, statistics) for claim in ledger(root)}
 
 

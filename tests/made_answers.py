@@ -9,7 +9,7 @@ from layerwise.engine.verdicts import Statistics
 from layerwise.papers.across.questions import QUESTIONS
 
 Ends = tuple[float, float]
-Asked = Mapping[str, Answer | Mapping[str, Answer]]  # by choice, and there perhaps by part
+Asked = Mapping[str, Answer | Mapping[str, Answer]]  # by reading, and there perhaps by part
 
 
 def answer(
@@ -17,18 +17,25 @@ def answer(
     value: float = 0.5,
     ends: Ends | None = (0.1, 0.9),
     *,
-    narrow: Ends | None = None,
+    deciding: Ends | None = None,
+    level: float | None = 0.95,
     p: float | None = None,
     n: int = 9,
     unit: str = "pairs",
     **fields: Any,
 ) -> Answer:
-    """An answer of this word, whatever its numbers say."""
+    """An answer of this word, whatever its numbers say.
+
+    Arguments:
+        deciding: `ends`, if left out.
+    """
+    decides = ends if deciding is None else deciding
     return Answer(
         value,
         word,
         None if ends is None else Interval(*ends),
-        None if narrow is None else Interval(*narrow),
+        None if decides is None else Interval(*decides),
+        None if decides is None else level,
         p,
         n,
         unit,
@@ -48,8 +55,8 @@ def statistics(answers: Mapping[str, Mapping[str, Asked]], **documents: Any) -> 
     questions = {
         name: {
             "models": {
-                model: {choice: _record(given) for choice, given in by_choice.items()}
-                for model, by_choice in by_model.items()
+                model: {reading: _record(given) for reading, given in by_reading.items()}
+                for model, by_reading in by_model.items()
             }
         }
         for name, by_model in answers.items()

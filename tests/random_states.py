@@ -67,6 +67,7 @@ def write_states(folder, *, n_pairs=N_PAIRS, n_layers=10, hidden=24, tokens=40, 
         "n_layers": n_layers,
         "hidden_size": hidden,
         "n_prompts": 3 if tokens else 0,
+        "prompt_lengths": [tokens - 2 * (tokens // 3), tokens // 3, tokens // 3] if tokens else [],
         "n_batches": 2,
         "passes": {"before_norm": True},
         "statements_sha256": digest_of_texts(

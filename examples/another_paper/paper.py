@@ -12,6 +12,7 @@ import numpy as np
 
 from layerwise.own_paper import (
     Claimed,
+    Detail,
     Document,
     Paper,
     Question,
@@ -49,7 +50,7 @@ DEPTH = Question(
     number="r of depth and loss",
     unit="models",
     models=lambda evidence: {"all models": evidence[RESULTS]},
-    choices={"published": lambda results: pearson_estimate(*depths_and_losses(results), "models")},
+    readings={"decides": lambda results: pearson_estimate(*depths_and_losses(results), "models")},
     within=Range(below=0),
 )
 sentences = Sentences()
@@ -57,13 +58,11 @@ sentences = Sentences()
 
 @sentences("p1.depth")
 def depth(seen):
-    """Tell what the paper claims, and why the claim fares so."""
-    r, answer = seen.claim("p1.r"), seen.answer("depth")
+    """Tell what the paper claims, and what else differs from print."""
+    r = seen.claim("p1.r")
     yield Claimed(f"Over eight models, loss falls with depth (r = {r.printed}).")
-    if answer.yes:
-        yield f"The interval of r lies below zero; r is {r:+.2f}, printed {r.printed}."
-    if answer.unshown:
-        yield f"The interval of r, {r:+.2f}, does not lie below zero."
+    if r.falls:
+        yield Detail(f"r is {r:+.2f}, not {r.printed}.")
 
 
 PAPER = Paper(
@@ -72,7 +71,7 @@ PAPER = Paper(
     about="A toy paper that claims that deeper language models have a lower loss.",
     rules={"models": {"all": Document(RESULTS, {"": RULES})}},
     questions={"depth": DEPTH},
-    choices={"published": "as in the paper"},
+    readings={"decides": "r over the models"},
     sentences=sentences,
 )
 

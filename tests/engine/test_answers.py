@@ -1,7 +1,7 @@
 """An answer as documents hold it: read as it was written, and refused where it is another's."""
 
-import dataclasses
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -17,8 +17,10 @@ from layerwise.engine.answers import (
     read_rows,
     rows_of,
 )
+from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.answers import answers
+from layerwise.statistics.estimates import Estimate, without_interval
 from made_answers import answer, statistics
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,15 +31,15 @@ made = st.builds(
     value=numbers,
     word=st.sampled_from(WORDS),
     ends=intervals,
-    narrow=intervals,
+    deciding=intervals,
+    level=st.none() | st.floats(0.5, 1),
     p=st.none() | st.floats(0, 1),
     n=counts,
     unit=st.text(),
+    family=st.tuples(counts, counts),
     method=st.text(),
     where=st.text(),
-    in_range=st.booleans(),
     fewest=counts,
-    groups=st.just(()) | st.tuples(st.tuples(counts, counts), st.tuples(counts, counts)),
 )
 names = st.text(min_size=1).filter(lambda name: "/" not in name)
 
@@ -50,28 +52,25 @@ def test_an_answer_is_read_as_it_was_written(one: Answer) -> None:
 
 
 @given(st.dictionaries(names, made, max_size=3))
-def test_the_answers_of_a_readers_model_are_read_as_they_were_written(by_choice) -> None:
-    rows = json.loads(json.dumps([*rows_of("late", by_choice)]))
-    assert read_rows(rows, "") == ({"late": by_choice} if by_choice else {})
+def test_the_answers_of_a_readers_model_are_read_as_they_were_written(by_reading) -> None:
+    rows = json.loads(json.dumps([*rows_of("late", by_reading)]))
+    assert read_rows(rows, "") == ({"late": by_reading} if by_reading else {})
 
 
 @given(st.dictionaries(names, made, max_size=3), st.dictionaries(names, made, max_size=3))
 def test_the_answers_of_a_source_are_read_as_they_were_written(whole, parts) -> None:
-    """What leaves a part out is a choice of its own."""
+    """Each part that a reading leaves out has a name of its own."""
     source = statistics({"late": {"m": whole | {"left out": parts}}})
     documents = json.loads(json.dumps(source.documents))
     flat = whole | {f"left out/{part}": one for part, one in parts.items()}
     assert read_answers(documents) == source.answers == {"late": {"m": flat}}
 
 
-FIELDS = [name for name in AnswerRecord.__annotations__ if name != "groups"]
-
-
 def rows_with(**fields):
-    return [{"question": "late", "choice": "published", **answer().record(), **fields}]
+    return [{"question": "late", "reading": "decides", **answer().record(), **fields}]
 
 
-@pytest.mark.parametrize("name", ["question", "choice", *FIELDS])
+@pytest.mark.parametrize("name", ["question", "reading", *AnswerRecord.__annotations__])
 def test_a_folder_of_another_version_is_refused(name) -> None:
     (row,) = rows_with()
     old = {key: value for key, value in row.items() if key != name}
@@ -85,25 +84,63 @@ def test_a_folder_of_another_version_is_refused(name) -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"word": "maybe"}, {"narrow": [0.1]}, {"value": "0.5"}, {"groups": [[1, 2, 3]]}],
+    [{"word": "maybe"}, {"ends": [0.1]}, {"deciding": [1, 2, 3]}, {"value": "0.5"}, {"family": []}],
     ids=str,
 )
 def test_what_is_no_answer_is_refused(fields) -> None:
     rows = rows_with(**fields)
     with pytest.raises(LayerwiseError, match=r"`layerwise analyze`"):
         answers({"sensitivity": {"rows": rows}}, {})
-    question = {"models": {"m": {"published": {**answer().record(), **fields}}}}
+    question = {"models": {"m": {"decides": {**answer().record(), **fields}}}}
     with pytest.raises(LayerwiseError, match=r"statistics of the questions: .*; analyse again"):
         read_answers({"questions": {"late": question}})
 
 
-def test_what_decides_is_the_narrow_interval_or_the_p() -> None:
-    """Of a p that is not below 5% the word is undecided wherever the interval lies."""
-    both = answer(narrow=(0.2, 0.8))
-    assert (both.deciding, both.level, both.deciding_p) == (both.narrow, 0.9, None)
-    wide = answer(p=0.01)
-    assert (wide.deciding, wide.level, wide.deciding_p) == (wide.ends, 0.95, None)
-    held_back = answer("undecided", p=0.36)
-    assert (held_back.deciding, held_back.deciding_p) == (None, 0.36)
-    alone = dataclasses.replace(wide, ends=None)
-    assert (alone.deciding, alone.deciding_p) == (None, 0.01)
+# --- what decides ---------------------------------------------------------------------------------
+
+
+def estimate(value: float, half: float, p: float | None = None) -> Estimate:
+    """A number whose interval is `half` wide on either side at 95%, wider at higher levels."""
+
+    def ends(level: float) -> tuple[float, float]:
+        wide = half * level / 0.95
+        return value - wide, value + wide
+
+    return Estimate(value, *ends(0.95), 9, "models", p, at_level=ends)
+
+
+def question(within: Range, family: FamilyOfTests) -> Question:
+    about = ("q", 2, "So.", "number", "models", lambda _: {})
+    return Question(*about, {"decides": lambda _: None}, within, None, family)
+
+
+@pytest.mark.parametrize(
+    ("within", "value", "half", "level"),
+    [
+        (Range(above=0), 0.5, 0.3, 0.95),  # yes, of which one test is asked for
+        (Range(above=0), -0.5, 0.3, 1 - 0.05 / 4),  # no, of which any of four may err
+        (Range(above=0), 0.1, 0.3, 1 - 0.05 / 4),  # open: the wider one, which takes more to leave
+        (Range(-1, 1), 0.1, 0.3, 0.90),  # no effect, by two tests at 5%
+        (Range(-1, 1), 0.9, 0.3, 1 - 0.05 / 4),
+    ],
+)
+def test_the_interval_that_decides_is_at_the_level_of_its_word(within, value, half, level) -> None:
+    at = estimate(value, half)
+    given_answer = question(within, FamilyOfTests(1, 4)).answer(at)
+    assert given_answer.level == pytest.approx(level)
+    assert given_answer.deciding == Interval(*at.ends(given_answer.level))
+    assert given_answer.ends == Interval(at.low, at.high)
+    assert (given_answer.family, given_answer.deciding_p) == ((1, 4), None)
+
+
+def test_a_p_decides_where_it_leaves_open_what_the_interval_would_answer() -> None:
+    asked = question(Range(above=0), FamilyOfTests())
+    clear = asked.answer(estimate(0.5, 0.3, p=0.01))
+    assert (clear.word, clear.deciding, clear.deciding_p) == ("yes", clear.ends, None)
+    held_back = asked.answer(estimate(0.5, 0.3, p=0.36))
+    assert (held_back.word, held_back.deciding, held_back.level) == ("undecided", None, None)
+    assert (held_back.deciding_p, held_back.ends) == (0.36, Interval(0.2, 0.8))
+    across = asked.answer(estimate(0.1, 0.3, p=0.36))
+    assert (across.word, across.deciding, across.deciding_p) == ("undecided", across.ends, None)
+    alone = asked.answer(replace(without_interval(0.5, 9, "models"), p=0.01))
+    assert (alone.word, alone.deciding, alone.level, alone.deciding_p) == ("yes", None, None, 0.01)

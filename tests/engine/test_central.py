@@ -4,43 +4,55 @@ import hashlib
 import math
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
-import made_answers
 from claim_records import record
-from judged import changed, everything, judged, statistics_of
-from layerwise.engine.central import count_as_printed, judge_central, read_central
-from layerwise.engine.judging import read_trained
-from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS, yes_alone_under
-from layerwise.engine.question import Question, Range
-from layerwise.engine.seen import (
-    Claimed,
-    InRow,
-    Seen,
-    Sentences,
-    seen_claim,
-    tell_findings,
-)
+from judged import changed, everything, judged
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, UNDECIDED
+from layerwise.engine.answers import Answer, Interval, answer_of, read_answers
+from layerwise.engine.central import count_as_printed, judge_central, read_central, spell_range
+from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, OPEN
+from layerwise.engine.published import DECIDES, PUBLISHED
+from layerwise.engine.question import FamilyOfTests, Question, Range
+from layerwise.engine.seen import Claimed, Detail, Seen, Sentences, seen_claim, tell_findings
+from layerwise.engine.verdicts import Statistics
 from layerwise.errors import LayerwiseError
-from layerwise.files import write_json
 from layerwise.papers.across.together import PAPERS
-from made_answers import statistics
+
+WITHIN = Range(above=0.0)
+FAMILY = FamilyOfTests(2, 3, "said of two")
+QUESTION = Question(
+    "q", 2, "It is.", "r", "models", lambda _: {}, {DECIDES: None}, WITHIN, family=FAMILY
+)
+ASK = {
+    "question": "q",
+    "estimand": "r",
+    "range": "above 0",
+    "unit": "models",
+    "family": {"yes": 2, "no": 3, "because": "said of two"},
+    "parts": "a part a model",
+    "power": "nine models show much",
+}
 
 
-def answer(word="yes", **fields):
-    return made_answers.answer(word, n=3, unit="families", fewest=6, **fields)
-
-
-NOTHING = statistics({})
-QUESTION = Question("q", 2, "So.", "r", "families", lambda _: {}, {}, Range(above=0.0))
+def answer(word, value=0.5, **fields):
+    """An answer as a document holds it."""
+    told = Answer(value, word, Interval(0.1, 0.9), Interval(0.05, 0.95), 0.975, None, 9, "models")
+    return replace(told, family=(2, 3), method="Student's t", **fields).record()
 
 
 def told_so(_):
     yield "It is."
 
 
-def central(verdicts=(), answers=None, control=None, tell=told_so, **fields):
+def statistics(answers):
+    documents = {"questions": {"q": {"models": answers or {}}}, "laws": {"laws": {"x": ["a", "b"]}}}
+    return Statistics("published", documents)
+
+
+def central(verdicts=(), answers=None, tell=told_so, **fields):
     """A central claim on claims of these verdicts, which asks a question of these models."""
     records = [
         record(f"p2.{n}", verdict=word, statistic=f"layers:m:/{n}")
@@ -49,104 +61,128 @@ def central(verdicts=(), answers=None, control=None, tell=told_so, **fields):
     printed = [claim["id"] for claim in records]
     records.append(record("p2.words", published="many"))
     entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claim": "So", "number": "r"}
-    entry |= {"asks": [{"question": "q"}], "printed": printed, "shows": [], **fields}
-    results = statistics({"q": answers or {}}, laws={"laws": {"x": ["a", "b"]}})
-    draws = [statistics({"q": models} if models else {}).answers for models in control or []]
-    sentences = Sentences({"p2.h": tell})
-    (judged,), _ = judge_central([entry], sentences, records, results, {"q": QUESTION}, draws)
+    entry |= {"asks": [ASK], "printed": printed, **fields}
+    sentences, results = Sentences({"p2.h": tell}), statistics(answers)
+    about = sentences, records, results, {"q": QUESTION}
+    (judged,), _ = judge_central([entry], *about, str.upper, lambda name: f"by {name}")
     return judged
 
 
-UNDECIDED, NO_SPREAD, TOO_FEW = OPENNESS
-YES_NO = {"published": answer("yes"), "spearman": answer("no")}
+def answered(words):
+    return {name: {DECIDES: answer(word)} for name, word in words.items()}
+
+
+def test_a_claim_keeps_its_parts_and_counts_them():
+    found = central([], answered({"a": "yes", "b": "no", "c": "too few"}))
+    assert [(part["model"], part["word"]) for part in found.parts] == [
+        ("a", "yes"),
+        ("b", "no"),
+        ("c", "too few"),
+    ]
+    assert found.counts == {"yes": 1, "no": 1, "open": 1}
+    assert (found.mark, found.why, found.word) == (FAILS, "", "no")
+    opposite = [ASK | {"of": ["b"], "answer": "no"}]
+    assert central([], answered({"b": "no"}), asks=opposite).parts[0]["word"] == "yes"
+
+
+def test_what_decides_stands_first_among_the_reasons_with_its_numbers():
+    words = {"a": "yes", "b": "undecided"}
+    found = central([], answered(words), asks=[ASK | {"of": ["a", "b"]}])
+    assert found.mark == IN_PART
+    of_open, of_yes = found.reason
+    assert "B +0.50 (+0.05 to +0.95)" in of_open
+    assert "A +0.50 (+0.05 to +0.95)" in of_yes
+    refuted = central([], answered({"a": "yes", "b": "no", "c": "undecided"}))
+    assert "B " in refuted.reason[0]
+    assert central([], answered({"a": "yes"})).decide == ""
+    assert central([], {}).why == NEEDS_WEIGHTS
+    assert ASK["power"] in central([], {}).decide
+
+
+def test_another_reading_has_its_name_in_words_and_its_word():
+    models = {"a": {DECIDES: answer("yes"), "ranks": answer("no", 0.4)}}
+    found = central([], models)
+    assert found.readings == [{"reading": "ranks", "text": "by ranks", "word": "no"}]
+    assert (found.mark, found.why) == (OPEN, DEPENDS)
+    assert "by ranks" in found.reason[0]
+
+
+def test_an_estimate_has_what_decides_and_what_its_paper_takes():
+    """The number itself with its 95% interval, where the paper takes no other."""
+    taken = replace(answer_of(answer("no", 0.2)), n=230, unit="pairs", method="the bootstrap")
+    models = {
+        "alone": {DECIDES: answer("yes")},
+        "other": {DECIDES: answer("yes"), PUBLISHED: taken.record()},
+        "lacking": {PUBLISHED: taken.record()},
+    }
+    alone, other, lacking = central([], models).points
+    for point in (alone, other):
+        assert (point.value, point.word, point.low, point.high) == (0.5, "yes", 0.05, 0.95)
+        assert (point.level, point.family, point.n, point.unit) == (0.975, [2, 3], 9, "models")
+        assert not point.is_published
+    of_own = {"value": 0.5, "low": 0.1, "high": 0.9, "word": "yes"}
+    of_paper = {"value": 0.2, "low": 0.1, "high": 0.9, "word": "no"}
+    of_paper |= {"n": 230, "unit": "pairs", "method": "the bootstrap"}
+    assert of_own.items() <= alone.published.items()
+    assert other.published == lacking.published == of_paper
+    assert (lacking.value, lacking.low, lacking.word) == (None, None, NEEDS_WEIGHTS)
+    assert other.statistic == "questions:q:/models/other"
+    narrow = replace(answer_of(answer("yes")), deciding=Interval(0.1, 0.9)).record()
+    assert central([], {"m": {DECIDES: narrow}}).points[0].is_published
+
+
+def test_a_row_shows_the_opposite_where_the_claim_says_no():
+    models = {"m": {DECIDES: answer("no"), PUBLISHED: answer("undecided", 0.2)}}
+    (point,) = central([], models, asks=[ASK | {"answer": "no"}]).points
+    assert (point.word, point.published["word"]) == ("yes", "undecided")
+    assert (point.above, point.below) == (None, 0.0)
+
+
+def test_a_row_shows_so_many_of_the_largest_and_no_model_that_nobody_measured():
+    values = {"a": 0.1, "b": 0.4, "c": 0.3}
+    models = {name: {DECIDES: answer("yes", value)} for name, value in values.items()}
+    shown = [{"question": "q", "largest": 2, "label": "{model} of {n}"}]
+    assert [point.model for point in central([], models, shows=shown).points] == [
+        "b of 9",
+        "c of 9",
+    ]
+    named = [{"question": "q", "of": ["a", "another"]}]
+    assert [point.model for point in central([], models, shows=named).points] == ["a"]
 
 
 @pytest.mark.parametrize(
-    ("choices", "given"),
+    ("changed", "message"),
     [
-        ({"published": answer("yes"), "spearman": answer("yes")}, (HOLDS, "")),
-        (YES_NO, (IN_PART, "")),
-        ({"published": answer("yes"), "spearman": answer("undecided")}, (IN_PART, "")),
-        ({"published": answer("undecided"), "spearman": answer("yes")}, (IN_PART, "")),
-        ({"published": answer("undecided"), "spearman": answer("no")}, (OPEN, UNDECIDED)),
-        ({"published": answer("no"), "spearman": answer("yes")}, (FAILS, "")),
-        ({"published": answer("no spread")}, (OPEN, NO_SPREAD)),
-        ({"spearman": answer("yes")}, (OPEN, NO_SPREAD)),
-        ({"published": answer("too few")}, (OPEN, TOO_FEW)),
-        # another choice that has no interval, or too few units, holds nothing down
-        ({"published": answer("yes"), "hunt": answer("no spread")}, (HOLDS, "")),
-        ({"published": answer("yes"), "unseen": answer("too few")}, (HOLDS, "")),
-        # what is left out is a choice of its own
-        ({"published": answer("yes"), "model_out": {"a": answer("no")}}, (IN_PART, "")),
+        ({"estimand": "another"}, "the estimand of q must be registered as it is asked, 'r'"),
+        ({"range": "below 0"}, "the range of q must be"),
+        ({"against": "below 0"}, "the against of q must be"),
+        ({"unit": "pairs"}, "the unit of q must be"),
+        ({"family": {"yes": 1, "no": 3, "because": ""}}, r"the family of q must be .* \(2, 3\)"),
     ],
 )
-def test_one_rule_marks_by_words(choices, given):
-    found = central(answers={"m": choices})
-    assert (found.mark, found.why) == given
-    assert set(MARKS) == {HOLDS, IN_PART, FAILS, OPEN}
+def test_an_entry_that_registers_another_question_is_refused(changed, message):
+    with pytest.raises(LayerwiseError, match=message):
+        central(asks=[ASK | changed])
 
 
-def answered(words):
-    return {name: {"published": answer(word)} for name, word in words.items()}
+def test_a_range_is_spelled_as_it_is_registered():
+    spelled = {
+        "above 0": Range(above=0.0),
+        "below 1": Range(below=1.0),
+        "between -0.015 and 0.015": Range(-0.015, 0.015),
+        "": None,
+    }
+    assert {spell_range(given): given for given in spelled.values()} == spelled
 
 
-def test_a_quantifier_counts_models_and_asks_for_the_opposite():
-    models = answered(dict(zip("abcd", ("yes", "yes", "undecided", "no"), strict=True)))
-    three = {"question": "q", "at_least": 3}
-    assert central([], models, asks=[three]).why == UNDECIDED
-    assert central([], models, asks=[three | {"at_least": 2}]).mark == HOLDS
-    assert central([], models, asks=[three | {"at_least": 4}]).mark == FAILS
-    opposite = {"question": "q", "of": ["d"], "answer": "no"}
-    assert central([], models, asks=[opposite]).mark == HOLDS
-    assert central([], models, asks=[opposite | {"of": ["c"]}]).why == UNDECIDED
-    assert central([], models, asks=[opposite | {"of": ["e"]}]).why == NO_SPREAD
-
-
-@pytest.mark.parametrize("other", ["no", "undecided"])
-def test_a_claim_on_named_models_may_hold_for_some_of_them(other):
-    models = answered({"a": "yes", "b": other})
-    named = {"question": "q", "of": ["a", "b"]}
-    found = central([], models, asks=[named])
-    assert (found.mark, found.models) == (IN_PART, {"a": "yes", "b": other})
-    # of all models, or of a number of them, it is one claim
-    as_one = (FAILS, "") if other == "no" else (OPEN, UNDECIDED)
-    whole = central([], models)
-    assert (whole.mark, whole.why) == as_one
-    counted = central([], models, asks=[named | {"at_least": 2}])
-    assert (counted.mark, counted.why, counted.models) == (*as_one, {})
-    # each model must answer every question that names it
-    both = [named, {"question": "q", "of": ["a", "b"], "answer": "no"}]
-    assert central([], models, asks=both).mark == FAILS
-
-
-def test_a_claim_without_exception_fails_by_one_model_and_holds_in_part_without():
-    universal = {"question": "q", "of": ["a", "b", "c"], "universal": True}
-    two = {"a": "yes", "b": "yes"}
-    assert central([], answered(two | {"c": "no"}), asks=[universal]).mark == FAILS
-    assert central([], answered(two | {"c": "undecided"}), asks=[universal]).mark == IN_PART
-
-
-def test_an_open_question_holds_back_holds_and_never_fails():
-    for open_word in OPENNESS:
-        three = answered({"a": "yes", "b": open_word, "c": "yes"})
-        whole = central([], three)
-        assert (whole.mark, whole.why) == (OPEN, open_word)
-        beside = [{"question": "q", "of": ["b"]}, {"question": "q", "of": ["a"], "answer": "no"}]
-        assert central([], three, asks=beside).mark == FAILS  # by what is answered
-    few = central([], answered({"b": "too few"}))
-    sentence = "3 families are too few to answer 'So', whatever they show; it takes 6."
-    assert few.reason == ["It is.", sentence]
-
-
-def test_no_printed_word_decides_a_grade():
+def test_no_printed_word_decides_a_mark():
     """Its verdict is counted; whether the claim follows is what the question answers."""
     for verdict in ("agrees", "differs", "contradicted"):
-        assert central([verdict], {"m": {"published": answer("yes")}}).mark == HOLDS
-        assert central([verdict], {"m": {"published": answer("undecided")}}).why == UNDECIDED
-    found = central(["follows", "differs"], {"m": {"published": answer("yes")}})
+        assert central([verdict], answered({"m": "yes"})).mark == HOLDS
+        assert central([verdict], answered({"m": "undecided"})).why == UNDECIDED
+    found = central(["follows", "differs"], answered({"m": "yes"}))
     assert (found.as_printed, found.compared, found.mark) == (1, 2, HOLDS)
     assert found.printed[1] == {"claim": "p2.1", "verdict": "differs"}
-    assert found.questions == [{"question": "q", "word": "yes"}]
 
 
 def test_a_number_in_several_places_counts_once():
@@ -157,23 +193,6 @@ def test_a_number_in_several_places_counts_once():
     assert count_as_printed([*alike, other_print, *without_rule]) == (1, 4)
     assert count_as_printed([]) == (0, 0)
     assert count_as_printed([record("p2.6", verdict="needs weights")]) == (0, 0)
-
-
-def test_what_most_random_weights_answer_too_confirms_nothing():
-    """One draw of five says little; a draw without an answer counts apart."""
-    models = {"m": {"published": answer("yes")}}
-    no = {"m": {"published": answer("no")}}
-    assert central([], models).drawn is None
-    for draws, given, counts in (
-        ([models, no, no, no, no], HOLDS, (5, 1, 0)),
-        ([models, models, no, no], OPEN, (4, 2, 0)),
-        ([models, None, None, no, no], HOLDS, (5, 1, 2)),
-        ([models, None, None, None, no], OPEN, (5, 1, 3)),
-        ([None, None], HOLDS, (2, 0, 2)),
-    ):
-        found = central([], models, control=draws)
-        assert (found.mark, found.as_random) == (given, given == OPEN)
-        assert found.drawn == dict(zip(("draws", "yes", "unanswered"), counts, strict=True))
 
 
 def test_a_finding_is_told_while_it_is_so_and_what_nobody_tells_is_one_too():
@@ -190,13 +209,13 @@ def test_a_finding_is_told_while_it_is_so_and_what_nobody_tells_is_one_too():
             yield f"It is {claim:.1f}, not {claim.printed}."
 
     findings = Sentences({"fact": tell})
-    seen = Seen({claim["id"]: claim for claim in records}, NOTHING)
+    seen = Seen({claim["id"]: claim for claim in records}, statistics({}))
     found = tell_findings(findings, records, seen, ["p2.b"])
     assert [fact.id for fact in found] == ["fact", "p3.c1"]
     assert (found[0].text, found[0].claims) == ("It is 0.5, not 0.345.", ["p2.a"])
     assert found[1].claims == ["p3.c1", "p3.c2"]
     stands = [record("p2.a"), *records[1:]]
-    seen = Seen({claim["id"]: claim for claim in stands}, NOTHING)
+    seen = Seen({claim["id"]: claim for claim in stands}, statistics({}))
     assert [fact.id for fact in tell_findings(findings, stands, seen, [])] == ["p2.b", "p3.c1"]
     with pytest.raises(LayerwiseError, match="the finding lost: the ledger has no claim 'p9'"):
         tell_findings(Sentences({"lost": lambda seen: [f"{seen.claim('p9')}"]}), [], seen, [])
@@ -204,24 +223,27 @@ def test_a_finding_is_told_while_it_is_so_and_what_nobody_tells_is_one_too():
 
 def test_sentences_go_where_they_belong_and_what_has_no_value_is_left_out():
     def tell(seen):
-        r, answer = seen.claim("p2.0"), seen.answer("q", "m")
+        r, told = seen.claim("p2.0"), seen.answer("q", "m")
         yield Claimed(f"r is {r.printed}.")
-        yield InRow("By r.")
-        if answer.yes:
-            yield f"It is {r:.2f}, by {answer.value:.1f}."
+        if told.yes:
+            yield f"It is {r:.2f}, by {told.value:.1f} ({told.ends:.1f}; {told.deciding:.2f})."
         yield f"Never {seen.answer('q', 'other').value:.1f}."
         yield f"Nor {seen.statistic('laws', 'laws', 'y')}."
-        yield f"But {seen_list(seen)}."
+        yield Detail(f"But {', '.join(seen.statistic('laws', 'laws', 'x'))}.")
 
-    def seen_list(seen):
-        return ", ".join(seen.statistic("laws", "laws", "x"))
-
-    models = {"m": {"published": answer("yes")}}
-    found = central([], models, tell=tell)
-    assert (found.says, found.row) == ("r is 0.345.", ["By r."])
-    assert found.reason == ["It is 0.35, by 0.5.", "But a, b."]
+    found = central([], answered({"m": "yes"}), tell=tell)
+    assert found.says == "r is 0.345."
+    assert found.notes == ["It is 0.35, by 0.5 (0.1 to 0.9; 0.05 to 0.95)."]
+    assert found.details == ["But a, b."]
     with pytest.raises(LayerwiseError, match=r"sentences of p2\.h: the ledger has no claim 'p9'"):
-        central([], models, tell=lambda seen: [f"{seen.claim('p9')}"])
+        central([], answered({"m": "yes"}), tell=lambda seen: [f"{seen.claim('p9')}"])
+
+
+def test_sentences_see_the_small_trained_models_by_name():
+    small = {"tiny": {"q": {DECIDES: answer_of(answer("no", -0.2))}}, "other": {}}
+    seen = Seen({}, statistics({}), trained=small)
+    assert {name: told.value for name, told in seen.trained("q").items()} == {"tiny": -0.2}
+    assert seen.trained("q", "ranks") == seen.trained("another") == {}
 
 
 def test_a_claim_is_seen_with_what_is_printed_and_its_readings():
@@ -241,7 +263,7 @@ def test_a_claim_is_seen_with_what_is_printed_and_its_readings():
     ("fields", "message"),
     [
         ({"printed": ["p9"]}, "p2.h: there is no claim 'p9'"),
-        ({"asks": [{"question": "x"}]}, "p2.h: there is no question 'x'"),
+        ({"asks": [ASK | {"question": "x"}]}, "p2.h: there is no question 'x'"),
         (
             {"shows": [{"question": "q", "prints": {"m": "p9"}}]},
             "p2.h: there is no claim 'p9'",
@@ -259,9 +281,9 @@ def test_an_entry_names_what_there_is(fields, message):
 
 def test_a_claim_without_sentences_and_sentences_without_a_claim_are_refused():
     with pytest.raises(LayerwiseError, match=r"p2\.new has none; add one"):
-        judge_central([{"id": "p2.new"}], Sentences(), [], NOTHING, {})
+        judge_central([{"id": "p2.new"}], Sentences(), [], statistics({}), {})
     with pytest.raises(LayerwiseError, match=r"p2\.old is none; add an entry"):
-        judge_central([], Sentences({"p2.old": told_so}), [], NOTHING, {})
+        judge_central([], Sentences({"p2.old": told_so}), [], statistics({}), {})
     sentences = Sentences()
     sentences("p2.h")(told_so)
     with pytest.raises(LayerwiseError, match=r"p2\.h has its sentences twice"):
@@ -279,26 +301,22 @@ def test_committed_entries_stand_in_the_papers_order_and_type_no_number(root):
 
 
 def test_committed_entries_ask_what_there_is(root, works):
-    answers = statistics_of(works).answers
     for entry in read_central(root / "claims"):
         for ask in entry["asks"]:
-            assert set(ask.get("of", [])) <= set(answers[ask["question"]]), entry["id"]
+            models = works["questions"].documents[ask["question"]]["models"]
+            assert set(ask.get("of", [])) <= set(models), entry["id"]
 
 
 def test_what_prints_an_estimate_is_of_the_same_quantity(root, works, records):
-    answers = statistics_of(works).answers
-    entries = read_central(root / "claims")
-    for entry in entries:
+    """Of the number as the paper takes it."""
+    documents = {"questions": works["questions"].documents}
+    answers = read_answers(documents)
+    for entry in read_central(root / "claims"):
         for shown in (*entry["asks"], *entry.get("shows", ())):
             for model, claim in shown.get("prints", {}).items():
-                asked = answers[shown["question"]][model][shown.get("choice", "published")]
-                assert records[claim]["recomputed"] == pytest.approx(asked.value, rel=1e-9), claim
-
-
-def test_the_choice_that_alone_answers_yes_is_named():
-    one = {"published": "undecided", "final_norm": "yes"}
-    assert yes_alone_under(one) == "final_norm"
-    assert yes_alone_under(one | {"spearman": "yes"}) == yes_alone_under({"published": "no"}) == ""
+                by_reading = answers[shown["question"]][model]
+                taken = by_reading.get(PUBLISHED) or by_reading[DECIDES]
+                assert records[claim]["recomputed"] == pytest.approx(taken.value, rel=1e-9), claim
 
 
 def test_the_list_is_the_one_that_was_fixed(root):
@@ -312,8 +330,10 @@ def test_the_list_is_the_one_that_was_fixed(root):
 
 def test_of_every_claim_that_falls_some_sentence_speaks(root, records, works):
     """No claim is left over, but for the doubles of the printed tests."""
+    results = Statistics(
+        "published", {analysis: work.documents for analysis, work in works.items()}
+    )
     entries, judged = read_central(root / "claims"), [*records.values()]
-    results = statistics_of(works)
     central, seen = judge_central(entries, PAPERS.sentences, judged, results, PAPERS.questions)
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     found = tell_findings(PAPERS.findings, judged, seen, told_of)
@@ -374,20 +394,3 @@ def test_claims_move_with_what_they_rest_on_and_with_nothing_else(records, root,
     assert n_touched > 100
     assert still == []
     assert stray == []
-
-
-@pytest.mark.parametrize(
-    ("value", "drawn", "reached"),
-    [(-0.2, (-0.1, 0.5), False), (-0.2, (-0.2, 0.0), True), (0.2, (-0.9, 0.1), False)],
-)
-def test_random_weights_reach_a_number_on_its_own_side_of_zero(tmp_path, value, drawn, reached):
-    row = {"question": "numeric", "choice": "published", **answer(value=value).record()}
-    alone = row | {"question": "alone", "low": None, "high": None}
-    control = {"answers": {"numeric": {"drawn": [*drawn, sum(drawn) / 2]}}}
-    write_json(tmp_path / "tiny" / "sensitivity.json", {"rows": [row, alone]})
-    write_json(tmp_path / "tiny" / "control.json", control)
-    beside = Seen({}, NOTHING).beside(read_trained(tmp_path))
-    (seen,) = beside.trained("numeric")
-    assert (seen.model, seen.value, seen.is_reached) == ("tiny", value, reached)
-    assert f"{seen.drawn:.1f}" == f"{drawn[0]:.1f} to {drawn[1]:.1f}"
-    assert beside.trained("alone") == beside.trained("another") == []

@@ -2,45 +2,48 @@
 
 import math
 import re
-from itertools import count
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from layerwise.engine.answer_words import NO_CATEGORIES
 from layerwise.engine.deciding import what_would_decide
-from layerwise.engine.question import OF_R, Question, Range
+from layerwise.engine.marks import weigh
+from layerwise.engine.published import DECIDES
+from layerwise.engine.question import FamilyOfTests, Question, Range
+from layerwise.statistics.by_category import Correlations, r_by_category
 from layerwise.statistics.estimates import (
-    FISHERS_TEST,
     Estimate,
     correlation_estimate,
+    family_level,
     mean_estimate,
-    prediction_estimate,
     share_estimate,
-    with_narrow_mean,
     without_interval,
 )
 
 Z, Z_ONE_SIDED, Z_POWER = stats.norm.ppf([0.975, 0.95, 0.8])
+POWER = "so many would show so much"
 
 
 def question(name="q", within=None, unit="prompts", **fields):
     within = within or Range(above=0.0)
     says = f"The {name} is as claimed."
-    return Question(name, 1, says, "x", unit, lambda _: {}, {"published": None}, within, **fields)
+    return Question(name, 1, says, "x", unit, lambda _: {}, {DECIDES: None}, within, **fields)
 
 
 def decide(*asked, ask=None):
     """What is said of a claim that asks these questions: (question, {model: estimate})."""
     answers = {
         one.name: {
-            model: {} if estimate is None else {"published": one.answer(estimate)}
+            model: {} if estimate is None else {DECIDES: one.answer(estimate)}
             for model, estimate in estimates.items()
         }
         for one, estimates in asked
     }
-    asks = [{"question": one.name, **(ask or {})} for one, _ in asked]
-    return what_would_decide(asks, answers, {one.name: one for one, _ in asked})
+    asks = [{"question": one.name, "power": POWER, **(ask or {})} for one, _ in asked]
+    questions = {one.name: one for one, _ in asked}
+    return what_would_decide(asks, weigh(asks, answers), answers, questions)
 
 
 def told(n):
@@ -51,7 +54,7 @@ def told(n):
 
 
 def number_in(sentence):
-    (number,) = re.findall(r"about ([\d,]+) ", sentence)
+    (number,) = re.findall(r"[Aa]bout ([\d,]+) ", sentence)
     return int(number.replace(",", ""))
 
 
@@ -72,54 +75,39 @@ def test_a_mean_takes_what_its_unbiased_deviation_says(mean, n):
 
 @pytest.mark.parametrize(("r", "border", "n"), [(0.2, 0.0, 30), (-0.1, 0.1, 50)])
 def test_an_r_is_taken_on_fishers_z(r, border, n):
-    asked = question(within=Range(above=border), effect=OF_R)
+    asked = question(within=Range(above=border))
     sentence = decide((asked, {"a": correlation_estimate(r, n, "prompts")}))
     distance = abs(np.arctanh(r) - np.arctanh(border))
     assert number_in(sentence) == told(3 + ((Z + Z_POWER) / distance) ** 2)
 
 
 @pytest.mark.parametrize("mean", [0.02, -0.07, 0.13])
-def test_a_value_between_two_bounds_is_asked_by_the_narrow_interval(mean):
-    """Also where it lies outside of them: then that is the answer."""
-    drawn = values(mean, 0.2, 9)
-    estimate = with_narrow_mean(mean_estimate(drawn, "prompts"))
+def test_a_value_between_two_bounds_is_asked_by_the_interval_of_two_one_sided_tests(mean):
+    """Outside of them by its own, as nothing else is then said."""
+    estimate = mean_estimate(values(mean, 0.2, 9), "prompts")
     sentence = decide((question(within=Range(-0.1, 0.1)), {"a": estimate}))
     distance = min(abs(mean - border) for border in (-0.1, 0.1))
-    naive = ((Z_ONE_SIDED + Z_POWER) * 0.2 / distance) ** 2
-    assert number_in(sentence) == told(max(naive, 10))
+    quantile = Z_ONE_SIDED if abs(mean) < 0.1 else Z
+    assert number_in(sentence) == told(max(((quantile + Z_POWER) * 0.2 / distance) ** 2, 10))
 
 
-def test_what_may_be_denied_in_its_own_range_is_asked_by_the_nearer_answer():
-    asked = question(within=Range(above=-0.17), against=Range(below=0.0), effect=OF_R)
-    for r, border in ((-0.15, 0.0), (-0.03, -0.17), (0.05, -0.17), (-0.3, 0.0)):
-        sentence = decide((asked, {"a": correlation_estimate(r, 20, "prompts")}))
-        distance = abs(np.arctanh(r) - np.arctanh(border))
-        assert number_in(sentence) == told(max(3 + ((Z + Z_POWER) / distance) ** 2, 21))
+@pytest.mark.parametrize(("mean", "n_tests"), [(0.3, 2), (-0.3, 5)])
+def test_an_answer_of_a_family_takes_its_wider_interval(mean, n_tests):
+    asked = question(family=FamilyOfTests(2, 5))
+    sentence = decide((asked, {"a": mean_estimate(values(mean, 1.0, 6), "prompts")}))
+    quantile = stats.norm.isf((1 - family_level(n_tests)) / 2)
+    assert number_in(sentence) == told(((quantile + Z_POWER) / mean) ** 2)
 
 
-def test_one_value_beside_others_takes_what_narrows_the_others_mean_alone():
-    others = values(0.0, 1.0, 4)
-    asked = question()
-    assert number_in(decide((asked, {"a": prediction_estimate(2.4, others, "prompts")}))) == next(
-        n for n in count(2) if Z * math.sqrt(1 + 1 / n) + Z_POWER / math.sqrt(n) <= 2.4
-    )
-    near = decide((asked, {"a": prediction_estimate(1.9, others, "prompts")}))
-    assert near.startswith("No number of prompts")
-
-
-def test_fishers_test_takes_what_tells_the_shares_apart():
-    def estimate(groups):
-        n = sum(group[1] for group in groups)
-        return Estimate(
-            0.2, 0.2, 0.2, n, "prompts", method=FISHERS_TEST, opposite=0.9, groups=groups
-        )
-
-    asked = question(within=Range(below=0.05))
-    sentence = decide((asked, {"a": estimate(((6, 10), (3, 10)))}))
-    naive = 20 * ((Z + Z_POWER) * math.sqrt(0.6 * 0.4 / 10 + 0.3 * 0.7 / 10) / 0.3) ** 2
-    assert number_in(sentence) == told(naive)
-    alike = decide((asked, {"a": estimate(((3, 9), (2, 6)))}))
-    assert alike.startswith("No number of prompts")
+@pytest.mark.parametrize(("mean", "border"), [(0.9, 0.5), (-0.4, 0.0), (0.3, None)])
+def test_what_has_a_range_of_its_own_for_no_is_asked_by_the_border_of_its_side(mean, border):
+    """Between the two ranges nothing would be an answer."""
+    asked = question(within=Range(above=0.5), against=Range(below=0.0))
+    sentence = decide((asked, {"a": mean_estimate(values(mean, 1.0, 6), "prompts")}))
+    if border is None:
+        assert sentence.startswith("No number of prompts")
+    else:
+        assert number_in(sentence) == told(((Z + Z_POWER) / (mean - border)) ** 2)
 
 
 def test_no_more_models_are_asked_for_than_there_are():
@@ -138,16 +126,28 @@ def test_what_lies_on_the_border_is_decided_by_no_number():
 def test_too_few_units_take_as_many_as_the_method_needs():
     asked = question(within=Range(above=0.5), unit="families", fewest=6)
     sentence = decide((asked, {"a": share_estimate([True] * 3, "families")}))
-    assert re.findall(r"at least (\d+) families", sentence) == ["6"]
+    assert re.findall(r"[Aa]t least (\d+) families", sentence) == ["6"]
 
 
-@pytest.mark.parametrize(
-    "estimate", [None, without_interval(0.4, 1, "prompts"), without_interval(0.4, 3, "prompts")]
-)
-def test_single_numbers_and_what_is_missing_take_the_weights(estimate):
-    sentence = decide((question(), {"a": estimate}), ask={"of": ["a"]})
-    assert "takes the weights" in sentence
-    assert decide((question(), {}), ask={"of": ["a"]}) == decide((question(), {})) == sentence
+@pytest.mark.parametrize("ask", [{"of": ["a"]}, {}])
+def test_what_was_not_published_takes_the_weights_and_shows_what_was_registered(ask):
+    sentence = decide((question(), {}), ask=ask)
+    assert "weights" in sentence
+    assert POWER in sentence
+    assert decide((question(), {"a": None}), ask={"of": ["a"]}) == sentence
+
+
+def test_single_numbers_take_more_of_them():
+    sentence = decide((question(), {"a": without_interval(0.4, 1, "prompts")}))
+    assert "single numbers" in sentence
+
+
+def test_units_of_one_category_take_several():
+    pairs = Correlations({"facts": 0.9}, {"facts": 30}, 0.9, {})
+    asked = question(unit="categories")
+    answered = asked.answer(r_by_category([pairs]))
+    assert answered.word == NO_CATEGORIES
+    assert "several categories" in decide((asked, {"a": r_by_category([pairs])}))
 
 
 def test_each_open_question_has_a_clause_and_the_answered_have_none():

@@ -155,8 +155,8 @@ SIZE = st.integers(1, 45)
 
 
 @settings(max_examples=30)
-@given(st.sampled_from([4, 64]), SIZE, SIZE, SIZE, st.integers(1, 300))
-def test_blocks_do_not_change_the_answer(hidden, block, some_rows, others, numbers):
+@given(st.sampled_from([4, 64]), SIZE, SIZE, st.integers(1, 300))
+def test_blocks_do_not_change_the_answer(hidden, block, some_rows, numbers):
     a, b = (side.astype(np.float32) for side in sides(23, hidden))
     labels = np.random.default_rng(1).integers(0, 5, size=(9, 23))
 
@@ -168,7 +168,46 @@ def test_blocks_do_not_change_the_answer(hidden, block, some_rows, others, numbe
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uniformity, "BLOCK", block)
         patch.setattr(pairwise, "ROWS_AT_A_TIME", some_rows)
-        patch.setattr(pairwise, "OTHERS_AT_A_TIME", others)
         patch.setattr(random_bins, "AT_A_TIME", numbers)
         for one, other in zip(found(), whole, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+# --- one pair at a time ---------------------------------------------------------------------------
+
+
+def grouped(seed=5):
+    rng = np.random.default_rng(seed)
+    labels = np.array([0, 1, 0, 2, 1, 0, 1, 0, 2, 3])
+    return rng.normal(1, 1, (10, 7)), rng.normal(0.5, 2, (10, 7)), labels
+
+
+def cosines(side):
+    units = side / np.linalg.norm(side, axis=1, keepdims=True)
+    return [units[i] @ units[j] for i in range(len(side)) for j in range(i)]
+
+
+def test_asymmetry_without_each_pair_is_that_of_the_others():
+    side_a, side_b, labels = grouped()
+    found = uniformity.asymmetry_without_each_pair(side_a, side_b, labels, 4)
+    for pair, group in enumerate(labels):
+        others = (labels == group) & (np.arange(10) != pair)
+        if others.sum() < 2:
+            assert np.isnan(found[pair])
+        else:
+            expected = np.mean(cosines(side_a[others])) - np.mean(cosines(side_b[others]))
+            assert found[pair] == pytest.approx(expected, rel=1e-8)
+
+
+def test_exchanging_the_sides_of_pairs_changes_the_signs_of_their_terms():
+    side_a, side_b, labels = grouped()
+    terms = uniformity.exchange_terms(side_a, side_b, labels, 4)
+    rng = np.random.default_rng(6)
+    for signs in (np.ones(10), -np.ones(10), *rng.choice([-1, 1], (5, 10))):
+        turned = (signs < 0)[:, None]
+        a, b = np.where(turned, side_b, side_a), np.where(turned, side_a, side_b)
+        for group in (0, 1, 2):
+            inside = labels == group
+            expected = np.mean(cosines(a[inside])) - np.mean(cosines(b[inside]))
+            assert (signs * terms)[inside].sum() == pytest.approx(expected, abs=1e-8)
+    assert np.isnan(terms[9])

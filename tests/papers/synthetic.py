@@ -9,7 +9,7 @@ from judged import DRAWS
 from layerwise.engine.answers import read_answers
 from layerwise.engine.derivation import Document, derive
 from layerwise.engine.derivation import evidence_of as evidence_of_tables
-from layerwise.engine.published import PUBLISHED
+from layerwise.engine.published import DECIDES
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared import result_files as files
@@ -30,31 +30,39 @@ def evidence(numbers):
 
 
 def ask_again(numbers, places):
-    """The answers on these numbers at some places, {question: {(model, choice)}}."""
+    """Answer some questions, {question: {(model, reading)}}, on these numbers."""
     read = evidence(numbers)
     tables = {}
     for name, asked in places.items():
         question = QUESTIONS[name]
         rules = {
-            f"models/{model}/{choice}": rule
+            f"models/{model}/{reading}": rule
             for model, entry in question.models(read).items()
-            for choice, rule in question.rules(entry).items()
-            if (model, choice) in asked
+            for reading, rule in question.rules(entry).items()
+            if (model, reading) in asked
         }
         tables[name] = Document(None, {"": rules})
     return read_answers({"questions": derive(tables, read).documents})
 
 
-def ask_as_published(numbers, name):
-    """{model: answer} of one question, as the papers asked it and under no other choice."""
-    read, question = evidence(numbers), QUESTIONS[name]
-    rules = {
-        f"models/{model}/{PUBLISHED}": question.rules(entry)[PUBLISHED]
-        for model, entry in question.models(read).items()
+def ask_all(numbers, names, readings=None):
+    """Answer some questions of every model, by these readings, or by all."""
+    read = evidence(numbers)
+    places = {
+        name: {
+            (model, reading)
+            for model in QUESTIONS[name].models(read)
+            for reading in readings or QUESTIONS[name].readings
+        }
+        for name in names
     }
-    documents = derive({name: Document(None, {"": rules})}, read).documents
-    by_model = read_answers({"questions": documents})[name]
-    return {model: by_choice[PUBLISHED] for model, by_choice in by_model.items()}
+    return ask_again(numbers, places)
+
+
+def ask_deciding(numbers, name):
+    """{model: answer} of one question, by the reading that decides, where print has it."""
+    by_model = ask_all(numbers, [name], [DECIDES])[name]
+    return {model: answers[DECIDES] for model, answers in by_model.items() if answers}
 
 
 def matching(published, file, pattern):

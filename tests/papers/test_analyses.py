@@ -265,15 +265,12 @@ def test_sensitivity_against_naive(documents, values, naive):
     p_values = [document["holm"][str(layer)]["p_value"] for layer in LAYERS]
     smallest = LAYERS[int(np.argmin(p_values))]
     assert document["holm"][str(smallest)]["p_holm"] == pytest.approx(min(1, 4 * min(p_values)))
-    stream, kept = np.random.RandomState(42), []
-    x = values.pair_metrics[0, 0]
-    for _ in range(RESAMPLES):
-        rows = np.concatenate([naive.by_category[c] for c in stream.choice(6, 6)])
-        kept.append(np.corrcoef(x[rows], naive.preference[rows])[0, 1])
-    result = document["pairs_by_category"]["0"]["centroid_asymmetry"]
-    assert [result["ci_lower"], result["ci_upper"]] == pytest.approx(
-        np.percentile(kept, [2.5, 97.5]), abs=1e-9
-    )
+    x, y = values.pair_metrics[0, 0], naive.preference
+    result = document["within_categories"]["0"]
+    assert result["r"] == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
+    for name, inside in zip(values.categories, naive.by_category, strict=True):
+        r = np.corrcoef(x[inside], y[inside])[0, 1]
+        assert result["by_category"][name] == pytest.approx(r, abs=1e-9)
 
 
 def test_scaling_compares_the_layers_of_several_models(published, works):

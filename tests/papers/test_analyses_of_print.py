@@ -33,7 +33,7 @@ DIFFERING = {
 }
 LEAST = 1100  # published numbers that follow from others
 CELLS = 4  # numbers perturbed per analysis
-DEAR = ("questions", "power")  # analyses that take seconds each time; one number is perturbed
+DEAR = ("questions",)  # analyses that take seconds each time; one number is perturbed
 
 
 def same(value, printed):
@@ -44,7 +44,7 @@ def same(value, printed):
 
 # what is asked of other numbers, what is held of files and of print itself, what no file holds
 WITHOUT_COUNTERPART = {
-    *("sensitivity", "questions", "power", "laws", "sources", "phases"),
+    *("sensitivity", "questions", "laws", "sources", "phases"),
 }
 
 

@@ -1,12 +1,12 @@
-"""Every sentence on a central claim, said and unsaid: also what today's numbers do not say.
+"""Every sentence on the published numbers: said of print, and unsaid where one of them moves.
 
-The functions that tell are run on what they see today, with many of its values moved: no sentence
-fails when its turn comes, none is said of everything, and none stands outside of a branch.
+The functions that tell are run on what print shows, then once for each value that they ask for with
+that value on another side: of the other sign, nearer, farther, another word. No sentence waits for
+an outcome that print never has, and none outlives the numbers that it names.
 """
 
 import ast
 import inspect
-import random
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
@@ -14,13 +14,13 @@ from itertools import chain
 import pytest
 
 from judged import statistics_of
-from layerwise.engine.answer_words import WORDS
+from layerwise.engine.answer_words import NO, UNDECIDED, YES
 from layerwise.engine.answers import Interval
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.judging import read_trained
-from layerwise.engine.marks import MARKS, OPENNESS
-from layerwise.engine.published import PUBLISHED
-from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Reading, Seen, SeenAnswer
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
+from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
+from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Seen, SeenAnswer, seen_claim
 from layerwise.papers.across import story
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper1 import central as central1
@@ -31,112 +31,139 @@ from layerwise.papers.paper3 import central as central3
 from layerwise.papers.paper3 import findings as findings3
 
 MODULES = (central1, findings1, central2, findings2, central3, findings3, story)
-RUNS = 250
 
 
 @pytest.fixture(scope="module")
-def seen(root, records, works):
-    """What the sentences see today."""
+def seen(root, records, works, published):
+    """What the sentences see of print."""
     entries = read_central(root / "claims")
-    _, seen = judge_central(
-        entries, PAPERS.sentences, [*records.values()], statistics_of(works), PAPERS.questions
+    trained = read_trained(root / "examples" / "measured")
+    judged = judge_central(
+        entries,
+        PAPERS.sentences,
+        [*records.values()],
+        statistics_of(published, works),
+        PAPERS.questions,
+        trained=trained,
     )
-    return seen.beside(read_trained(root / "examples" / "measured"))
+    return judged[1]
 
 
-def moved(value, rng):
-    """A value that may be another: of the other sign, nearer, farther, or missing."""
-    if value is MISSING or rng.random() < 0.6:
-        return value
-    if rng.random() < 0.1:
-        return MISSING
+# --- what a sentence sees, with one value on another side ---
+
+
+def others(value):
+    """Values on other sides of the borders that a sentence may have."""
     if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return rng.choice([0, value + 1, max(0, value - 1), 2 * value])
-    if isinstance(value, float):
-        return rng.choice([0.0, -value, 0.3 * value, 3 * value, value + 1, value - 1])
-    if isinstance(value, list):
-        return rng.choice([[], value])
-    return rng.choice(["", "another", central2.NO_TURN]) if isinstance(value, str) else value
+        return [not value]
+    if isinstance(value, int | float):
+        return [-value, 0.3 * value, 3 * value, value + 1, value - 1]
+    return [[]] if isinstance(value, list) else ["another"]
 
 
-class Moved(Seen):
-    """What is seen, with values that were moved: each once in a run, wherever it is asked for."""
+def other_claims(claim):
+    yield from (replace(claim, value=value) for value in (*others(claim.value), claim.published))
+    yield from (replace(claim, stands=stands) for stands in (True, False, None))
+    for text, reading in claim.readings.items():
+        variants = [replace(reading, value=value) for value in others(reading.value)]
+        variants.append(replace(reading, gives=not reading.gives))
+        for variant in variants:
+            yield replace(claim, readings={**claim.readings, text: variant})
 
-    def __init__(self, seen, seed):
+
+def moved(answer, value):
+    """An answer whose ends move with its value."""
+    by = value - answer.value
+    ends, deciding = (
+        None if interval is None else Interval(interval.low + by, interval.high + by)
+        for interval in (answer.ends, answer.deciding)
+    )
+    return replace(answer, value=value, ends=ends, deciding=deciding)
+
+
+def other_answers(answer):
+    yield from (moved(answer, value) for value in others(answer.value))
+    yield from (replace(answer, word=word) for word in (YES, NO, UNDECIDED))
+    if answer.ends is not None:
+        for by in (0.1, 10.0):
+            width = by * (answer.ends.high - answer.ends.low)
+            ends = Interval(answer.value - width, answer.value + width)
+            yield replace(answer, ends=ends, deciding=ends)
+
+
+class OneMoved(Seen):
+    """What is seen, with another value in one place; notes what else may stand in each.
+
+    A place is what was asked for, as a tuple; of answers and of claims by a pattern, the first two
+    names are all of them at once.
+    """
+
+    def __init__(self, seen, place=None, number=None):
         vars(self).update(vars(seen))
-        self.seed = seed
+        self.place, self.number, self.variants = place, number, {}
 
-    def rng(self, *asked):
-        return random.Random(f"{self.seed} {asked}")
+    def give(self, place, value, variants):
+        """Return a value, or the other one in its place."""
+        self.variants[place] = variants
+        if self.place is None or self.place != place[: len(self.place)]:
+            return value
+        given = variants()
+        return given[self.number] if self.number < len(given) else value
 
     def claim(self, claim_id):
-        claim, rng = super().claim(claim_id), self.rng(claim_id)
-        return replace(
-            claim,
-            value=moved(claim.value, rng),
-            stands=rng.choice([True, False, claim.stands]) if self.seed % 10 else True,
-            readings={
-                text: Reading(moved(reading.value, rng), gives=rng.random() < 0.5)
-                for text, reading in claim.readings.items()
-            },
+        claim = super().claim(claim_id)
+        return self.give(("claim", claim_id), claim, lambda: [*other_claims(claim)])
+
+    def claims_like(self, pattern):
+        claims = super().claims_like(pattern)
+        as_printed = [replace(claim, stands=True) for claim in claims]
+        return self.give(("claims", pattern), claims, lambda: [as_printed])
+
+    def answer(self, question, model=OVER_MODELS, reading=DECIDES):
+        answer = super().answer(question, model, reading)
+
+        def variants():
+            if answer.known:
+                return [*map(SeenAnswer, other_answers(answer.answer))]
+            # what decides, where print lacks it
+            return [super(OneMoved, self).answer(question, model, PUBLISHED)]
+
+        return self.give(("answer", question, model, reading), answer, variants)
+
+    def statistic(self, *names):
+        value = super().statistic(*names)
+
+        def variants():
+            if isinstance(value, str):  # the order by another measure, say
+                claims = [seen_claim(record).value for record in self._claims.values()]
+                return [text for text in claims if isinstance(text, str)]
+            return others(value)
+
+        return self.give(("statistic", *names), value, variants)
+
+    def trained(self, question, reading=DECIDES):
+        return self.give(
+            ("trained", question, reading), super().trained(question, reading), lambda: [{}]
         )
-
-    def answer(self, question, model="all models", choice=PUBLISHED):
-        seen, rng = super().answer(question, model, choice), self.rng(question, model, choice)
-        if seen.answer is None or rng.random() < 0.5:
-            return seen
-        width, middle = rng.choice([0.01, 0.2, 1.0]), moved(seen.value, rng)
-        if middle is MISSING:
-            return SeenAnswer(None)
-        ends = Interval(middle - width, middle + width)
-        p = None if seen.answer.p is None else rng.choice([0.001, 0.2])
-        fields = {"word": rng.choice(WORDS), "value": middle, "ends": ends, "narrow": ends, "p": p}
-        return SeenAnswer(replace(seen.answer, **fields))
-
-    def statistic(self, analysis, document, *names):
-        value = super().statistic(analysis, document, *names)
-        return moved(value, self.rng(analysis, document, names))
-
-    def trained(self, question):
-        rng = self.rng("trained", question)
-        return [
-            replace(answer, value=rng.choice([answer.value, 3 * answer.value]))
-            for answer in super().trained(question)
-        ]
 
     def central(self, claim_id):
-        rng, central = self.rng("central", claim_id), super().central(claim_id)
-        words = {choice: rng.choice(WORDS) for choice in central.choices}
-        alone = dict.fromkeys(central.choices, "undecided")
-        alone[rng.choice([choice for choice in alone if "/" not in choice])] = "yes"
-        return replace(
-            central,
-            mark=rng.choice([rng.choice([*MARKS]), central.mark]),
-            why=rng.choice([rng.choice([*OPENNESS]), central.why]),
-            choices=rng.choice([words, alone]),
-        )
+        central = super().central(claim_id)
+
+        def variants():
+            marks = [replace(central, mark=mark) for mark in (HOLDS, IN_PART, FAILS, OPEN)]
+            return [*marks, replace(central, why="another")]
+
+        return self.give(("central", claim_id), central, variants)
+
+    def moves(self):
+        """Every place with the numbers of what else may stand there."""
+        for place, variants in self.variants.items():
+            n = len(variants())
+            for part in {place, place[:2]} if place[0] == "answer" else {place}:
+                yield from ((part, number) for number in range(n))
 
 
-def functions():
-    """Every function of the modules that yields, with the tree of its text."""
-    for module in MODULES:
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(node, ast.FunctionDef):
-                yield module, node
-
-
-def yields(node):
-    """The `yield`s of a function, each with the nodes that it stands in."""
-
-    def below(part, above):
-        if isinstance(part, ast.Yield):
-            yield part, above
-        for child in ast.iter_child_nodes(part):
-            yield from below(child, [*above, part])
-
-    return below(node, [])
+# --- the places of the sentences ---
 
 
 def is_of_claim(node):
@@ -144,28 +171,54 @@ def is_of_claim(node):
     return isinstance(node.value, ast.Call) and node.value.func.id == Claimed.__name__
 
 
-def test_every_sentence_stands_in_a_branch():
-    outside = [
-        f"{module.__name__}, line {node.lineno}"
-        for module, function in functions()
-        for node, above in yields(function)
-        if not is_of_claim(node) and not any(isinstance(part, ast.If) for part in above)
-    ]
-    assert outside == []
+def is_bound(node, branch):
+    """Whether a `yield` is a note that states an order or a word."""
+    return not (is_of_claim(node) or (branch is not None and asks_whether_known(branch)))
+
+
+def asks_whether_known(branch):
+    """Whether a branch asks only that there is a number: what it says is true of any."""
+    nodes = [*ast.walk(branch.test)]
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    names = {n.attr for n in nodes if isinstance(n, ast.Attribute) and n not in called}
+    return names == {"known"} and not any(isinstance(node, ast.Compare) for node in nodes)
+
+
+def yields():
+    """Every `yield` of the modules and the branch that it stands in, by the place of its line."""
+
+    def below(node, branch, file):
+        if isinstance(node, ast.Yield):
+            yield (file, node.lineno), (node, branch)
+        for child in ast.iter_child_nodes(node):
+            yield from below(child, node if isinstance(node, ast.If) else branch, file)
+
+    for module in MODULES:
+        yield from below(ast.parse(inspect.getsource(module)), None, module.__file__)
+
+
+YIELDS = dict(yields())
+PLACE_OF_LINE = {
+    (file, line): (file, first)
+    for (file, first), (node, _) in YIELDS.items()
+    for line in range(first, node.end_lineno + 1)
+}
 
 
 def place_of(generator):
-    """Where a generator stands: its file, and the line of its `yield`."""
+    """The place of the `yield` at which a generator stands."""
     while generator.gi_yieldfrom is not None:
         generator = generator.gi_yieldfrom
-    return generator.gi_code.co_filename, generator.gi_frame.f_lineno
+    return PLACE_OF_LINE[generator.gi_code.co_filename, generator.gi_frame.f_lineno]
 
 
-def spoken(tell, seen):
-    """Each sentence with its place."""
-    generator = tell(seen)
+def said(tell, seen):
+    """How often something is said at each place: a sentence that lacks a value is none."""
+    generator, places = tell(seen), Counter()
     for sentence in generator:
-        yield place_of(generator), sentence
+        assert "{" not in sentence
+        places[place_of(generator)] += NO_VALUE not in sentence
+    return +places
 
 
 def tellers():
@@ -173,23 +226,28 @@ def tellers():
     return [*by_id.values(), *(matter.tell for matter in PAPERS.story), PAPERS.surprises]
 
 
-def test_every_sentence_is_said_and_unsaid_by_its_numbers(seen):
-    """Its branch is entered in some runs and not in others, and has its values in some."""
-    said, entered = Counter(), Counter()
-    for seed in range(RUNS):
-        moved_values = Moved(seen, seed)
-        sentences = [*chain.from_iterable(spoken(tell, moved_values) for tell in tellers())]
-        assert not [sentence for _, sentence in sentences if "{" in sentence]
-        entered.update({place for place, _ in sentences})
-        said.update({place for place, sentence in sentences if NO_VALUE not in sentence})
-    wrong = []
-    for module, function in functions():
-        for node, _ in yields(function):
-            places = [(module.__file__, line) for line in range(node.lineno, node.end_lineno + 1)]
-            is_always = any(entered[place] == RUNS for place in places)
-            if (is_always and not is_of_claim(node)) or not any(said[place] for place in places):
-                wrong.append((module.__name__, node.lineno))
-    assert not wrong, "\n".join(map(str, wrong))
+def in_words(places):
+    return sorted(f"{file.rpartition('/papers/')[2]}, line {line}" for file, line in places)
+
+
+def test_every_sentence_is_said_of_print(seen):
+    """A branch that print never takes would be one that nobody has read."""
+    of_print = set(chain.from_iterable(said(tell, seen) for tell in tellers()))
+    unsaid = in_words(YIELDS.keys() - of_print)
+    assert not unsaid, "\n".join(unsaid)
+
+
+def test_every_note_is_unsaid_where_a_number_crosses_its_border(seen):
+    lasting = []
+    for tell in tellers():
+        asked = OneMoved(seen)
+        of_print = said(tell, asked)
+        left = {place for place in of_print if is_bound(*YIELDS[place])}
+        for place, number in asked.moves():
+            after = said(tell, OneMoved(seen, place, number))
+            left = {place for place in left if after[place] >= of_print[place]}
+        lasting += left
+    assert not lasting, "\n".join(in_words(lasting))
 
 
 class Watched(Seen):
@@ -204,14 +262,16 @@ class Watched(Seen):
             self.lacking.append(names)
         return value
 
-    def trained(self, question):
-        if not (answers := super().trained(question)):
-            self.lacking.append(question)
+    def trained(self, question, reading=DECIDES):
+        if not (answers := super().trained(question, reading)):
+            self.lacking.append((question, reading))
         return answers
 
-    def answer(self, *asked, **choice):
-        if not (answer := super().answer(*asked, **choice)).known:
-            self.lacking.append((asked, choice))
+    def answer(self, question, model=OVER_MODELS, reading=DECIDES):
+        answer = super().answer(question, model, reading)
+        by_published = super().answer(question, model, PUBLISHED)
+        if not (answer.known or by_published.known):
+            self.lacking.append((question, model, reading))
         return answer
 
 

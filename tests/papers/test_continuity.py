@@ -1,9 +1,9 @@
-"""Marks are continuous: a number that moves inside its interval moves a mark by one step at most.
+"""Answers are continuous: a number that moves in its interval moves a word by one step at most.
 
-Steps lead from "holds" over all that is open or holds in part to "fails". Every number
-of print that has an interval of its own is moved to both ends of it, and the questions that read it
-are asked again: r at every layer of every curve, r over categories and bins, the gain of every
-model, its asymmetry on neutral statements.
+Steps lead from yes over all that is open to no, and so of marks from "holds" to "fails". Every
+number of print that has an interval of its own is moved to both ends of it, and the questions that
+read it are asked again: r at every layer of every curve, r over categories and bins, the gain of
+every model, its asymmetry on neutral statements.
 """
 
 import math
@@ -24,11 +24,12 @@ from synthetic import (
     with_ua,
 )
 
-from judged import changed, statistics_of
+from judged import changed
+from layerwise.engine.answer_words import NO, YES
+from layerwise.engine.answers import read_answers
 from layerwise.engine.central import read_central
 from layerwise.engine.marks import FAILS, HOLDS, weigh
 from layerwise.engine.published import split_pointer
-from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared import result_files as files
 from layerwise.papers.shared.result_files import CURVES
 from layerwise.statistics.estimates import (
@@ -37,11 +38,7 @@ from layerwise.statistics.estimates import (
     mean_estimate_from_moments,
 )
 
-STEP = {HOLDS: 2, FAILS: 0}  # all other marks are one
-
-
-def step(given):
-    return STEP.get(given, 1)
+STEP = {HOLDS: 2, YES: 2, FAILS: 0, NO: 0}  # all others are one
 
 
 def moved_r(cells, values, end):
@@ -149,53 +146,77 @@ MOVES = {
 }
 
 
-def marks(entries_of_list, answers):
-    return {entry["id"]: weigh(entry["asks"], answers).mark for entry in entries_of_list}
+def steps_of_marks(entries_of_list, answers):
+    """{claim: step of its mark}."""
+    return {
+        entry["id"]: STEP.get(weigh(entry["asks"], answers).mark, 1) for entry in entries_of_list
+    }
+
+
+def steps_of_words(answers):
+    """{(question, model, reading): (number, step of its word)}."""
+    return {
+        (name, model, reading): (answer.value, STEP.get(answer.word, 1))
+        for name, by_model in answers.items()
+        for model, by_reading in by_model.items()
+        for reading, answer in by_reading.items()
+    }
 
 
 @pytest.fixture(scope="module")
 def readers(works):
-    """{cell: {(question, model, choice)}}: the answers that read a number."""
+    """{cell: {(question, model, reading)}}: the answers that read a number."""
     reading = defaultdict(set)
     for place, cells in works["questions"].derived.items():
         question, _, key = place.partition(":")
-        _, model, choice, *_ = split_pointer(key)
+        _, model, name, *_ = split_pointer(key)
         for cell in cells:
-            reading[cell].add((question, model, choice))
+            reading[cell].add((question, model, name))
     return reading
 
 
 def with_answers(answers, again):
-    """Return the answers with some of them replaced."""
+    """Return the answers with some replaced."""
     merged = dict(answers)
     for name, by_model in again.items():
-        merged[name] = merged[name] | {
-            model: merged[name][model] | by_choice for model, by_choice in by_model.items()
+        of_question = merged[name] | {
+            model: merged[name].get(model, {}) | readings for model, readings in by_model.items()
         }
+        merged[name] = of_question
     return merged
 
 
 @pytest.mark.long  # 300 moves, each asked again; nothing else moves them all
 @pytest.mark.parametrize("kind", MOVES)
-def test_a_number_that_moves_inside_its_interval_moves_a_mark_by_one_step(
+def test_a_number_that_moves_inside_its_interval_moves_each_word_by_one_step(
     kind, published, works, readers, root
 ):
-    answers = statistics_of(works).answers
+    answers = read_answers({"questions": works["questions"].documents})
     central = read_central(root / "claims")
-    asked = {ask["question"] for entry in central for ask in entry["asks"]} & set(QUESTIONS)
-    before = marks(central, answers)
-    jumps, n_moves = [], 0
+    asked = {ask["question"] for entry in central for ask in entry["asks"]}
+    words, marks = steps_of_words(answers), steps_of_marks(central, answers)
+    jumps, n_moves, n_moved = [], 0, 0
     for move, cells in MOVES[kind](published):
         places = defaultdict(set)
         for cell in cells:
-            for question, model, choice in readers["#".join(cell)]:
+            for question, model, reading in readers["#".join(cell)]:
                 if question in asked:
-                    places[question].add((model, choice))
+                    places[question].add((model, reading))
         again = ask_again(changed(published, cells), places)
-        after = marks(central, with_answers(answers, again))
+        moved_words = steps_of_words(again)
         n_moves += 1
-        for name, given in after.items():
-            if abs(step(given) - step(before[name])) > 1:
-                jumps.append((move, name, before[name], given))
+        n_moved += any(value != words[at][0] for at, (value, _) in moved_words.items())
+        after = steps_of_marks(central, with_answers(answers, again))
+        jumps += [
+            (move, at, words[at][1], step)
+            for at, (_, step) in moved_words.items()
+            if abs(step - words[at][1]) > 1
+        ]
+        jumps += [
+            (move, claim, marks[claim], step)
+            for claim, step in after.items()
+            if abs(step - marks[claim]) > 1
+        ]
     assert n_moves > 5
+    assert n_moved > n_moves / 3  # the moves reach the answers
     assert jumps == []

@@ -187,7 +187,10 @@ def test_random_weights_are_marked_over_the_whole_figure(numbers: Numbers) -> No
 
 def test_what_was_not_measured_is_left_out_with_the_reason(published: Published) -> None:
     """Gains of three sizes: a figure of these three, and a reason for each of the others."""
-    gains = {f"/models/{n}/residual_gain_all": [0.9 + n / 10, 1.1, 1.3 - n / 10] for n in range(3)}
+    gains = {
+        f"/models/{n}/residual_gain_all": [0.9 + n / 10, 1.1, 1.1, 1.1, 1.3 - n / 10] * 5
+        for n in range(3)
+    }
     layers = {f"/models/{n}/all_layer_gains": [1.0] * (6 + 6 * n) for n in range(3)}
     derivation = analysed(
         "depth_gain", measured(published, {files.SWEEP: gains | layers}), n_resamples=10
@@ -502,10 +505,15 @@ def test_the_points_are_those_of_the_tables(
     keys = ("n_layers", "residual_gain_mean")
     gains = {name: [size[key] for key in keys] for name, size in sizes.items()}
     intervals = numbers.statistics["depth_gain"]["family"]["drawn"]["interval"]
-    ratio, gain = (
-        {name: answers["published"].value for name, answers in numbers.answers[question].items()}
-        for question in ("spectral_norms", "damping")
-    )
+    asked = numbers.statistics["questions"]
+    gain = {
+        name: answers["decides"]["value"] for name, answers in asked["damping"]["models"].items()
+    }
+    ratio = {
+        name: norms["W_V_over_W_O"]
+        for name, norms in numbers.statistics["spectral_norms"].items()
+        if "W_V_over_W_O" in norms
+    }
     validated = by_model(published, files.CROSS, "results").values()
     late = np.mean([centroid[0][n]["r"] for n in ("24", "28", "32")])
     shown: list[tuple[str, int, Any]] = [

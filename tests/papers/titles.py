@@ -264,6 +264,16 @@ def benchmark(*values: float) -> Make:
     return rows(files.BENCHMARK_ROWS, lambda row: by_name[row["Model"]])
 
 
+def whole_sequence(gain: float) -> Make:
+    """Llama's last gains of whole-sequence norms, text by text."""
+
+    def make(p: Any) -> Cells:
+        keys = matching(p, files.INPUTS, r"/results/[^/]+/gains/31")
+        return {(files.INPUTS, key): gain + 0.01 * n for n, key in enumerate(keys)}
+
+    return make
+
+
 def tuned(gain_of: Callable[[str], float]) -> Make:
     """The gains of tuned models by family; those of their bases are two."""
     return rows(
@@ -281,7 +291,7 @@ TITLES: Mapping[str, tuple[Make, Make]] = {
         neutral({"gemma": 0.05, "apertus": 0.1}),
         neutral({"gemma": -0.05, "apertus": -0.1}),
     ),
-    "Numeric facts: asymmetry far below that of other categories, except in Apertus": (
+    "Numeric facts: asymmetry below that of other categories, except in Apertus": (
         numeric(dict.fromkeys(OTHERS, -0.3) | {"apertus": 0.3}),
         numeric(dict.fromkeys(OTHERS, 0.3) | {"apertus": -0.3}),
     ),
@@ -301,7 +311,7 @@ TITLES: Mapping[str, tuple[Make, Make]] = {
         turns(dict.fromkeys(TURNING, 14)),
         turns(dict.fromkeys(TURNING, 14), -0.5),
     ),
-    "At least three of four models invert their sign in late layers": (
+    "At least three of four models are negative at some late layer": (
         all_of(turns(dict.fromkeys(TURNING, 14)), flat({GEMMA: 0.3})),
         flat(dict.fromkeys((*TURNING, GEMMA), 0.3)),
     ),
@@ -313,7 +323,7 @@ TITLES: Mapping[str, tuple[Make, Make]] = {
         at_28(-0.9, -0.2),
         at_28(-0.2, -0.9),
     ),
-    "Gemma-2B is the exception and shows no significant late inversion": (
+    "Gemma-2B is the exception and is shown not to invert late": (
         flat({GEMMA: 0.0}),
         flat({GEMMA: -0.5}),
     ),
@@ -333,12 +343,12 @@ TITLES: Mapping[str, tuple[Make, Make]] = {
         by_lab(0.5, 2.0),
         by_lab(2.0, 0.5),
     ),
-    "Third law: the ratio of W_V to W_O predicts damping": (norms(-1), norms(1)),
-    "Crowded attention heads damp the residual stream": (
+    "Third law: the larger W_V over W_O, the smaller the gain": (norms(-1), norms(1)),
+    "Models with crowded attention heads damp more often": (
         gains(lambda p, file, place: 0.5 if heads_density(p, file, place) >= 0.2 else 2.0),
         gains(lambda p, file, place: 2.0 if heads_density(p, file, place) >= 0.2 else 0.5),
     ),
-    "The sheaf trace separates expanding from damping models": (
+    "Expanding models have over twice the sheaf trace of damping ones": (
         traces(100.0, 1.0),
         traces(1.0, 100.0),
     ),
@@ -346,35 +356,35 @@ TITLES: Mapping[str, tuple[Make, Make]] = {
         critical(lambda formula, half: formula),
         critical(lambda formula, half: half),
     ),
-    "Last block: Pythia damps; Mistral expands, Llama more, Gemma most": (
-        benchmark(0.8, 1.2, 1.6, 2.4),
+    "Last-token gain: Pythia damps, Mistral expands, Llama more, Gemma most": (
+        all_of(benchmark(0.8, 1.2, 1.6, 2.4), whole_sequence(1.6)),
         benchmark(2.4, 0.8, 0.7, 0.6),
     ),
     "Instruction tuning never turns damping into expansion or back": (
         tuned(lambda _: 1.5),
         tuned(lambda family: 0.7 if family == "Gemma-7B" else 1.5),
     ),
-    "The lab matters more than head geometry, geometry more than size": (
+    "The gain correlates with the lab most, then head density, then size": (
         shaped(lambda other, density, width: 0.5 + other + 0.2 * density),
         shaped(lambda other, density, width: 0.5 + math.log(width) / 5),
     ),
-    "Over random groups of pairs, middle layers correlate positively": (
+    "Over random groups of pairs, both middle layers correlate positively": (
         over_categories(0.9, -0.9),
         over_categories(-0.9, 0.9),
     ),
-    "Over the six categories, positive turns into negative with depth": (
+    "Over six categories: positive at layer 8 or 12, negative last": (
         over_categories(0.97, -0.97),
         over_categories(-0.97, 0.97),
     ),
-    "The layer of the highest correlation shifts with model size": (
+    "The layer of the highest correlation differs between model sizes": (
         peaks((0, -1, 0, -1)),
         peaks((0, 0, 0, 0)),
     ),
-    "Pythia-6.9B correlates negatively over the six categories": (
+    "Pythia-6.9B correlates negatively over the six categories, at the last layer": (
         over_categories(0.0, -0.97),
         over_categories(0.0, 0.97),
     ),
-    "Pythia's anisotropy rises to a peak and falls from there on": (
+    "Pythia's anisotropy rises to a peak and is lower later": (
         profile(lambda layer: 0.1 + 0.02 * min(layer, 33 - layer)),
         profile(lambda layer: 0.9 if layer == 2 else 0.1 + 0.01 * layer),
     ),

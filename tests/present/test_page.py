@@ -22,10 +22,8 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, write_json
 from layerwise.home import REPOSITORY
 from layerwise.models.registry import read_models
-from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching import upstream
 from layerwise.papers.shared.result_files import LAYERS
-from layerwise.present.choices import say_choices
 from layerwise.present.html import TEMPLATES, prose
 from layerwise.present.page import first_sentences
 from layerwise.present.records import readable, relative_difference, view
@@ -219,23 +217,19 @@ def test_outside_a_repository_no_file_is_compared(
     st.integers(1, 9),
 )
 def test_a_reason_is_parted_between_sentences(sentences: list[str], most: int) -> None:
-    first, more = first_sentences(" ".join(sentences), most)
-    assert " ".join(filter(None, [first, more])) == " ".join(sentences)
-    assert len(first.split()) <= most or first in sentences
-    assert not first or first.endswith(".")
+    """The first is never folded, however long; of the others as many are shown as fit."""
+    first, more = first_sentences(sentences, most)
+    assert [*first, *more] == sentences
+    assert first[:1] == sentences[:1]
+
+    def n_words(shown: list[str]) -> int:
+        return len(" ".join(shown).split())
+
+    assert n_words(first) <= most or len(first) <= 1
+    assert not more or n_words([*first, more[0]]) > most
 
 
 # --- the page -----------------------------------------------------------------------------------
-
-
-def test_the_choices_under_which_a_claim_holds_are_named_and_counted():
-    """Those answered yes, those answered otherwise, and those without an answer, in this order."""
-    answers = {"published": "undecided", "model_out/a": "yes", "model_out/b": "no"}
-    under, not_under, few = say_choices(answers | {"spearman": "too few"}, PAPERS).split(". ")
-    assert under.endswith(f"{PAPERS.choices['model_out']} (1 of 2)")
-    assert not_under.endswith(PAPERS.choices["published"])
-    assert few.endswith(f"{PAPERS.choices['spearman']}.")
-    assert say_choices({}, PAPERS) == ""
 
 
 def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> None:
@@ -353,13 +347,25 @@ def part(number: int, text: str) -> dict[str, Any]:
     return {"claim": f"p2.{number}.{text}", "verdict": "differs"}
 
 
-def test_a_claim_says_in_how_many_draws_random_weights_answer_yes(
-    tmp_path: Path, root: Path
-) -> None:
-    counts = ({"draws": 5, "yes": 3, "unanswered": 0}, {"draws": 7, "yes": 0, "unanswered": 0})
-    central = [central_claim(f"p2.{n}", drawn=drawn) for n, drawn in enumerate(counts)]
-    page = built(folders(tmp_path, hostile_claims(("x",)), central=central))
-    assert page.count(" draws.") == page.count("in 3 of 5 draws.") == 1
+def test_a_card_has_all_that_is_said_of_its_claim(tmp_path: Path, root: Path) -> None:
+    """The deciding sentence is whole and first, however long; every other stands once, too."""
+    long = f"{'It is so, and so on, ' * 20}and ends."
+    said = {
+        "reason": [long, "Another reason."],
+        "notes": ["A note."],
+        "details": ["A detail."],
+        "decide": "More of them would.",
+        "caveats": ["The paper warns."],
+        "readings": [{"reading": "ranks", "text": "by ranks", "word": "no"}],
+    }
+    made = folders(tmp_path, hostile_claims(("x",)), central=[central_claim("p2.x", **said)])
+    page = built(made)
+    assert f'<span class="deciding">{long}</span>' in page
+    text = " ".join("".join(Page(page).words).split())
+    for sentence in ("Another reason.", "A note.", "A detail.", "More of them would."):
+        assert text.count(sentence) == 1
+    assert "The paper warns." in text
+    assert "No: by ranks." in text
 
 
 def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
@@ -370,6 +376,11 @@ def page_of(folder: Path, root: Path, texts: tuple[str, ...]) -> str:
             says=text,
             where=text,
             reason=[text],
+            notes=[text],
+            details=[text],
+            caveats=[text],
+            decide=text,
+            readings=[{"reading": text, "text": text, "word": "no"}],
             printed=[part(number, text)],
         )
         for number, text in enumerate(texts)

@@ -166,7 +166,7 @@ def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> N
     for claim in central:
         said = prose(claim.claim)
         why = f" ({claim.why})" if claim.why else ""
-        row = rf"{said} & {count_text(claim)} & {prose(deciding_text(claim))} \\"
+        row = rf"{said} & {count_text(claim)} & {prose(deciding_text(claim))}"
         assert rf"{{{claim.mark}}}{why} & {row}" in report
         assert rf"\paragraph{{{said}: \grade" in report
         assert rf"{{{claim.mark}}}{why}.}} because 50 \% \& more" in report

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from layerwise.engine.answer_words import NO_SPREAD
-from layerwise.engine.published import PUBLISHED
+from layerwise.engine.answer_words import NO, UNDECIDED, YES
+from layerwise.engine.published import DECIDES
 from layerwise.papers.across.together import PAPERS
+from layerwise.papers.shared.names import Choice
 from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
 
 
@@ -16,12 +18,18 @@ def small(root: Path) -> SmallModels:
     return read_small_models(root / FOLDER, PAPERS.questions)
 
 
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """The answers of a model, as its result file has them."""
+    rows: list[dict[str, Any]] = json.loads((folder / "sensitivity.json").read_text())["rows"]
+    return rows
+
+
 def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) -> None:
     assert len(small.models) == 2
     for model in small.models:
         folder = root / FOLDER / model.name
-        rows = json.loads((folder / "sensitivity.json").read_text())["rows"]
-        asked = {row["question"]: row for row in rows if row["choice"] == PUBLISHED}
+        rows = read_rows(folder)
+        asked = {row["question"]: row for row in rows if row["reading"] == DECIDES}
         control = json.loads((folder / "control.json").read_text())["answers"]
         assert set(asked) == set(model.answers) <= set(PAPERS.questions)
         for name, answer in model.answers.items():
@@ -39,17 +47,24 @@ def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) ->
 
 def test_random_weights_never_agree_where_nothing_is_answered(small: SmallModels) -> None:
     for model in small.models:
-        few = [answer for answer in model.answers.values() if answer.word == NO_SPREAD]
+        few = [
+            answer for answer in model.answers.values() if answer.word not in (YES, NO, UNDECIDED)
+        ]
         assert few
         assert {answer.same for answer in few} == {0}
         assert all(len(answer.drawn) == 3 for answer in few)
 
 
-def test_the_paragraph_has_the_numbers_that_it_rests_on(small: SmallModels) -> None:
+def test_the_paragraph_has_the_numbers_that_it_rests_on(root: Path, small: SmallModels) -> None:
     assert "no verdict on the papers' models" in small.text
     for model in small.models:
-        for number in (model.answers["category_inversion"].value, model.r_without_numeric):
-            assert f"{number:+.3f}" in small.text
-        numeric = model.answers["numeric"]
+        numeric, late = (model.answers[name] for name in ("numeric", "late"))
         assert f"whose random weights give {numeric.random}" in small.text
-        assert numeric.is_reached == (min(numeric.drawn) <= numeric.value < 0)
+        rows = read_rows(root / FOLDER / model.name)
+        (over_all,) = (
+            row["value"]
+            for row in rows
+            if (row["question"], row["reading"]) == ("late", Choice.ALL_PAIRS)
+        )
+        told = f"{late.number} within the categories and {late.spell(over_all)} over all pairs"
+        assert f"{told} in {model.short}" in small.text

@@ -10,16 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import central_claim
-from layerwise.engine.answer_words import OPPOSITE
+from claim_records import central_claim, point
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, OPPOSITE
 from layerwise.engine.central import Central, Point, read_central
-from layerwise.engine.published import PUBLISHED
+from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.words import names_here
 from layerwise.files import read_json
-from layerwise.present.elements import Circle, Text
-from layerwise.present.range_picture import RangePicture, RangeRow, Scale, draw_range
+from layerwise.present.elements import Circle, Segment, Text
+from layerwise.present.range_picture import RangePicture, RangeRow, Scale, Taken, draw_range
 from layerwise.present.records import central_claims
-from layerwise.present.strip import deciding_text, estimate_text, picture, rows_text
+from layerwise.present.strip import (
+    deciding_text,
+    estimate_text,
+    picture,
+    readings_text,
+    row_text,
+    rows_text,
+)
 from layerwise.present.strip_picture import (
     PHONE,
     PRINTED,
@@ -48,34 +55,41 @@ def central(judged):
 
 
 def test_a_claim_shows_the_answers_to_its_questions(judged, answers, root) -> None:
-    """Each estimate is that of an answer, and its word the answer's, seen from the claim's side."""
+    """Each estimate is that of an answer, and its word the answer's, seen from the claim's side.
+
+    What the source lacks has no number, and the word for it; so is what its paper takes.
+    """
     entries = {entry["id"]: entry for entry in read_central(root / "claims")}
     for claim in judged["central"]:
-        asked = []
+        decided, taken = [(None, NEEDS_WEIGHTS)], []
         for shown in entries[claim["id"]].get("shows", entries[claim["id"]]["asks"]):
-            choice = shown.get("choice", PUBLISHED)
+            exchanged = {} if shown.get("answer", "yes") == "yes" else OPPOSITE
             of_question = answers[shown["question"]]
             for model in shown.get("of", of_question):
-                answer = of_question[model].get(choice)
-                if answer is not None:
-                    word = answer["word"]
-                    claimed = shown.get("answer", "yes") == "yes"
-                    asked.append((answer["value"], word if claimed else OPPOSITE.get(word, word)))
-        told = {(point["value"], point["word"]) for point in claim["points"]}
-        assert told <= set(asked), claim["id"]
-        for point in claim["points"]:
-            if point["word"] == "yes" and point["low"] is not None:
-                assert point["above"] is None or point["low"] > point["above"], claim["id"]
-                assert point["below"] is None or point["high"] < point["below"], claim["id"]
+                for reading, answer in of_question[model].items():
+                    word = exchanged.get(answer.get("word"), answer.get("word"))
+                    told = (answer.get("value"), word)
+                    decided += [told] * (reading == DECIDES)
+                    taken += [told] * (reading in (DECIDES, PUBLISHED))
+        for one in claim["points"]:
+            assert (one["value"], one["word"]) in decided, claim["id"]
+            published = one["published"]
+            assert (published["value"], published["word"]) in taken, claim["id"]
+            if one["word"] == "yes" and one["low"] is not None:
+                assert one["above"] is None or one["low"] > one["above"], claim["id"]
+                assert one["below"] is None or one["high"] < one["below"], claim["id"]
 
 
 def test_a_row_says_every_estimate_with_its_word(central) -> None:
     for claim in central:
         groups = deciding_text(claim).partition(": ")[2].split("; ")
-        for point, row in zip(claim.points, picture(claim).rows, strict=True):
+        for one, row in zip(claim.points, picture(claim).rows, strict=True):
             number = row.number.partition(" (")[0]
             said = [group for group in groups if f"{row.label} {number}".strip() in group]
-            assert any(group.endswith(f": {point.word}") for group in said), claim.id
+            assert any(group.endswith(one.word) for group in said), claim.id
+            taken = f": {one.published['word']} as published, {one.word}"
+            is_told = any(group.endswith(taken) for group in said)
+            assert is_told == (one.value is None), claim.id
 
 
 def test_every_central_claim_has_estimates_and_reasons(central) -> None:
@@ -86,12 +100,10 @@ def test_every_central_claim_has_estimates_and_reasons(central) -> None:
 
 
 def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> None:
-    about = {"word": "yes", "above": None, "below": None, "n": 9, "unit": "pairs", "method": "t"}
-    ends = {"value": 0.5, "low": 0.25, "high": 0.75}
     points = [
-        Point("a", **ends, **about, printed=-0.5, as_printed=False),
-        Point("b", **ends, **about, printed=0.5, as_printed=True),
-        Point("c", **ends | {"low": None}, **about, p=0.03),
+        Point(**point("a", printed=-0.5, as_printed=False)),
+        Point(**point("b", printed=0.5, as_printed=True)),
+        Point(**point("c", low=None, high=None, p=0.03)),
     ]
     claim = Central(**central_claim("p2.r") | {"points": points})
     assert [row.printed for row in picture(claim).rows] == [-0.5, 0.5, None]
@@ -110,20 +122,78 @@ def test_a_count_above_a_table_is_that_of_its_rows(central) -> None:
 
 
 def test_what_decides_nothing_is_drawn_small(central) -> None:
-    """Another question, and the claim's own by another method."""
-    about = {"value": 0.5, "low": 0.25, "high": 0.75, "word": "yes", "above": None, "below": None}
-    places = ["asked:/models/m~1n/published", "asked:/models/m/other", "else:/models/m/published"]
-    points = [
-        Point(place, **about, n=9, unit="pairs", method="t", statistic=f"questions:{place}")
-        for place in places
-    ]
-    asked = {"questions": [{"question": "asked", "word": "yes"}], "points": points}
+    """Another question, and the claim's own of another model."""
+    places = ["asked:/models/m~1n", "asked:/models/m", "else:/models/m~1n"]
+    points = [Point(**point(place, statistic=f"questions:{place}")) for place in places]
+    parts = [{"question": "asked", "model": "m/n", "word": "yes"}]
+    asked = {"parts": parts, "points": points}
     claim = Central(**central_claim("p2.r") | asked)
     drawn = picture(claim)
     assert [row.decides for row in drawn.rows] == [True, False, False]
     first, *others = (one for one in draw_range(drawn) if isinstance(one, Circle))
     assert max(one.radius for one in others) < first.radius
     assert [claim.id for claim in central if not any(r.decides for r in picture(claim).rows)] == []
+
+
+def kinds_of(claim: Central) -> list[str]:
+    return [one.kind for one in draw_range(picture(claim)) if isinstance(one, Segment | Circle)]
+
+
+def test_two_intervals_stand_where_another_than_the_published_decides() -> None:
+    """Thick in the colour of its word what the paper takes, thin what decides; once if equal."""
+    taken = point("m")["published"] | {"word": "no"}
+    estimates = {
+        "alike": point("m"),
+        "other": point("m", "undecided", low=-0.1, high=1.1, published=taken),
+        "lacking": point("m", NEEDS_WEIGHTS, value=None, low=None, high=None, published=taken),
+    }
+    drawn = {
+        name: kinds_of(Central(**central_claim("p2.r") | {"points": [Point(**one)]}))
+        for name, one in estimates.items()
+    }
+    lines = {name: [kind for kind in kinds if "thi" in kind] for name, kinds in drawn.items()}
+    assert lines["alike"] == ["yes thick"]
+    assert lines["other"] == ["no thick", *["open thin"] * 3]  # the line and its caps
+    assert lines["lacking"] == ["no thick"]
+    dots = {
+        name: [kind for kind in kinds if kind in ("yes", "no", "open")]
+        for name, kinds in drawn.items()
+    }
+    assert dots == {"alike": ["yes"], "other": ["open"], "lacking": ["no"]}
+
+
+def test_what_a_row_says_beside_its_estimates() -> None:
+    def text(given: str = "holds", **fields) -> str:
+        (claim,) = central_claims({"central": [central_claim("p2.r", given, **fields)]}, {})
+        return row_text(claim)
+
+    assert text() == ""
+    words = ("yes", "no", "undecided", "too few")
+    parts = [{"question": "q", "model": word, "word": word} for word in words]
+    counts = {"yes": 1, "no": 1, "open": 2}
+    assert text(parts=parts, counts=counts) == "1 yes, 1 no, 2 open"
+    readings = [
+        {"reading": word, "text": word, "word": word} for word in ("yes", "no", "undecided")
+    ]
+    assert text(readings=readings) == "same answer under 1 of 3 other readings"
+    assert text("fails", readings=readings[:1]) == "same answer under 0 of 1 other reading"
+    assert text("undecided", readings=readings[2:]) == "same answer under 1 of 1 other reading"
+    taken = point("m", "no")["published"]
+    lacking = {"value": None, "low": None, "high": None}
+    points = [point("m", NEEDS_WEIGHTS, published=taken, **lacking)]
+    assert text(points=points) == "as published no"
+    points.append(point("n", "undecided", published=taken | {"word": "yes"}))
+    assert text(points=points) == "as published 1 yes, 1 no"
+
+
+def test_every_other_reading_stands_with_its_word() -> None:
+    words = ("yes", "no", "yes", "undecided")
+    readings = [
+        {"reading": str(n), "text": f"by {n}", "word": word} for n, word in enumerate(words)
+    ]
+    claim = Central(**central_claim("p2.r") | {"readings": readings})
+    assert readings_text(claim) == "Other readings. Yes: by 0; by 2. No: by 1. Undecided: by 3."
+    assert readings_text(Central(**central_claim("p2.r"))) == ""
 
 
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda x: round(x, 6))
@@ -136,7 +206,7 @@ rows = st.tuples(numbers, numbers, numbers).map(sorted)
 def test_a_picture_keeps_the_order_of_its_numbers(triples, above, other) -> None:
     drawn = RangePicture(
         [
-            RangeRow("m", "1", "yes", value, low, high, above=above, below=math.inf)
+            RangeRow("m", "1", "yes", Taken(value, "yes", low, high), above, math.inf)
             for low, value, high in triples
         ],
         beside=[(other, "another model")],
@@ -154,7 +224,10 @@ def test_a_picture_keeps_the_order_of_its_numbers(triples, above, other) -> None
 @given(st.lists(rows, min_size=1, max_size=4), st.sampled_from([-math.inf, -3.0, 0.0]))
 def test_an_axis_says_where_its_border_or_zero_lies(triples, above) -> None:
     """Each number on it stands where it says, none runs into another, and one of two is there."""
-    rows = [RangeRow("m", "1", "yes", value, low, high, above, 99) for low, value, high in triples]
+    rows = [
+        RangeRow("m", "1", "yes", Taken(value, "yes", low, high), above, 99)
+        for low, value, high in triples
+    ]
     drawn = RangePicture(rows)
     scale = drawn.axis()
     ticks = scale.ticks(drawn.borders, 200)
@@ -177,9 +250,10 @@ def test_settings_of_the_user_move_no_tick() -> None:
 
 
 def test_an_interval_without_end_reaches_the_end_of_the_axis() -> None:
-    row = RangeRow("m", "", "undecided", 0.5, -math.inf, 0.75, above=0.0, below=math.inf)
+    shown = Taken(0.5, "undecided", -math.inf, 0.75)
+    row = RangeRow("m", "", "undecided", shown, above=0.0, below=math.inf)
     drawn = [*draw_range(RangePicture([row]), plot=200)]
-    (ends,) = [element for element in drawn if element.kind == "undecided ends"]
+    (ends,) = [element for element in drawn if element.kind == "open thick"]
     assert ends.x == 0 < ends.x_end < 200
 
 
@@ -204,9 +278,10 @@ def test_its_pictures_are_whole_and_name_every_model(central, layout) -> None:
 def test_no_row_contradicts_the_legend(central) -> None:
     """What has neither interval nor p is grey: a value alone decides nothing."""
     for claim in central:
-        for point in claim.points:
-            if point.low is None and point.p is None:
-                assert point.word not in ("yes", "no"), claim.id
+        for one in claim.points:
+            if one.low is None and one.p is None:
+                assert one.word not in ("yes", "no"), claim.id
+                assert one.value is None or one.published["word"] not in ("yes", "no"), claim.id
 
 
 def test_on_paper_it_is_a_page_of_the_same_text(central, tmp_path) -> None:

@@ -119,10 +119,10 @@ def test_tables_are_records_and_pandas_is_no_dependency(
 
 
 def test_what_is_printed_are_the_answers(analyzed: Result) -> None:
-    """As the page has them: the numbers, the words, and how many other choices agree."""
+    """As the page has them: the numbers, the words, and how many other readings agree."""
     table = analyzed.answers
     of_page = {one.question.says: one for one in analyzed._page.answers}
-    assert len(table) == len(of_page) > 10
+    assert len(table) == len(of_page) > 9
     for record in table.records:
         one = of_page[str(record["question"])]
         assert (record["answer"], record["value"], record["n"]) == (
@@ -130,8 +130,8 @@ def test_what_is_printed_are_the_answers(analyzed: Result) -> None:
             one.asked.value,
             one.asked.n,
         )
-        same = sum(other.word == one.asked.word for other in one.others.values())
-        assert (record["same"], record["of"]) == (same, len(one.others))
+        same = sum(word == one.asked.word for word in one.words.values())
+        assert (record["same"], record["of"]) == (same, len(one.words))
     assert repr(analyzed) == str(analyzed)
     assert analyzed.summary.startswith(str(analyzed))
 
@@ -364,7 +364,7 @@ def test_arrays_give_what_the_model_gives(analyzed: Result, given: dict[str, Any
     for name in set(found.documents) - {"sensitivity"}:
         assert numbers(found.documents)[name] == numbers(analyzed.documents)[name], name
     rows = {one["question"]: one for one in analyzed.answers.records}
-    assert len(found.answers) == 10
+    assert len(found.answers) == 9
     assert found.answers.records == [rows[str(one["question"])] for one in found.answers.records]
     by_layer = {n: torch.from_numpy(given["hidden_states"][n]) for n in (0, 4, 5)}
     again = layerwise.measure(**given | {"hidden_states": by_layer}, name=analyzed._page.display)

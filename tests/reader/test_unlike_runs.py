@@ -125,5 +125,5 @@ def test_a_document_without_a_known_record_is_refused(
     document = read_json(old / "layers.json")
     change(document)
     write_json(old / "layers.json", document)
-    with pytest.raises(LayerwiseError, match="must hold a record of its run in format 2"):
+    with pytest.raises(LayerwiseError, match="must hold a record of its run in format 3"):
         layerwise.compare([old, folders["other"]])

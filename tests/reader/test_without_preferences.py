@@ -74,7 +74,7 @@ def test_with_nll_the_same_states_have_the_same_asymmetries(given: dict[str, Any
         more = whole.documents["validation"][place]
         assert validation[place] == {key: more[key] for key in validation[place]}, place
     answers = {one["question"]: one for one in whole.answers.records}
-    assert len(alone.answers) == 5
+    assert len(alone.answers) == 4
     assert alone.answers.records == [answers[one["question"]] for one in alone.answers.records]
 
 

@@ -19,42 +19,36 @@ def ends(one: estimates.Estimate) -> tuple[float, float]:
     return one.low, one.high
 
 
-def test_means_against_scipy() -> None:
-    for n_tests, level in ((1, 0.95), (3, 1 - 0.05 / 3)):
-        found = estimates.mean_estimate(VALUES, "prompts", estimates.family_level(n_tests))
-        assert ends(found) == pytest.approx(
-            tuple(stats.ttest_1samp(VALUES, 0).confidence_interval(level))
-        )
-        assert ends(
-            estimates.widened(estimates.mean_estimate(VALUES, "p"), n_tests)
-        ) == pytest.approx(ends(found))
-    narrow = estimates.with_narrow_mean(estimates.mean_estimate(VALUES, "prompts")).narrow
-    assert narrow == pytest.approx(tuple(stats.ttest_1samp(VALUES, 0).confidence_interval(0.9)))
+@pytest.mark.parametrize("level", [0.9, 0.95, 1 - 0.05 / 3])
+def test_means_against_scipy(level: float) -> None:
+    expected = tuple(stats.ttest_1samp(VALUES, 0).confidence_interval(level))
+    found = estimates.mean_estimate(VALUES, "prompts")
+    assert found.ends(level) == pytest.approx(expected)
+    assert ends(estimates.mean_estimate(VALUES, "prompts", level)) == pytest.approx(expected)
     assert not estimates.mean_estimate([1.0], "prompts").has_interval
 
 
-def test_a_difference_holds_the_shifts_that_no_permutation_test_rejects() -> None:
-    found = estimates.difference_estimate(VALUES, OTHER[:4], "models")
+def test_the_intervals_of_a_family_hold_together_as_one_alone() -> None:
+    """Bonferroni: of n tests each errs in a n-th of the cases."""
+    assert 1 - estimates.family_level(4) == pytest.approx(0.05 / 4)
+    assert 1 - estimates.family_level(4, estimates.ONE_SIDED) == pytest.approx(0.1 / 4)
+    assert estimates.family_level(1) == pytest.approx(estimates.LEVEL)
 
-    def p(shift: float) -> float:
-        return float(
-            stats.permutation_test(
-                (VALUES - shift, OTHER[:4]),
-                lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
-                n_resamples=np.inf,
-                vectorized=True,
-            ).pvalue
-        )
 
-    for end, outwards in ((found.low, -1e-6), (found.high, 1e-6)):
-        assert p(end + outwards) <= 0.05 < p(end - outwards)
-    assert not estimates.difference_estimate(
-        VALUES[:3], OTHER[:4], "models"
-    ).has_interval  # 35 ways
-    assert not estimates.difference_estimate(VALUES[:1], OTHER, "models").has_interval
-    many = np.concatenate([VALUES, VALUES + 0.01, OTHER])
-    welch = stats.ttest_ind(many, OTHER, equal_var=False).confidence_interval(0.95)
-    assert ends(estimates.difference_estimate(many, OTHER, "models")) == pytest.approx(tuple(welch))
+def test_an_interval_without_a_law_is_known_at_one_level_alone() -> None:
+    found = estimates.Estimate(0.3, 0.1, 0.4, 50, "pairs", method="someone's")
+    assert found.ends(0.95) == (0.1, 0.4)
+    with pytest.raises(LayerwiseError, match=r"known at 95% alone, 0\.975 was asked"):
+        found.ends(0.975)
+
+
+@pytest.mark.parametrize("function", [math.exp, lambda value: -value])
+def test_a_mapped_number_takes_its_ends_along_at_every_level(function: Any) -> None:
+    found = estimates.mean_estimate(VALUES, "prompts")
+    mapped = found.mapped(function)
+    assert mapped.value == function(found.value)
+    for level in (0.9, 0.95, 0.99):
+        assert mapped.ends(level) == pytest.approx(sorted(map(function, found.ends(level))))
 
 
 def test_correlations_against_scipy() -> None:
@@ -110,67 +104,27 @@ def test_ranks_of_few_points_have_the_p_of_all_permutations() -> None:
         assert not found.has_interval
 
 
-def test_an_interval_of_r_is_widened_and_narrowed_on_z_by_the_quantiles() -> None:
-    skewed = estimates.Estimate(0.3, 0.1, 0.4, 50, "pairs")
+@pytest.mark.parametrize("level", [0.9, 1 - 0.05 / 9])
+def test_an_interval_of_resamples_moves_on_z_by_the_quantiles(level: float) -> None:
+    skewed = estimates.published_correlation(0.3, (0.1, 0.4), 50, "pairs")
 
     def z(of: tuple[float, float]) -> list[float]:
         return [math.atanh(end) - math.atanh(0.3) for end in of]
 
-    for moved, level in (
-        (ends(estimates.widened_r(skewed, 9)), 1 - 0.05 / 9),
-        (estimates.with_narrow_r(skewed).narrow, 0.9),
-    ):
-        assert moved is not None
-        ratio = stats.norm.ppf((1 + level) / 2) / stats.norm.ppf(0.975)
-        assert z(moved) == pytest.approx([ratio * end for end in z(ends(skewed))])
-    on_a_line = estimates.Estimate(0.9, 0.5, 1.0, 5, "pairs")
-    assert estimates.widened_r(on_a_line, 9).high == 1.0
+    assert ends(skewed) == (0.1, 0.4)
+    ratio = stats.norm.ppf((1 + level) / 2) / stats.norm.ppf(0.975)
+    assert z(skewed.ends(level)) == pytest.approx([ratio * end for end in z((0.1, 0.4))])
+    on_a_line = estimates.published_correlation(0.9, (0.5, 1.0), 5, "pairs")
+    assert on_a_line.ends(level)[1] == 1.0
 
 
-def test_a_deviation_covers_the_truth_as_often_as_it_says() -> None:
-    rng, hits = np.random.default_rng(5), 0
-    for _ in range(1000):
-        found = estimates.deviation_estimate(rng.normal(scale=2, size=8).tolist(), "models")
-        # of the population's own n values: its interval is that of the law behind them
-        hits += found.low < 2 < found.high
-    assert hits / 1000 == pytest.approx(0.95, abs=0.02)
-
-
-def test_a_ratio_of_means_covers_the_truth_as_often_as_it_says() -> None:
-    rng, hits = np.random.default_rng(0), 0
-    for _ in range(400):
-        below = rng.uniform(1, 2, 20)
-        found = estimates.ratio_estimate(3 * below + rng.uniform(-0.5, 0.5, 20), below, "blocks")
-        hits += found.low < 3 < found.high
-    assert 0.92 < hits / 400 < 0.98
-    with pytest.raises(LayerwiseError, match="a ratio of means needs numbers above zero, found"):
-        estimates.ratio_estimate(VALUES - 1, VALUES, "blocks")
-
-
-def test_an_effect_size_is_that_of_the_noncentral_t() -> None:
-    found = estimates.effect_size_estimate(VALUES - 0.9, "categories")
-    n, t = len(VALUES), stats.ttest_1samp(VALUES, 0.9).statistic
-    assert found.value == pytest.approx(np.mean(VALUES - 0.9) / np.std(VALUES))
-    for end, tail in ((found.low, 0.975), (found.high, 0.025)):
-        assert stats.nct.cdf(t, n - 1, end * math.sqrt(n - 1)) == pytest.approx(tail, abs=1e-6)
-    nearly_equal = np.array([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3])
-    for constant in (np.ones(4), nearly_equal):
-        with pytest.raises(LayerwiseError, match="two values that vary by more than rounding"):
-            estimates.effect_size_estimate(constant, "categories")
-
-
-@pytest.mark.parametrize("shift", [8.0, 30.0, 4e3, 1e5])
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_a_huge_effect_size_has_its_interval_at_once(shift: float, sign: int) -> None:
-    """The inverse of the noncentral t takes minutes there; the limit of its law is chi-squared.
-
-    At a shift of 8 the inverse still works, and gives as much.
-    """
-    values, n = sign * (VALUES + shift), len(VALUES)
-    found = estimates.effect_size_estimate(values, "categories")
-    spread = values.std() * np.sqrt((n - 1) / stats.chi2.isf([0.025, 0.975], n - 1))
-    assert (found.low, found.high) == pytest.approx(sorted(values.mean() / spread), rel=1e-3)
-    assert found.low < found.value < found.high
+def test_a_difference_of_shares_is_newcombes() -> None:
+    """Newcombe 1998, Stat. Med. 17, 873, table II: method 10 of 56 of 70 and 48 of 80."""
+    found = estimates.share_difference_estimate((56, 48), (70, 80), "models")
+    assert (found.value, found.n) == (pytest.approx(0.2), 150)
+    assert ends(found) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    turned = estimates.share_difference_estimate((48, 56), (80, 70), "models")
+    assert ends(turned) == pytest.approx((-found.high, -found.low))
 
 
 def test_no_difference_of_two_r_is_beyond_one() -> None:
@@ -209,20 +163,9 @@ def test_the_law_of_a_count_and_the_chance_of_a_side() -> None:
     assert (estimates.chance_below(surely, 1.0), estimates.chance_below(surely, 0.2)) == (1.0, 0.0)
 
 
-def test_one_more_of_a_sample_lies_within_its_prediction_interval_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(2)
-    samples = rng.normal(3.0, 2.0, size=(4000, 6))
-    inside = 0
-    for *others, one in samples:
-        found = estimates.prediction_estimate(one, others, "categories")
-        assert found.value == pytest.approx(one - np.mean(others))
-        inside += found.low < 0 < found.high
-    assert inside / len(samples) == pytest.approx(0.95, abs=0.01)
-    assert not estimates.prediction_estimate(1.0, [2.0], "categories").has_interval
-
-
 def test_the_fewest_units_that_permutations_need() -> None:
-    for first in (3, 4, 5):
-        n = estimates.units_to_permute(first)
-        assert math.comb(n - 1, first) * 0.025 < 1 <= math.comb(n, first) * 0.025
-    assert estimates.units_to_permute() == 8
+    """One of all arrangements must be rarer than either tail."""
+    for level in (0.95, 0.99):
+        n = estimates.units_to_permute(level)
+        arrangements = [math.comb(units, units // 2) for units in (n - 1, n)]
+        assert arrangements[0] * (1 - level) / 2 < 1 <= arrangements[1] * (1 - level) / 2

@@ -1,42 +1,54 @@
-"""A maximum that was chosen from the same layers, against random walks."""
+"""The rise and the fall of profiles around the maximum of their mean, by prompt."""
+
+import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from layerwise.statistics.profiles import bell, weaker_trend
-
-
-def test_a_profile_that_rises_and_falls_is_told_from_a_walk() -> None:
-    tent = np.concatenate([np.arange(16.0), np.arange(15.0, -1.0, -1.0)])
-    found = bell(tent, "layers")
-    assert (found.where, found.n, found.has_interval) == ("peak at layer 15", 32, False)
-    assert found.value > 0
-    assert found.p is not None
-    assert found.p < 0.01
-    spike = np.concatenate([[0.0, 1.0, 50.0], np.linspace(0.0, 40.0, 29)])  # falls, then rises
-    against = bell(spike, "layers")
-    assert against.value < 0
+from layerwise.statistics.profiles import rise_and_fall
 
 
-@pytest.mark.long  # a test of a test: 80 walks, each against walks of its own, take 8 CPU-seconds
-def test_at_most_one_random_walk_in_twenty_seems_to_be_a_bell() -> None:
-    """A slope on either side of the chosen maximum says so in 15 of 100."""
+def test_slopes_are_those_of_lines_on_either_side_of_the_peak_of_the_mean() -> None:
     rng = np.random.default_rng(0)
-    steps = rng.normal(size=(80, 32)) * rng.lognormal(size=(80, 32))  # some much larger
-    walks = np.concatenate([np.zeros((80, 1)), np.cumsum(steps, axis=1)], axis=1)
-    found = [bell(walk, "layers") for walk in walks]
-    seem = [one.value > 0 and one.p is not None and one.p < 0.05 for one in found]
-    assert np.mean(seem) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 80)
+    layers = np.arange(12)
+    shares = 1 - 0.05 * np.abs(layers - 4) + rng.normal(scale=0.01, size=(6, 12))
+    found = rise_and_fall(shares)
+    assert found.peak == 4
+    rises = [np.polyfit(layers[:4], row[:4], 1)[0] for row in shares]
+    falls = [-np.polyfit(layers[4:], row[4:], 1)[0] for row in shares]
+    assert found.rises == pytest.approx(rises)
+    assert found.falls == pytest.approx(falls)
 
 
-def test_a_trend_is_kendalls_in_its_standard_errors() -> None:
-    profile = np.array([0.0, 2.0, 1.0, 3.0, 9.0, 8.0, 5.0, 6.0])
-    up, down = profile[:5], profile[4:]
+@pytest.mark.parametrize(("peak", "side"), [(0, "rises"), (1, "rises"), (9, "falls")])
+def test_a_side_without_a_slope_has_that_of_the_whole_profile(peak: int, side: str) -> None:
+    layers = np.arange(10)
+    shares = np.stack([-np.abs(layers - peak) * (1.0 + k) for k in range(3)])
+    found = rise_and_fall(shares)
+    whole = [np.polyfit(layers, row, 1)[0] for row in shares]
+    assert found.peak == peak
+    expected = whole if side == "rises" else [-slope for slope in whole]
+    assert getattr(found, side) == pytest.approx(expected)
+    assert max(getattr(found, side)) < 0  # it does not rise before it falls, or not fall behind
 
-    def trend(values: np.ndarray) -> float:
-        n = len(values)
-        count = sum(np.sign(values[j] - values[i]) for i in range(n) for j in range(i + 1, n))
-        return float(count / np.sqrt(n * (n - 1) * (2 * n + 5) / 18))
 
-    assert weaker_trend(profile[None])[0] == pytest.approx(min(trend(up), -trend(down)))
-    assert weaker_trend(np.arange(5.0)[None])[0] == 0.0  # no layer lies beyond the last
+@pytest.mark.parametrize("smooth", [0, 1, 2])  # independent layers, a walk, the sum of a walk
+def test_profiles_of_nothing_seldom_seem_to_rise_and_fall(smooth: int) -> None:
+    """The peak is looked for in the same profiles, and a no has two ways to come about."""
+    rng, n, n_runs = np.random.default_rng(7310419), 16, 400
+    yes = no = 0
+    single, either = (scipy.stats.t.isf(tail, n - 1) for tail in (0.025, 0.0125))
+    for _ in range(n_runs):
+        shares = rng.normal(size=(n, 33))
+        for _ in range(smooth):
+            shares = shares.cumsum(axis=1)
+        slopes = rise_and_fall(shares)
+        t = min(
+            np.mean(side) / np.std(side, ddof=1) * math.sqrt(n)
+            for side in (slopes.rises, slopes.falls)
+        )
+        yes, no = yes + (t > single), no + (t < -either)
+    most = 0.025 + 3 * math.sqrt(0.025 * 0.975 / n_runs)
+    assert yes / n_runs <= most
+    assert no / n_runs <= most

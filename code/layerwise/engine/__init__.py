@@ -8,6 +8,7 @@ answers, answer_words the answer: one record with one reader and one writer; its
 claims, words         the ledger in claims/; what texts call models, categories and measures
 verdicts, origins     one rule between printed and recomputed; which run measured a cell
 central, marks        the central claims, each one record; the rule that marks them
+reasons               why a claim is marked so, in sentences
 deciding              what would decide an open one, from the reason of its openness
 seen                  what texts say: sentences of central claims, findings, the story
 paper, judging        a paper as one value; its source from numbers to judged claims

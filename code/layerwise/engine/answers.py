@@ -5,7 +5,7 @@ sentences, figures, pages and tables read it here. What an answer shows is what 
 interval whose place in the range is the word, or the p.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NotRequired
 
@@ -15,9 +15,7 @@ from typing_extensions import TypeIs
 from layerwise.engine.answer_words import NO, UNDECIDED, WORDS, YES
 from layerwise.shapes import Loose, converted
 
-ALPHA = 0.05  # a p that is not below says neither yes nor no
-LEVEL, ONE_SIDED = 0.95, 0.90  # of an interval; of two one-sided tests at 5%
-PART = "/"  # between a choice and the part that is left out
+PART = "/"  # between a reading and the part that is left out
 
 
 @dataclass(frozen=True)
@@ -45,62 +43,50 @@ class AnswerRecord(Loose):
     """An answer as documents hold it."""
 
     value: float
-    low: float | None
-    high: float | None
+    word: Annotated[str, AfterValidator(_known)]
+    ends: Annotated[list[float], Field(min_length=2, max_length=2)] | None
+    deciding: Annotated[list[float], Field(min_length=2, max_length=2)] | None
+    level: float | None
+    p: float | None
     n: int
     unit: str
-    where: str
-    in_range: bool
-    word: Annotated[str, AfterValidator(_known)]
-    fewest: int
+    family: Annotated[list[int], Field(min_length=2, max_length=2)]
     method: str
-    p: float | None
-    narrow: Annotated[list[float], Field(min_length=2, max_length=2)] | None
-    groups: NotRequired[list[Annotated[list[int], Field(min_length=2, max_length=2)]]]
+    where: str
+    fewest: int
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question about one model, under one choice.
+    """The answer to a question about one model, by one reading.
 
     Attributes:
         value: the number that the question is about.
         word: a word of `engine.answer_words`.
         ends: its 95% interval; None where the units give none.
-        narrow: its 90% interval, which decides where a number is said to show no effect.
+        deciding: the interval whose place in the range is the word: at the level that a yes asks
+            for, or a no; at the wider one while the answer is open. `level`: of it. None without
+            one, or where a p leaves open what the interval would answer.
         p: a two-sided p, which counts beside the interval or in its place; None without any.
         n, unit: the units that the number rests on, and what they are.
+        family: by how many the error of a yes, and of a no, is divided.
         method: what gives the interval or the p; empty where there is neither.
         where: what it is about more closely, say a layer.
-        in_range: whether the number lies where the claim says, which alone answers nothing.
         fewest: how many units an answer takes at least.
-        groups: of two groups compared by their shares, of each (counted, units).
     """
 
     value: float
     word: str
     ends: Interval | None
-    narrow: Interval | None
+    deciding: Interval | None
+    level: float | None
     p: float | None
     n: int
     unit: str
+    family: tuple[int, int] = (1, 1)
     method: str = ""
     where: str = ""
-    in_range: bool = False
     fewest: int = 0
-    groups: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def deciding(self) -> Interval | None:
-        """The interval that decides; None where a p does, or nothing can."""
-        if self.undecided and self.p is not None and self.p >= ALPHA:
-            return None
-        return self.ends if self.narrow is None else self.narrow
-
-    @property
-    def level(self) -> float:
-        """The level of the interval that decides."""
-        return LEVEL if self.narrow is None else ONE_SIDED
 
     @property
     def deciding_p(self) -> float | None:
@@ -127,51 +113,51 @@ class Answer:
         """The word that says why the answer is open; empty for yes and no."""
         return "" if self.yes or self.no else self.word
 
+    def is_same(self, other: "Answer") -> bool:
+        """Return whether another reading gives the same number with the same interval."""
+        return (self.value, self.ends, self.p) == (other.value, other.ends, other.p)
+
     def record(self) -> AnswerRecord:
         """Return the answer as documents hold it."""
-        ends, narrow = self.ends, self.narrow
-        record = AnswerRecord(
+        return AnswerRecord(
             value=self.value,
-            low=None if ends is None else ends.low,
-            high=None if ends is None else ends.high,
+            word=self.word,
+            ends=None if self.ends is None else [self.ends.low, self.ends.high],
+            deciding=None if self.deciding is None else [self.deciding.low, self.deciding.high],
+            level=self.level,
+            p=self.p,
             n=self.n,
             unit=self.unit,
-            where=self.where,
-            in_range=self.in_range,
-            word=self.word,
-            fewest=self.fewest,
+            family=[*self.family],
             method=self.method,
-            p=self.p,
-            narrow=None if narrow is None else [narrow.low, narrow.high],
+            where=self.where,
+            fewest=self.fewest,
         )
-        if self.groups:
-            record["groups"] = [[*group] for group in self.groups]
-        return record
 
 
 def answer_of(record: AnswerRecord) -> Answer:
     """Return the answer that a document holds."""
-    low, high, narrow = record["low"], record["high"], record["narrow"]
+    yes, no = record["family"]
     return Answer(
         value=record["value"],
         word=record["word"],
-        ends=None if low is None or high is None else Interval(low, high),
-        narrow=None if narrow is None else Interval(*narrow),
+        ends=None if record["ends"] is None else Interval(*record["ends"]),
+        deciding=None if record["deciding"] is None else Interval(*record["deciding"]),
+        level=record["level"],
         p=record["p"],
         n=record["n"],
         unit=record["unit"],
+        family=(yes, no),
         method=record["method"],
         where=record["where"],
-        in_range=record["in_range"],
         fewest=record["fewest"],
-        groups=tuple((counted, n) for counted, n in record.get("groups", [])),
     )
 
 
 # --- the answers of a source ----------------------------------------------------------------------
 
-ByChoice = Mapping[str, Answer]  # a choice, or `choice/part` where a part is left out
-ByModel = Mapping[str, ByChoice]
+ByReading = Mapping[str, Answer]  # a reading, or `reading/part` where a part is left out
+ByModel = Mapping[str, ByReading]
 Answers = Mapping[str, ByModel]  # by question
 
 
@@ -198,29 +184,40 @@ def read_answers(documents: Mapping[str, object]) -> Answers:
 def answers_in(document: _QuestionDocument) -> ByModel:
     """Return the answers that the document of a question holds."""
     models = document.get("models", {})
-    return {model: dict(_by_choice(choices)) for model, choices in models.items()}
+    return {model: dict(_by_reading(readings)) for model, readings in models.items()}
 
 
-def get_answer(answers: Answers, question: str, model: str, choice: str) -> Answer | None:
+def get_answer(answers: Answers, question: str, model: str, reading: str) -> Answer | None:
     """Return an answer; None where the source has none."""
-    return answers.get(question, {}).get(model, {}).get(choice)
+    return answers.get(question, {}).get(model, {}).get(reading)
+
+
+def answers_by(by_reading: ByReading, reading: str) -> list[Answer]:
+    """Return the answers by a reading: one, or one for each part that it leaves out."""
+    return [answer for name, answer in by_reading.items() if name.partition(PART)[0] == reading]
+
+
+def shared_word(answers: Sequence[Answer]) -> str:
+    """Return the word of all answers of a reading, which leaves units out; else undecided."""
+    words = {answer.word for answer in answers}
+    return words.pop() if len(words) == 1 else UNDECIDED
 
 
 def is_answer(given: AnswerRecord | dict[str, AnswerRecord]) -> TypeIs[AnswerRecord]:
-    """Return whether what stands below a choice is an answer, and not a table of parts."""
+    """Return whether what stands below a reading is an answer, and not a table of parts."""
     return "word" in given
 
 
-def _by_choice(
-    choices: Mapping[str, AnswerRecord | dict[str, AnswerRecord]],
+def _by_reading(
+    readings: Mapping[str, AnswerRecord | dict[str, AnswerRecord]],
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each choice with its answer; of a choice that leaves parts out, each part."""
-    for choice, given in choices.items():
+    """Yield each reading with its answer; of a reading that leaves parts out, each part."""
+    for reading, given in readings.items():
         if is_answer(given):
-            yield choice, answer_of(given)
+            yield reading, answer_of(given)
         else:
             for part, record in given.items():
-                yield f"{choice}{PART}{part}", answer_of(record)
+                yield f"{reading}{PART}{part}", answer_of(record)
 
 
 # --- the answers of a reader's model --------------------------------------------------------------
@@ -230,17 +227,20 @@ class AnswerRow(AnswerRecord):
     """An answer in `sensitivity.json`."""
 
     question: str
-    choice: str
+    reading: str
 
 
-def rows_of(question: str, by_choice: ByChoice) -> Iterator[AnswerRow]:
+def rows_of(question: str, by_reading: ByReading) -> Iterator[AnswerRow]:
     """Yield the answers to a question as `sensitivity.json` holds them."""
-    for choice, answer in by_choice.items():
-        yield AnswerRow(question=question, choice=choice, **answer.record())
+    for reading, answer in by_reading.items():
+        yield AnswerRow(question=question, reading=reading, **answer.record())
 
 
-def read_rows(rows: object, again: str) -> dict[str, dict[str, Answer]]:
-    """Return the answers in `sensitivity.json`, {question: {choice: answer}}.
+RowsByQuestion = Mapping[str, Mapping[str, Answer]]  # {question: {reading: answer}}
+
+
+def read_rows(rows: object, again: str) -> RowsByQuestion:
+    """Return the answers in `sensitivity.json`, {question: {reading: answer}}.
 
     Raises:
         LayerwiseError: for rows of another shape, of another version say; `again` is the fix.
@@ -248,5 +248,5 @@ def read_rows(rows: object, again: str) -> dict[str, dict[str, Answer]]:
     given: list[AnswerRow] = converted("sensitivity.json: rows", list[AnswerRow], rows, again)
     answers: dict[str, dict[str, Answer]] = {}
     for row in given:
-        answers.setdefault(row["question"], {})[row["choice"]] = answer_of(row)
+        answers.setdefault(row["question"], {})[row["reading"]] = answer_of(row)
     return answers

@@ -7,43 +7,26 @@ README and terminal read; none of them computes.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Required
 
 from pydantic import Field
 
-from layerwise.engine.answer_words import OPPOSITE, WORDS, YES
-from layerwise.engine.answers import Answers
-from layerwise.engine.marks import (
-    MARKS,
-    OPENNESS,
-    Ask,
-    DrawCount,
-    count_draws,
-    is_as_random,
-    weigh,
-)
-from layerwise.engine.published import PUBLISHED, pointer
-from layerwise.engine.seen import (
-    Claimed,
-    Detail,
-    InRow,
-    Record,
-    Seen,
-    Sentences,
-    stands,
-    told,
-    too_few_sentences,
-    unanswered_sentences,
-)
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, OPPOSITE, WORDS, YES
+from layerwise.engine.answers import Answers, RowsByQuestion
+from layerwise.engine.deciding import what_would_decide
+from layerwise.engine.marks import MARKS, OPEN, OPENNESS, Ask, weigh
+from layerwise.engine.published import DECIDES, PUBLISHED, pointer
+from layerwise.engine.reasons import reasons
+from layerwise.engine.seen import Claimed, Detail, Record, Seen, Sentences, stands, told
 from layerwise.engine.verdicts import VERDICTS, Statistics
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
-    from layerwise.engine.question import Question
+    from layerwise.engine.question import Question, Range
 
 FILE = "central.yaml"
 Word: Any = Literal[WORDS]
@@ -55,10 +38,9 @@ SourceOfClaim = Literal["paper", "notebooks"]
 class Shown(Strict, total=False):
     """Estimates of a question that a row shows.
 
-    of: models; all that have an answer, if left out.
+    of: models; all that are asked, if left out.
     label: what an estimate is called, `{model}` if left out; it may name its `{n}` units.
     largest: of these models only so many, those with the largest estimates.
-    choice: how the question is asked; as the papers did, if left out.
     answer: what the claim says; yes, if left out.
     prints: by model the claim that prints its estimate.
     """
@@ -67,7 +49,6 @@ class Shown(Strict, total=False):
     of: list[str]
     label: str
     largest: int
-    choice: str
     answer: Literal["yes", "no"]
     prints: dict[str, str]
 
@@ -115,14 +96,14 @@ class Registered(Strict):
     central: Annotated[list[CentralEntry], Field(min_length=1)]
 
 
-def read_central(folder: Path) -> list[dict[str, Any]]:
+def read_central(folder: Path) -> list[CentralEntry]:
     """Return the entries of `central.yaml` of the ledger's folder.
 
     Raises:
         LayerwiseError: for another shape, and an id that two entries have.
     """
     path = folder / FILE
-    entries: list[dict[str, Any]] = require_shape(path, Registered, read_yaml(path))["central"]
+    entries: list[CentralEntry] = require_shape(path, Registered, read_yaml(path))["central"]
     ids = [entry["id"] for entry in entries]
     if twice := next((claim_id for claim_id in ids if ids.count(claim_id) > 1), None):
         raise LayerwiseError(f"{path}: an id must stand once, {twice} stands twice; rename one")
@@ -132,28 +113,49 @@ def read_central(folder: Path) -> list[dict[str, Any]]:
 # --- the record -----------------------------------------------------------------------------------
 
 
+class AsPublished(Strict):
+    """An estimate as its paper takes it, with its 95% interval and the word that this gives.
+
+    n, unit, method: what the interval rests on; see `Point`.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    word: Word
+    n: int
+    unit: str
+    method: str
+
+
 @dataclass(frozen=True)
 class Point:
-    """An estimate with its interval, and where it lies if the claim is right.
+    """The estimate of a question for one model, and where it lies if the claim is right.
 
     Attributes:
         model: what it is about.
-        low, high: the ends of the interval, of 90% where the claim is that a number lies between
-            two bounds (two one-sided tests at 5%); None where too few units give none.
-        word: whether it lies where the claim says, a word of `engine.answer_words`.
+        word: a word of `engine.answer_words`.
+        value: the number that decides; None where the source lacks it.
+        low, high: the interval that decides, at its `level`; None where there is none.
+        family: by how many the error of a yes, and of a no, is divided; None without the number.
+        published: the same as its paper takes it; the number itself with its 95% interval, where
+            that is no other.
         above, below: the ends of the range that the claim names; None where there is no end.
         n: units, `unit` says of what; `method`: what gives the interval, or the p in its place.
         p: the p, where there is no interval.
         printed: the printed value; `as_printed`: whether the source gives it. None where no single
             number is printed, or its verdict says nothing.
-        statistic: where the answer stands, as a claim names it.
+        statistic: where its answers stand, by reading, as a claim names a statistic.
     """
 
     model: str
-    value: float
+    word: Word
+    value: float | None
     low: float | None
     high: float | None
-    word: Word
+    level: float | None
+    family: list[int] | None
+    published: AsPublished
     above: float | None
     below: float | None
     n: int
@@ -164,6 +166,20 @@ class Point:
     as_printed: Flag | None = None
     statistic: str = ""
 
+    @property
+    def is_published(self) -> bool:
+        """True where what decides is the number and the interval as the paper takes it."""
+        taken = self.published
+        return (self.value, self.low, self.high) == (taken["value"], taken["low"], taken["high"])
+
+
+class Counts(Strict):
+    """The number of parts that answer yes and no, and that are open."""
+
+    yes: int
+    no: int
+    open: int
+
 
 class PrintedPart(Strict):
     """A printed number or word that is counted with a central claim, and its verdict."""
@@ -172,11 +188,20 @@ class PrintedPart(Strict):
     verdict: Literal[tuple(VERDICTS)]  # type: ignore[valid-type]
 
 
+class ReadingOfClaim(Strict):
+    """Another reading of a central claim: its name, the name in words, and its word."""
+
+    reading: str
+    text: str
+    word: Word
+
+
 class QuestionPart(Strict):
-    """A question that decides it, with its word; None where the source does not answer."""
+    """A question asked of one model, and its word as the claim has it."""
 
     question: str
-    word: Word | None
+    model: str
+    word: Word
 
 
 @dataclass(frozen=True)
@@ -187,19 +212,18 @@ class Central:
         id: p1.neutral, ...; in the papers' order.
         paper, source, where, claim, number, decimals, figure, front: those of its entry.
         mark: one of MARKS; `why`: the reason if it is open, one of OPENNESS, else empty.
-        points: the estimates that decide; none where the source has none.
-        questions, printed: what it rests on.
-        as_printed: how many of the printed numbers the source gives as printed; `compared`: of how
-            many that can be compared. A number that several places print counts once.
-        choices: {choice: word} of its questions together.
-        models: {model: word} of its questions together, as the papers asked them, where the claim
-            names several models and is about each of them; else empty.
-        as_random: whether random weights answer yes as well, so that a yes says nothing; `drawn`:
-            how many draws do, None without draws.
+        word: the answer of its questions together.
+        parts: the questions that it asks, model by model, each with its word.
+        counts: how many of them answer yes and no, and how many are open.
+        points: the estimates that its row shows.
+        readings: the word of the whole claim by every other reading that its paper allows.
+        printed: the printed numbers that are counted with it.
+        as_printed: how many of them the source gives as printed; `compared`: of how many that can
+            be compared. A number that several places print counts once.
         caveats: what the paper itself says against too strong a reading, with its place.
         says: the claim with its printed numbers.
-        reason: why it fares so, a sentence each.
-        row: what else its row of the strip says, a sentence each.
+        reason: why it fares so, a sentence each; the first is the one that decides.
+        notes: what the published data say beside it, a sentence each.
         details: what else differs from print, a sentence each.
         decide: what would decide it if it is open, in a sentence.
     """
@@ -215,65 +239,57 @@ class Central:
     front: Flag
     mark: Literal[tuple(MARKS)]  # type: ignore[valid-type]
     why: Literal["", *OPENNESS]  # type: ignore[valid-type]
+    word: Word
+    parts: list[QuestionPart]
+    counts: Counts
     points: list[Point]
-    questions: list[QuestionPart]
+    readings: list[ReadingOfClaim]
     printed: list[PrintedPart]
     as_printed: int
     compared: int
-    choices: dict[str, Word]
-    models: dict[str, Word]
-    as_random: Flag
-    drawn: DrawCount | None
     caveats: list[str]
     says: str = ""
     reason: Sequence[str] = ()
-    row: Sequence[str] = ()
+    notes: Sequence[str] = ()
     details: Sequence[str] = ()
     decide: str = ""
 
 
 def judge_central(
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[CentralEntry],
     sentences: Sentences,
     records: Sequence[Record],
     results: Statistics,
     questions: Mapping[str, "Question"],
-    control: Sequence[Answers] = (),
+    name: Callable[[str], str] = str,
+    reading_in_words: Callable[[str], str] = str,
+    trained: Mapping[str, RowsByQuestion] | None = None,
 ) -> tuple[list[Central], Seen]:
-    """Return the central claims, in order, and what their sentences saw; alike for every source.
+    """Return the central claims, in order, and what their notes saw; alike for every source.
 
     Arguments:
         entries: `read_central`.
         sentences: the functions that tell what is said, by id.
         records: judged claims.
-        results: the statistics of the same source; an answer that its numbers do not give is given
-            with the reason.
+        results: the statistics of the same source.
         questions: the papers' questions by name.
-        control: the answers of each draw of random weights: a yes that most of them give as well
-            says nothing.
+        name: how texts call a model; `reading_in_words`: how they call a reading.
+        trained: the answers of small trained models, by model, for notes.
 
     Raises:
         LayerwiseError: for a claim without sentences, sentences without a claim, and an entry that
-            names what there is not.
+            names what there is not, or registers a question as it is not asked.
     """
     require_sentences([entry["id"] for entry in entries], sentences)
     known = {record["id"]: record for record in records}
-    judged = [_judge(entry, known, results.answers, questions, control) for entry in entries]
-    seen = Seen(known, results, {central.id: central for central in judged})
-    says = says_of(questions)
-    told_of = []
-    for entry, central in zip(entries, judged, strict=True):
-        open_ones = [
-            *too_few_sentences(entry["asks"], results.answers, says),
-            *unanswered_sentences(entry["asks"], results.undefined, says),
-        ]
-        told_of.append(_tell(central, sentences, seen, open_ones))
-    return told_of, seen
-
-
-def says_of(questions: Mapping[str, "Question"]) -> dict[str, str]:
-    """Return what each question says, by name."""
-    return {name: question.says for name, question in questions.items()}
+    judged = []
+    for entry in entries:
+        _require_known(entry, known, questions)
+        for ask in entry["asks"]:
+            require_as_registered(entry["id"], ask, questions[ask["question"]])
+        judged.append(_judge(entry, known, results, questions, name, reading_in_words))
+    seen = Seen(known, results, {central.id: central for central in judged}, trained)
+    return [_tell(central, sentences, seen) for central in judged], seen
 
 
 def require_sentences(ids: Sequence[str], sentences: Sentences) -> None:
@@ -291,49 +307,88 @@ def require_sentences(ids: Sequence[str], sentences: Sentences) -> None:
 
 
 def _judge(
-    entry: Mapping[str, Any],
+    entry: CentralEntry,
     known: Mapping[str, Record],
-    answers: Answers,
+    results: Statistics,
     questions: Mapping[str, "Question"],
-    control: Sequence[Answers],
+    name: Callable[[str], str],
+    reading_in_words: Callable[[str], str],
 ) -> Central:
-    """Return a central claim without its sentences."""
-    _require_known(entry, known, questions)
-    asks = entry["asks"]
-    drawn = count_draws(asks, control)
-    as_random = is_as_random(drawn)
-    weighed = weigh(asks, answers, as_random=as_random)
+    """Return a central claim without what its own function says of it."""
+    asks, answers = entry["asks"], results.answers
+    weighed = weigh(asks, answers)
     printed = [known[claim_id] for claim_id in entry["printed"]]
     as_printed, compared = count_as_printed(printed)
+    decimals, counts = entry.get("decimals", 2), weighed.counts
     return Central(
-        **{name: entry[name] for name in ("id", "paper", "where", "claim", "number")},
+        id=entry["id"],
+        paper=entry["paper"],
         source=entry.get("source", "paper"),
-        decimals=entry.get("decimals", 2),
+        where=entry["where"],
+        claim=entry["claim"],
+        number=entry["number"],
+        decimals=decimals,
         figure=entry.get("figure", ""),
         front=entry.get("front", False),
         mark=weighed.mark,
         why=weighed.why,
+        word=weighed.word,
+        parts=[
+            QuestionPart(question=part.question, model=part.model, word=part.word)
+            for parts in weighed.parts
+            for part in parts
+        ],
+        counts=Counts(yes=counts[YES], no=counts[NO], open=counts[OPEN]),
         points=[
             point
-            for shown in entry.get("shows", asks)
+            for shown in entry.get("shows") or [_shown(ask) for ask in asks]
             for point in points(shown, answers, questions, known)
         ],
-        questions=[
-            QuestionPart(question=ask["question"], word=given.get(PUBLISHED))
-            for ask, given in zip(asks, weighed.words, strict=True)
+        readings=[
+            ReadingOfClaim(reading=reading, text=reading_in_words(reading), word=word)
+            for reading, word in weighed.readings.items()
         ],
         printed=[PrintedPart(claim=claim["id"], verdict=claim["verdict"]) for claim in printed],
         as_printed=as_printed,
         compared=compared,
-        choices=dict(weighed.choices),
-        models=dict(weighed.models),
-        as_random=as_random,
-        drawn=drawn,
         caveats=[
             f"{caveat['says'].removesuffix('.')} ({caveat['where']})."
             for caveat in entry.get("caveats", [])
         ],
+        reason=reasons(asks, weighed, results, questions, name, reading_in_words, decimals),
+        decide=what_would_decide(asks, weighed, answers, questions) if weighed.mark == OPEN else "",
     )
+
+
+def require_as_registered(claim_id: str, ask: Ask, question: "Question") -> None:
+    """Refuse an entry that registers another estimand, range, unit or family than is asked.
+
+    Raises:
+        LayerwiseError: naming both.
+    """
+    family, given = question.family, ask["family"]
+    for what, registered, is_asked in (
+        ("estimand", ask["estimand"], question.number),
+        ("range", ask["range"], spell_range(question.within)),
+        ("against", ask.get("against", ""), spell_range(question.against)),
+        ("unit", ask["unit"], question.unit),
+        ("family", (given["yes"], given["no"]), (family.yes, family.no)),
+    ):
+        if registered != is_asked:
+            raise LayerwiseError(
+                f"{FILE}, {claim_id}: the {what} of {question.name} must be registered as it is "
+                f"asked, {is_asked!r}, found {registered!r}; correct the one that is wrong"
+            )
+
+
+def spell_range(given: "Range | None") -> str:
+    """Return a range in words: "above 0", "between -0.015 and 0.015"; nothing without one."""
+    if given is None:
+        return ""
+    above, below = (f"{end:.4g}" for end in (given.above, given.below))
+    if math.isinf(given.below):
+        return f"above {above}"
+    return f"below {below}" if math.isinf(given.above) else f"between {above} and {below}"
 
 
 def _require_known(
@@ -359,67 +414,86 @@ def _require_known(
         )
 
 
-def _tell(central: Central, sentences: Sentences, seen: Seen, open_ones: list[str]) -> Central:
-    """Return a central claim with its sentences, those on questions without an answer last."""
+def _tell(central: Central, sentences: Sentences, seen: Seen) -> Central:
+    """Return a central claim with what its own function says of it."""
     try:
         told_of = list(told(sentences[central.id], seen))
     except LayerwiseError as error:
         raise LayerwiseError(f"the sentences of {central.id}: {error}") from None
-    reason = [said for said in told_of if not isinstance(said, Claimed | InRow | Detail)]
     return replace(
         central,
         says=" ".join(str(said) for said in told_of if isinstance(said, Claimed)),
-        reason=[*reason, *open_ones],
-        row=[str(said) for said in told_of if isinstance(said, InRow)],
+        notes=[said for said in told_of if not isinstance(said, Claimed | Detail)],
         details=[str(said) for said in told_of if isinstance(said, Detail)],
     )
 
 
+def _shown(ask: Ask) -> Shown:
+    """Return what a row shows of a question: every estimate that is asked for."""
+    shown = Shown(question=ask["question"], answer=ask.get("answer", "yes"))
+    if "of" in ask:
+        shown["of"] = ask["of"]
+    if "prints" in ask:
+        shown["prints"] = ask["prints"]
+    return shown
+
+
 def points(
-    shown: Mapping[str, Any],
+    shown: Shown,
     answers: Answers,
     questions: Mapping[str, "Question"],
     known: Mapping[str, Record],
 ) -> Iterator[Point]:
-    """Yield the estimates of a question that a row shows, without those that the source lacks.
+    """Yield the estimates of a question that a row shows.
 
     Arguments:
         known: the judged claims by id.
     """
     name = shown["question"]
     by_model = answers.get(name, {})
-    choice = shown.get("choice", PUBLISHED)
-    by_choice = {
-        model: by_model[model][choice]
-        for model in shown.get("of", by_model)
-        if choice in by_model.get(model, {})
-    }
-    order = sorted(by_choice, key=lambda model: -by_choice[model].value)
-    kept = order[: shown["largest"]] if "largest" in shown else list(by_choice)
-    agrees = shown.get("answer", YES) == YES
-    above, below = questions[name].above, questions[name].below
-    if not agrees:  # the claim is what lies outside: a range too, where the question's has one end
-        has_one_end = math.isinf(above) != math.isinf(below)
-        above, below = (below, above) if has_one_end else (math.inf, math.inf)
-    for model in kept:
-        answer = by_choice[model]
-        word, deciding = answer.word, answer.deciding
+    models = [model for model in shown.get("of", by_model) if by_model.get(model)]
+    if "largest" in shown:
+        decided = [model for model in models if DECIDES in by_model[model]]
+        order = sorted(decided, key=lambda model: -by_model[model][DECIDES].value)
+        models = order[: shown["largest"]]
+    turned = {} if shown.get("answer", YES) == YES else OPPOSITE
+    within = questions[name].within if not turned else questions[name].outside_of_one_end
+    for model in models:
+        by_reading = by_model[model]
+        answer, published = by_reading.get(DECIDES), by_reading.get(PUBLISHED)
+        as_published = answer if published is None else published
+        if as_published is None:
+            continue
         prints = known.get(shown.get("prints", {}).get(model, ""), {"published": None})
+        deciding = None if answer is None else answer.deciding
+        word = NEEDS_WEIGHTS if answer is None else answer.word
+        told_of = as_published if answer is None else answer
         yield Point(
-            model=shown.get("label", "{model}").format(model=model, n=answer.n),
-            value=answer.value,
+            model=shown.get("label", "{model}").format(model=model, n=told_of.n),
+            word=turned.get(word, word),
+            value=None if answer is None else answer.value,
             low=None if deciding is None else deciding.low,
             high=None if deciding is None else deciding.high,
-            word=word if agrees else OPPOSITE.get(word, word),
-            above=above if math.isfinite(above) else None,
-            below=below if math.isfinite(below) else None,
-            n=answer.n,
-            unit=answer.unit,
-            method=answer.method,
-            p=answer.deciding_p,
+            level=None if answer is None else answer.level,
+            family=None if answer is None else [*answer.family],
+            published=AsPublished(
+                value=as_published.value,
+                low=None if as_published.ends is None else as_published.ends.low,
+                high=None if as_published.ends is None else as_published.ends.high,
+                word=turned.get(as_published.word, as_published.word),
+                n=as_published.n,
+                unit=as_published.unit,
+                method=as_published.method,
+            ),
+            above=within.above if math.isfinite(within.above) else None,
+            below=within.below if math.isfinite(within.below) else None,
+            n=told_of.n,
+            unit=told_of.unit,
+            method=told_of.method,
+            p=told_of.deciding_p,
             printed=prints["published"],
             as_printed=stands(prints) if "verdict" in prints else None,
-            statistic=f"questions:{name}:{pointer('models', model, choice)}",
+            statistic=f"questions:{name}:{pointer('models', model)}",
         )
 
 

@@ -1,20 +1,29 @@
 """What would decide an open central claim, in one sentence, from the reason of its openness.
 
 Where an interval lies across the border it is the number of units that would answer with 80% power,
-if the value is the truth; where there are too few units, how many it takes at least; where there
-are single numbers, or none, the weights.
+if the value is the truth; where there are too few units, how many it takes at least; where what
+varies was not published, the weights, and what they can be expected to show.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from layerwise.engine.answer_words import NO, NO_SPREAD, OPPOSITE, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.answers import Answer, Answers
-from layerwise.engine.marks import Ask, answers, quantified
-from layerwise.engine.published import PUBLISHED
-from layerwise.engine.question import OF_R, Question
-from layerwise.statistics.estimates import EXACT, FISHERS_Z, LEVEL, Estimate
-from layerwise.statistics.power import units_to_answer, units_to_tell_shares_apart
+from layerwise.engine.answer_words import (
+    NEEDS_WEIGHTS,
+    NO,
+    NO_CATEGORIES,
+    NO_SPREAD,
+    TOO_FEW,
+    UNDECIDED,
+    YES,
+)
+from layerwise.engine.answers import Answer, Answers, ByModel
+from layerwise.engine.marks import Ask, Part, Weighed, quantified
+from layerwise.engine.published import DECIDES
+
+if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
+    from layerwise.engine.question import Question
 
 FEW_EXIST = ("models", "sizes", "families")  # units of which no more than MOST_EXIST exist
 MOST_EXIST = 100
@@ -22,80 +31,80 @@ EXACT_UP_TO = 20  # units; more of them are told by two digits
 
 
 def what_would_decide(
-    asks: Sequence[Ask], given: Answers, questions: Mapping[str, Question]
+    asks: Sequence[Ask], weighed: Weighed, answers: Answers, questions: Mapping[str, "Question"]
 ) -> str:
-    """Return a sentence with a clause for each open question of a claim; empty without any.
-
-    Arguments:
-        asks: its quantifiers.
-        given: the answers of a source.
-        questions: the papers' questions by name.
-    """
+    """Return a sentence with a clause for each open question of a claim; empty without any."""
     clauses: dict[str, None] = {}
-    for ask in asks:
-        if answers(ask, given).get(PUBLISHED) in (YES, NO):
-            continue
-        by_model = given.get(ask["question"], {})
-        of_models = [by_model.get(model, {}).get(PUBLISHED) for model in ask.get("of", by_model)]
-        clauses |= dict.fromkeys(_clauses(ask, of_models, questions[ask["question"]]))
+    for ask, parts, word in zip(asks, weighed.parts, weighed.words, strict=True):
+        if word not in (YES, NO):
+            clauses |= dict.fromkeys(_clauses(ask, parts, answers, questions[ask["question"]]))
     text = "; ".join(clauses)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _clauses(ask: Ask, of_models: Sequence[Answer | None], question: Question) -> Iterator[str]:
-    """Yield what would answer a quantifier that these answers leave open."""
-    expected = [_expect(answer, question) for answer in of_models]
-    turned = {} if ask.get("answer", YES) == YES else OPPOSITE
-
-    def is_answered_by(n: float) -> bool:
-        words = [turned.get(word, word) if units <= n else UNDECIDED for word, units in expected]
-        return quantified(words, ask.get("at_least", len(words))) in (YES, NO)
-
+def _clauses(
+    ask: Ask, parts: Sequence[Part], answers: Answers, question: "Question"
+) -> Iterator[str]:
+    """Yield what would answer the open parts of an ask."""
+    words = [part.word for part in parts]
+    by_model = answers.get(question.name, {})
     said = f"'{question.says.removesuffix('.')}'"
-    needed = sorted(units for _, units in expected if units)
-    enough = next((n for n in needed if is_answered_by(n)), None)
-    if needed:
-        yield _tell_units(said, enough or needed[-1], question.unit)
-    if enough is None:
-        words = [word for word, _ in expected]
-        if TOO_FEW in words:
-            fewest = max(one.fewest for one in of_models if one and one.word == TOO_FEW)
-            yield f"it takes at least {fewest} {question.unit} to decide {said}"
-        if NO_SPREAD in words or not words:
-            yield f"it takes the weights to decide {said}"
+    if NEEDS_WEIGHTS in words:
+        yield f"the weights are needed to decide {said} ({ask['power']})"
+    if NO_CATEGORIES in words:
+        yield f"{question.unit} of several categories are needed to decide {said}"
+    if NO_SPREAD in words:
+        yield f"more than single numbers is needed to decide {said}"
+    if TOO_FEW in words:
+        fewest = max(by_model[part.model][DECIDES].fewest for part in parts if part.word == TOO_FEW)
+        yield f"at least {fewest} {question.unit} are needed to decide {said}"
+    if UNDECIDED in words:
+        yield _tell_units(said, _units_for_ask(ask, parts, by_model, question), question.unit)
 
 
-def _expect(answer: Answer | None, question: Question) -> tuple[str, float]:
-    """Return the word that more units would give if the value is the truth, and how many it takes.
+def _units_for_ask(
+    ask: Ask, parts: Sequence[Part], by_model: ByModel, question: "Question"
+) -> float:
+    """Return the units of each part with which those that are undecided answer the ask.
 
-    Zero units where their number changes nothing: of what is answered, and of what shows no spread.
+    They are answered one after the other, by where their numbers lie, until the ask is; where other
+    parts stay open whatever they say, until all of them are.
     """
-    if answer is None:
-        return NO_SPREAD, 0
-    if not answer.undecided:
-        return answer.word, 0
-    at_least = max(answer.n + 1, answer.fewest)
-    if answer.groups:
-        (first, m), (second, n) = answer.groups
-        units = units_to_tell_shares_apart(first / m, second / n, m, n)
-        return (YES if first / m > second / n else NO), max(units, at_least)
-    if answer.ends is None:
-        return NO_SPREAD, 0
-    value, ends = answer.value, answer.ends
-    estimate = Estimate(value, ends.low, ends.high, answer.n, question.unit, method=answer.method)
-    is_r = question.effect == OF_R or estimate.method in (EXACT, FISHERS_Z)
-    within, against = question.within, question.against
-    ways = []
-    if value in within or against is None:
-        ways.append((within, answer.level, YES if value in within else NO))
-    if against is not None and value in against:
-        ways.append((against, LEVEL, NO))
-    needed = {
-        word: units_to_answer(estimate, (side.above, side.below), way_level, is_r=is_r)
-        for side, way_level, word in ways
+    words = [part.word for part in parts]
+    need, turned = ask.get("at_least", len(parts)), ask.get("answer", YES) == NO
+    answers = {
+        place: by_model[part.model][DECIDES]
+        for place, part in enumerate(parts)
+        if part.word == UNDECIDED
     }
-    word = min(needed, key=needed.__getitem__, default=NO)
-    return word, max(needed.get(word, math.inf), at_least)
+    units = {place: units_for(answer, question) for place, answer in answers.items()}
+    order = sorted(units, key=lambda place: units[place])
+    for place in order:
+        lies_inside = answers[place].value in question.within
+        words[place] = NO if lies_inside == turned else YES
+        if quantified(words, need) in (YES, NO):
+            return units[place]
+    return units[order[-1]]
+
+
+def units_for(answer: Answer, question: "Question") -> float:
+    """Return the units with which the interval leaves out the nearest border with 80% power."""
+    from layerwise.statistics.estimates import EXACT, FISHERS_Z, Estimate
+    from layerwise.statistics.power import units_to_answer
+
+    if answer.ends is None:
+        return math.inf
+    ends = answer.ends.low, answer.ends.high
+    estimate = Estimate(answer.value, *ends, answer.n, answer.unit, method=answer.method)
+    inside, against = answer.value in question.within, question.against
+    asked = question.within if inside or against is None else against
+    if against is not None and answer.value not in asked:
+        return math.inf  # it lies between the two
+    borders = (asked.above, asked.below)
+    is_r = answer.method in (EXACT, FISHERS_Z)
+    of_yes, of_no = question.levels
+    level = of_yes if inside else of_no
+    return max(units_to_answer(estimate, borders, level, is_r=is_r), answer.n + 1, answer.fewest)
 
 
 def _tell_units(said: str, n: float, unit: str) -> str:
@@ -106,5 +115,4 @@ def _tell_units(said: str, n: float, unit: str) -> str:
         return f"no number of {unit} would decide {said}"
     digit = 1 if n <= EXACT_UP_TO else 10 ** (len(str(math.ceil(n))) - 2)
     told = f"{math.ceil(n / digit) * digit:,}"
-    power = "with 80% power at the value as it stands"
-    return f"it takes about {told} {unit} to decide {said} {power}"
+    return f"about {told} {unit} would decide {said} with 80% power at the value as it stands"

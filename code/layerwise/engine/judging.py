@@ -9,16 +9,15 @@ both for a paper of one's own, from the folder of its numbers and claims.
 import contextlib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Required
 
-from layerwise.engine.answers import Answers, Interval, read_rows
-from layerwise.engine.central import Central, judge_central, read_central
+from layerwise.engine.answers import Answers, RowsByQuestion, read_rows
+from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.claims import read_ledger, statistic_parts
-from layerwise.engine.deciding import what_would_decide
 from layerwise.engine.derivation import (
     Derivation,
     Table,
@@ -28,24 +27,23 @@ from layerwise.engine.derivation import (
     evidence_of,
 )
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.marks import OPEN, Ask
-from layerwise.engine.measured import CONTROL, MEASURE_SMALL, NOISE, map_leaves
+from layerwise.engine.measured import CONTROL, NOISE, map_leaves
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import (
     COUNTED,
     HEADER,
-    PUBLISHED,
     Cell,
     Published,
     read_table,
     read_tables,
     split_pointer,
 )
-from layerwise.engine.question import Question, documents_of_questions
+from layerwise.engine.question import documents_of_questions
 from layerwise.engine.records import count_by_paper, hashes_judged_from
-from layerwise.engine.seen import SeenTrained, tell_findings, tell_story, told
+from layerwise.engine.seen import tell_findings, tell_story, told
 from layerwise.engine.verdicts import Statistics, judge
+from layerwise.engine.words import Names, label_model
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
 from layerwise.shapes import Loose, require_shape
@@ -175,22 +173,12 @@ def read_statistics(
     return statistics_of(source, analyses, published, origins)
 
 
-def read_trained(folder: Path) -> dict[str, dict[str, SeenTrained]]:
-    """Read the numbers of the small trained models that have an interval, by model and question.
-
-    Arguments:
-        folder: with a folder of result files for each.
-    """
-    models: dict[str, dict[str, SeenTrained]] = {}
-    for path in sorted(folder.glob("*/sensitivity.json")):
-        model, control = path.parent.name, read_json(path.with_name(f"{CONTROL}.json"))["answers"]
-        models[model] = {
-            question: SeenTrained(asked.value, model, Interval(min(drawn), max(drawn)))
-            for question, by_choice in read_rows(read_json(path)["rows"], MEASURE_SMALL).items()
-            if (asked := by_choice.get(PUBLISHED)) is not None and asked.ends is not None
-            for drawn in [control[question]["drawn"]]
-        }
-    return models
+def read_trained(folder: Path) -> dict[str, RowsByQuestion]:
+    """Return the answers of the small trained models, a folder for each, by model."""
+    return {
+        path.parent.name: read_rows(read_json(path)["rows"], "measure the small models again")
+        for path in sorted(folder.glob("*/sensitivity.json"))
+    }
 
 
 def statistics_of(
@@ -223,13 +211,15 @@ def judge_ledger(
     sides: SourceStatistics,
     published: Published,
     paper: Paper,
-    trained: Mapping[str, Mapping[str, SeenTrained]] = MappingProxyType({}),
+    trained: Mapping[str, RowsByQuestion] | None = None,
+    names: Names = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Judge every claim, and what is made of them.
 
     Arguments:
         paper: the questions that its central claims ask, and what is said of them.
-        trained: beside the source, `read_trained`.
+        trained: the answers of small trained models, beside the source; `read_trained`.
+        names: what the models are called, `words.display_names`.
 
     Returns:
         `claims`, the records; `central`, `findings`, `story` and `surprises` on them.
@@ -238,38 +228,25 @@ def judge_ledger(
         note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
-    results, random = sides.results, [draw.answers for draw in sides.draws]
-    entries = read_central(claims)
     central, seen = judge_central(
-        entries, paper.sentences, records, results, paper.questions, random
+        read_central(claims),
+        paper.sentences,
+        records,
+        sides.results,
+        paper.questions,
+        partial(label_model, names=names),
+        paper.reading_in_words,
+        trained,
     )
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     facts = tell_findings(paper.findings, records, seen, told_of)
     return {
-        "central": [
-            asdict(_with_decide(claim, entry["asks"], results.answers, paper.questions))
-            for claim, entry in zip(central, entries, strict=True)
-        ],
+        "central": [asdict(claim) for claim in central],
         "findings": [asdict(finding) for finding in facts],
         "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
-        "surprises": [*told(paper.surprises, seen.beside(trained))],
+        "surprises": [*told(paper.surprises, seen)],
         "claims": records,
     }
-
-
-def _with_decide(
-    claim: Central,
-    asks: Sequence[Ask],
-    answers: Answers,
-    questions: Mapping[str, Question],
-) -> Central:
-    """Return a central claim, if it is open with what would decide it.
-
-    A yes that random weights give too becomes evidence by no number of units.
-    """
-    if claim.mark != OPEN or claim.as_random:
-        return claim
-    return replace(claim, decide=what_would_decide(asks, answers, questions))
 
 
 def note_shift(record: Mapping[str, Any], shifted: Mapping[str, Collection[str]]) -> dict[str, Any]:
@@ -342,7 +319,7 @@ class JudgedPaper:
     Attributes:
         paper: its rules and questions.
         published: its numbers, by file and key.
-        answers: to its questions, {question: {model: {choice: answer}}}.
+        answers: to its questions, {question: {model: {reading: answer}}}.
         document: the judged claims, the central claims and the findings: what
             `claims.json` holds.
     """
@@ -369,7 +346,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
     Args:
         paper: its rules and questions.
         folder: holds `published/*.csv` (columns file, key, value) and `claims/` (the claims in
-            `paper1/*.yaml`, the central ones in `central.yaml`).
+            `paper1/paper.csv`, the central ones in `central.yaml`).
         draws: how often, at which level and from which seed is resampled; 10,000 times at 95%
             by default.
 

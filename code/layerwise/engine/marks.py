@@ -1,9 +1,9 @@
-"""The one rule that marks a central claim, by the answers to its questions.
+"""The rule that marks a central claim: three-valued logic over the answers to its questions.
 
-A central claim is a quantifier over questions. No printed word, sign or bound decides a mark: what
-it says is asked as a question, and the interval of the number answers. So a sign that lies inside
-its own interval concludes nothing, and no mark hangs on one value. A question that is open holds
-`holds` back, and never makes a claim fail.
+A part is a question asked of one model. An ask is a quantifier over parts, and the claim is the
+conjunction of its asks. No printed word, sign or bound decides: the interval of a number does, so a
+sign that lies inside its own interval concludes nothing. Other readings of the claim, which its
+paper allows, run through the same logic; they never raise a mark.
 """
 
 from collections import Counter
@@ -11,82 +11,109 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Required
 
-from layerwise.engine.answer_words import NO, NO_SPREAD, OPPOSITE, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.answers import Answers
-from layerwise.engine.published import PUBLISHED
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, OPEN_WORDS, OPPOSITE, YES
+from layerwise.engine.answers import PART, Answers, ByReading, answers_by, shared_word
+from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.shapes import Strict
 
 HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "fails", "open"
+DEPENDS = "depends on the reading"
 MARKS = {
-    HOLDS: "its questions are answered yes, as the papers asked them and under every other choice "
-    "of method that could be computed",
-    IN_PART: "its questions are answered yes under one choice and not under another, or by some of "
-    "the models that the claim names",
-    FAILS: "its questions are answered no, as the papers asked them; of several models that it "
-    "names none answers yes, or it says something of all without exception and one answers no",
+    HOLDS: "every question that the claim asks is answered yes",
+    IN_PART: "it is open, and of several models that the claim names some answer yes; it can still "
+    "hold",
+    FAILS: "a question that it asks is answered no",
     OPEN: "its questions are answered neither yes nor no; the reason stands beside the mark",
 }
 OPENNESS = {
-    UNDECIDED: "an interval lies across the border of what the claim says",
-    NO_SPREAD: "there are single numbers, without an interval",
-    TOO_FEW: "so few units could not answer, whatever they showed",
+    NEEDS_WEIGHTS: "what would decide was not published and can only be measured",
+    "no categories": "the units come from one category, or from none that is told",
+    "no spread": "there are single numbers, without an interval",
+    "too few": "so few units could not answer, whatever they showed",
+    "undecided": "an interval lies across the border of what the claim says",
+    DEPENDS: "another reading that the paper allows answers the opposite",
 }
-UNANSWERED = (NO_SPREAD, TOO_FEW)  # words that are no answer of the numbers
-MOST_DRAWS = 0.5  # share of the random draws that must answer yes for a yes to say nothing
+
+
+class FamilyEntry(Strict):
+    """By how many the error of a yes and of a no is divided, and why."""
+
+    yes: int
+    no: int
+    because: str
 
 
 class Ask(Strict, total=False):
-    """A quantifier over the answers to a question.
+    """A question that a claim asks, of which models, and how many of them must answer.
 
-    of: models; all that have an answer, if left out.
+    of: models; all that are asked, if left out.
     at_least: how many of them must answer as the claim says; all, if left out.
     answer: what the claim says; yes, if left out.
-    universal: whether the claim says it of all of them without exception, so that it fails by one
-        that answers no.
+    estimand, range, against, unit, family: those of the question, in words.
+    parts: what is one part: a model, or the whole statement.
+    power: what an answer can be expected to show.
     prints: by model the claim that prints its estimate.
     """
 
     question: Required[str]
     of: list[str]
     at_least: int
-    universal: bool
     answer: Literal["yes", "no"]
+    estimand: Required[str]
+    range: Required[str]
+    against: str
+    unit: Required[str]
+    family: Required[FamilyEntry]
+    parts: Required[str]
+    power: Required[str]
     prints: dict[str, str]
 
 
-class DrawCount(Strict):
-    """The number of draws of random weights, and of those that answer yes, or not at all."""
+@dataclass(frozen=True)
+class Part:
+    """A question asked of one model: its word, turned where the claim says no."""
 
-    draws: int
-    yes: int
-    unanswered: int
+    question: str
+    model: str
+    word: str
+
+
+def quantified(words: Sequence[str], need: int) -> str:
+    """Return yes where as many parts answer it as are needed, no where too few still could.
+
+    Else the reason that lies deepest (Kleene's logic, with the open words in the third place).
+    """
+    if words.count(YES) >= need:
+        return YES
+    if len(words) - words.count(NO) < need:
+        return NO
+    return next(word for word in OPEN_WORDS if word in words)
 
 
 def mark(
-    choices: Mapping[str, str],
-    models: Mapping[str, str],
-    *,
-    refuted: bool = False,
-    as_random: bool = False,
+    asked: Sequence[tuple[Sequence[str], int]], readings: Iterable[str] = ()
 ) -> tuple[str, str]:
-    """Return the mark of a claim by the words of its questions, and why it is open; else "".
+    """Return the mark of a claim, and why it is open; else "".
 
     Arguments:
-        choices: {choice: word} of its questions together.
-        models: {model: word}, as the papers asked, of a claim on each of several models.
-        refuted: one model answers no, and the claim says that none does.
-        as_random: a yes is no evidence, as random weights give it too.
+        asked: of every ask the words of its parts, and how many of them must be yes.
+        readings: the word of the whole claim by each other reading.
     """
-    published = choices.get(PUBLISHED, NO_SPREAD)
-    in_part = YES in models.values() and not as_random
-    if published == NO:
-        return (IN_PART if in_part and not refuted else FAILS), ""
-    if as_random:
-        return OPEN, UNDECIDED
-    answered = {word for word in choices.values() if word not in UNANSWERED}
-    if YES in answered:
-        return (HOLDS if answered == {YES} and published == YES else IN_PART), ""
-    return (IN_PART, "") if in_part else (OPEN, published)
+    words = [quantified(parts, need) for parts, need in asked]
+    claim = quantified(words, len(words))
+    if claim == NO:
+        return FAILS, ""
+    statements = [word for word, (parts, _) in zip(words, asked, strict=True) if len(parts) == 1]
+    some = any(len(parts) > 1 and YES in parts for parts, _ in asked)
+    is_in_part = some and all(word == YES for word in statements)
+    if claim != YES and not is_in_part:
+        return OPEN, claim
+    if NO in readings:
+        return OPEN, DEPENDS
+    return (HOLDS if claim == YES else IN_PART), ""
+
+
+# --- the answers of a source ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -94,28 +121,49 @@ class Weighed:
     """The questions of a claim together, and the mark that they give.
 
     Attributes:
-        words: of each quantifier, {choice: word}.
-        choices: {choice: word} of all together; `models`: {model: word}, see `words_by_model`.
+        parts: of each ask, its parts as they decide.
+        words: of each ask; `word`: of the claim.
+        readings: the word of the whole claim by each other reading that says something else than
+            what decides.
         mark, why: see `mark`.
     """
 
-    words: Sequence[Mapping[str, str]]
-    choices: Mapping[str, str]
-    models: Mapping[str, str]
+    parts: Sequence[Sequence[Part]]
+    words: Sequence[str]
+    word: str
+    readings: Mapping[str, str]
     mark: str
     why: str
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of parts that answer yes and no, and that are open."""
+        counts = Counter(
+            part.word if part.word in OPPOSITE else OPEN for parts in self.parts for part in parts
+        )
+        return {word: counts[word] for word in (YES, NO, OPEN)}
 
-def weigh(asks: Sequence[Ask], given: Answers, *, as_random: bool = False) -> Weighed:
+
+def weigh(asks: Sequence[Ask], answers: Answers) -> Weighed:
     """Weigh the questions of a claim by the answers of a source."""
-    words = [answers(ask, given) for ask in asks]
-    choices, models = conjunction(words), words_by_model(asks, given)
-    refuted = any(
-        ask.get("universal") and word.get(PUBLISHED) == NO
-        for ask, word in zip(asks, words, strict=True)
-    )
+    parts = [parts_of(ask, answers) for ask in asks]
+    needs = [ask.get("at_least", len(of_ask)) for ask, of_ask in zip(asks, parts, strict=True)]
+    readings = words_by_reading(asks, answers)
+    asked = [
+        ([part.word for part in of_ask], need) for of_ask, need in zip(parts, needs, strict=True)
+    ]
+    words = [quantified(*ask) for ask in asked]
+    # what is said of all models, and names none, is one statement
+    asked = [
+        given if "of" in ask else ([word], 1)
+        for ask, given, word in zip(asks, asked, words, strict=True)
+    ]
     return Weighed(
-        words, choices, models, *mark(choices, models, refuted=refuted, as_random=as_random)
+        parts,
+        words,
+        quantified(words, len(words)),
+        readings,
+        *mark(asked, readings.values()),
     )
 
 
@@ -124,100 +172,52 @@ def mark_text(given: str, why: str) -> str:
     return f"{given} ({why})" if why else given
 
 
-def answers(ask: Ask, given: Answers) -> dict[str, str]:
-    """Return the word of a quantifier by choice; empty where the source answers nothing.
+def parts_of(ask: Ask, answers: Answers, reading: str = DECIDES) -> list[Part]:
+    """Return the parts of an ask by a reading; one that lacks it keeps the word that decides.
 
-    Under a choice that bears on some models alone, the others keep the word of the papers' way.
+    What nobody measured needs the weights.
     """
-    by_model = _words_by_choice(ask, given)
-    models = ask.get("of", list(by_model))
-    if not models or any(PUBLISHED not in by_model.get(model, {}) for model in models):
-        return {}
-    need = ask.get("at_least", len(models))
-    choices = dict.fromkeys(choice for model in models for choice in by_model[model])
-    return {
-        choice: quantified(
-            [by_model[model].get(choice, by_model[model][PUBLISHED]) for model in models], need
-        )
-        for choice in choices
-    }
+    by_model = answers.get(ask["question"], {})
+    models = ask.get("of", [*by_model]) or [OVER_MODELS]
+    return [
+        Part(ask["question"], model, _word(ask, by_model.get(model, {}), reading))
+        for model in models
+    ]
 
 
-def quantified(words: Sequence[str], need: int) -> str:
-    """Return yes where as many models answer it as are needed, no where too few still could."""
-    if words.count(YES) >= need:
-        return YES
-    if len(words) - words.count(NO) < need:
-        return NO
-    return next(word for word in OPENNESS if word in words)
+def _word(ask: Ask, by_reading: ByReading, reading: str) -> str:
+    """Return the word of a model by a reading, turned where the claim says no."""
+    answered = answers_by(by_reading, reading) or answers_by(by_reading, DECIDES)
+    word = shared_word(answered) if answered else NEEDS_WEIGHTS
+    return word if ask.get("answer", YES) == YES else OPPOSITE.get(word, word)
 
 
-def conjunction(asked: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the words of several quantifiers together, by choice.
+def words_by_reading(asks: Sequence[Ask], answers: Answers) -> dict[str, str]:
+    """Return the word of a claim by every other reading of its questions.
 
-    A quantifier that lacks a choice keeps its word of the papers' way.
+    A reading that gives the same numbers as the one that decides is none. What the papers did is
+    shown and not counted: the error rate of their intervals is another.
     """
-    if not all(asked):
-        return {}
-    choices = dict.fromkeys(choice for words in asked for choice in words)
-    return {
-        choice: _weakest(words.get(choice, words[PUBLISHED]) for words in asked)
-        for choice in choices
-    }
-
-
-def _weakest(words: Iterable[str]) -> str:
-    """Return the word of a conjunction."""
-    given = set(words)
-    return next(word for word in (NO, *OPENNESS, YES) if word in given)
-
-
-def words_by_model(asks: Sequence[Ask], given: Answers) -> dict[str, str]:
-    """Return the word of each model that a claim is about, as the papers asked.
-
-    Empty for a claim that names one model or none, or counts how many of them answer.
-    """
-    asks_by_model = [ask for ask in asks if "of" in ask and "at_least" not in ask]
-    words: dict[str, list[str]] = {}
-    for ask in asks_by_model:
-        by_model = _words_by_choice(ask, given)
-        for model in ask["of"]:
-            words.setdefault(model, []).append(by_model.get(model, {}).get(PUBLISHED, NO_SPREAD))
-    if len(asks_by_model) < len(asks) or len(words) < 2:
-        return {}
-    return {model: _weakest(answered) for model, answered in words.items()}
-
-
-def yes_alone_under(words: Mapping[str, str]) -> str:
-    """Return the one choice under which questions are answered yes; empty for none or several."""
-    yes = [choice for choice, word in words.items() if word == YES]
-    return yes[0] if len(yes) == 1 else ""
-
-
-def count_draws(asks: Sequence[Ask], control: Sequence[Answers]) -> DrawCount | None:
-    """Count the draws of random weights that answer yes to all of these together."""
-    if not control:
-        return None
-    words = Counter(
-        conjunction([answers(ask, draw) for ask in asks]).get(PUBLISHED, "") for draw in control
-    )
-    unable = words[""] + words[NO_SPREAD] + words[TOO_FEW]
-    return DrawCount(draws=len(control), yes=words[YES], unanswered=unable)
-
-
-def is_as_random(drawn: DrawCount | None) -> bool:
-    """Return whether at least half of the draws that answer at all answer yes."""
-    if drawn is None or not drawn["yes"]:
-        return False
-    return drawn["yes"] >= MOST_DRAWS * (drawn["draws"] - drawn["unanswered"])
-
-
-def _words_by_choice(ask: Ask, given: Answers) -> dict[str, dict[str, str]]:
-    """Return {model: {choice: word}}; a word is yes where the answer is what the claim says."""
-    turned = {} if ask.get("answer", YES) == YES else OPPOSITE
-    return {
-        model: {
-            choice: turned.get(answer.word, answer.word) for choice, answer in by_choice.items()
-        }
-        for model, by_choice in given.get(ask["question"], {}).items()
-    }
+    names: dict[str, None] = {}
+    for ask in asks:
+        by_model = answers.get(ask["question"], {})
+        for model in ask.get("of", [*by_model]):
+            by_reading = by_model.get(model, {})
+            decided = by_reading.get(DECIDES)
+            for name in by_reading:
+                reading = name.partition(PART)[0]
+                given = answers_by(by_reading, reading)
+                if reading in (DECIDES, PUBLISHED):
+                    continue
+                if decided is None or not all(map(decided.is_same, given)):
+                    names[reading] = None
+    words = {}
+    for reading in names:
+        asked = [parts_of(ask, answers, reading) for ask in asks]
+        needs = [ask.get("at_least", len(parts)) for ask, parts in zip(asks, asked, strict=True)]
+        of_asks = [
+            quantified([part.word for part in parts], need)
+            for parts, need in zip(asked, needs, strict=True)
+        ]
+        words[reading] = quantified(of_asks, len(of_asks))
+    return words

@@ -23,7 +23,6 @@ from layerwise.shapes import Loose, require_shape
 NAME = "measured.json"
 NOISE: Final = "noise"  # measurements with noise of the size of rounding
 CONTROL: Final = "control"  # measurements of random weights of the same architecture
-MEASURE_SMALL = "measure the small models again, as examples/measured says"
 LACKING: Final = "lacking"  # of a run: what of it is missing, and `why`
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
 

@@ -20,7 +20,7 @@ class Paper:
         links: addresses, by the words of `about` that lead to them.
         rules: the tables of rules, by analysis.
         questions: the central claims as questions, by name.
-        choices: the ways to ask them, in words.
+        readings: the readings of these, in words.
         sentences: what is said of each central claim, by id.
         story: what its central claims tell together.
         findings: what else does not stand, by id.
@@ -34,7 +34,7 @@ class Paper:
     about: str
     rules: Mapping[str, Table]
     questions: Mapping[str, Question]
-    choices: Mapping[str, str]
+    readings: Mapping[str, str]
     sentences: Sentences
     story: Sequence[Matter] = ()
     findings: Sentences = field(default_factory=Sentences)
@@ -43,31 +43,31 @@ class Paper:
     shifted: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Require words for every choice of the questions.
+        """Require words for every reading of the questions.
 
         Raises:
-            LayerwiseError: for a choice without, as a misspelt one is.
+            LayerwiseError: for a reading without, as a misspelt one is.
         """
         for question in self.questions.values():
-            if wordless := [choice for choice in question.choices if choice not in self.choices]:
+            if wordless := [name for name in question.readings if name not in self.readings]:
                 raise LayerwiseError(
-                    f"{self.name}: `choices` must have words for every choice of its questions, "
+                    f"{self.name}: `readings` must have words for every reading of its questions, "
                     f"found none for {wordless[0]!r} of {question.name}; give them, or correct "
                     "the name"
                 )
 
-    def choice_in_words(self, choice: str) -> str:
-        """Return a choice in words: `category_out/lifestyle` is "without one category: lifestyle".
+    def reading_in_words(self, reading: str) -> str:
+        """Return a reading in words, `category_out/lifestyle` as "without one category: lifestyle".
 
         Raises:
-            LayerwiseError: for a choice that the paper does not list.
+            LayerwiseError: for a reading that the paper does not list.
         """
-        name, _, part = choice.partition("/")
-        if name not in self.choices:
+        name, _, part = reading.partition("/")
+        if name not in self.readings:
             raise LayerwiseError(
-                f"claims.json or questions.json: a choice of method must be one of the "
-                f"{len(self.choices)} that {self.name} lists, found {name!r:.80}; analyse and "
+                f"claims.json or questions.json: a reading of a question must be one of the "
+                f"{len(self.readings)} that {self.name} lists, found {name!r:.80}; analyse and "
                 "judge again"
             )
-        words = self.choices[name]
+        words = self.readings[name]
         return f"{words}: {part.replace('_', ' ')}" if part else words

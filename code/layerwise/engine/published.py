@@ -30,7 +30,8 @@ EMPTY_LIST = "[]"  # how an empty list is noted: that there were no sign changes
 Cell = tuple[str, str]
 # What a source has, by the role in which rules ask for it: where it stands, by model.
 Roles = Mapping[str, Mapping[str, Cell]]
-PUBLISHED = "published"  # the choice of method: as the papers did
+DECIDES = "decides"  # the reading of a claim whose interval decides
+PUBLISHED = "published"  # the reading of the papers, where it is another
 OVER_MODELS = "all models"  # in place of a model, of what is about several at once
 
 HEADER = ["file", "key", "value"]

@@ -1,31 +1,38 @@
 """Claims as questions: where a number must lie if a claim is right, and the word that answers.
 
-A question is asked of every model that the numbers are about, as its paper asked it and under
-every other choice; each cell (question, model, choice) is an estimate with an interval, and a word.
-What a source has no number for is no cell: over print it needs the weights. Below stand the answers
-as documents, those about one model, and what these are held against: noise and random weights.
+A question is asked of every model that the numbers are about. One interval decides it, fixed by how
+the data came about; beside it stand other readings of the claim, among them what the papers did.
+What a source has no number for is no answer: over print it needs the weights. Below stand the
+answers as documents, those about one model, and what these are held against: noise and random
+weights.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
-from layerwise.engine.answers import ALPHA, Answer, AnswerRecord, ByModel, Interval
-from layerwise.engine.derivation import Document, Function
+from layerwise.engine.answer_words import NO, NO_CATEGORIES, NO_SPREAD, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.answers import (
+    PART,
+    Answer,
+    AnswerRecord,
+    Interval,
+    answers_by,
+    shared_word,
+)
+from layerwise.engine.derivation import Document, Function, all_of, any_of
 from layerwise.engine.evidence import Evidence
-from layerwise.statistics.estimates import Estimate
+from layerwise.engine.published import DECIDES, PUBLISHED
+from layerwise.errors import LayerwiseError
+from layerwise.statistics.estimates import LEVEL, ONE_SIDED, Estimate, family_level
 from layerwise.statistics.noise import band
-
-OF_R, OF_MEAN = "r", "mean"  # what an effect is: see `Question`
 
 
 @dataclass(frozen=True)
 class Range:
-    """The open range in which a number lies if the claim is right."""
+    """An open range in which a number may lie."""
 
     above: float = -math.inf
     below: float = math.inf
@@ -33,39 +40,33 @@ class Range:
     def __contains__(self, value: float) -> bool:
         return self.above < value < self.below
 
+    def holds(self, ends: tuple[float, float]) -> bool:
+        """Return whether an interval lies inside."""
+        return self.above < ends[0] and ends[1] < self.below
 
-def word(
-    estimate: Estimate, within: Range, *, fewest: int = 0, against: Range | None = None
-) -> str:
-    """Return one of `WORDS`: an interval that lies in the range says yes, a value never does.
+    def overlaps(self, other: "Range") -> bool:
+        """Return whether some number lies in both."""
+        return max(self.above, other.above) < min(self.below, other.below)
 
-    Arguments:
-        fewest: units with which some numbers could answer, where the method gives an interval to
-            fewer; what needs more for any interval says so itself.
-        against: where the 95% interval lies if the claim is wrong, also where it lies in the range
-            too; wherever it is not in the range, if left out.
+
+@dataclass(frozen=True)
+class FamilyOfTests:
+    """The tests among which a question stands, and so by how many its error is divided.
+
+    Attributes:
+        yes, no: the number of tests, of a yes and of a no (Bonferroni). A claim on all of N models
+            is wrongly confirmed no more often than one test's, and wrongly refuted by any of N: 1
+            and N. A claim that some of N does, N and 1; at least k of N, or the one that the result
+            picked out of N: N and N.
+        because: the reason, in words.
     """
-    if estimate.n < 2:
-        return NO_SPREAD
-    if estimate.n < max(fewest, estimate.fewest):
-        return TOO_FEW
-    if estimate.p is not None and estimate.p >= ALPHA:
-        return UNDECIDED
-    if not estimate.has_interval:
-        if estimate.p is None:
-            return UNDECIDED
-        return YES if estimate.value in within else NO
-    if estimate.opposite is not None:  # a p: evidence for one side or the other, never of nothing
-        if estimate.high < within.below:
-            return YES
-        return NO if estimate.opposite < ALPHA else UNDECIDED
-    if against is not None and estimate.low in against and estimate.high in against:
-        return NO
-    low, high = (estimate.low, estimate.high) if estimate.narrow is None else estimate.narrow
-    if within.above < low and high < within.below:
-        return YES
-    outside = high <= within.above or low >= within.below
-    return NO if against is None and outside else UNDECIDED
+
+    yes: int = 1
+    no: int = 1
+    because: str = "one question of one model"
+
+
+ALONE = FamilyOfTests()
 
 
 @dataclass(frozen=True)
@@ -73,19 +74,20 @@ class Question:
     """A central claim in the form in which numbers answer it.
 
     Attributes:
-        number: what the estimate is.
-        unit: what varies, and what its n counts.
+        number: what the estimate is, the estimand.
+        unit: what was sampled, so what varies; its n counts it.
         models: what the rules read, by model, of those that the numbers are about; one entry,
             `OVER_MODELS`, where the question is about several at once.
-        choices: {choice: rule}, as the papers did (`PUBLISHED`) first. A rule gives an `Estimate`;
-            or a table of further rules, one per part that is left out.
+        readings: {reading: rule}; the one that decides (`DECIDES`) first. A rule gives an
+            `Estimate`; or a table of further rules, one per part that is left out.
         within: where the number lies if the claim is right.
-        effect: of what kind the number is, where its power can be told: an r, or a mean with a
-            standard error; nothing of what counts models.
+        against: where it lies if the claim is wrong, apart from `within`; by default all the rest.
+        family: the tests among which it stands, of the papers' models.
         fewest: how many units it takes for some numbers to answer yes, where the method gives an
             interval to fewer; with fewer the word is `TOO_FEW`.
-        against: where the number lies if the claim is wrong, of what is said not to be there; by
-            default wherever it is not `within`.
+
+    Raises:
+        LayerwiseError: if a number may lie in both ranges, or no reading decides.
     """
 
     name: str
@@ -94,11 +96,23 @@ class Question:
     number: str
     unit: str
     models: Callable[[Evidence], Mapping[str, Any]]
-    choices: Mapping[str, Function]
+    readings: Mapping[str, Function]
     within: Range
-    effect: str = ""
-    fewest: int = 0
     against: Range | None = None
+    family: FamilyOfTests = ALONE
+    fewest: int = 0
+
+    def __post_init__(self) -> None:
+        if self.against is not None and self.within.overlaps(self.against):
+            raise LayerwiseError(
+                f"{self.name}: no number may lie in the range of a claim and in the range of its "
+                f"opposite, found {self.within} and {self.against}; part them"
+            )
+        if DECIDES not in self.readings:
+            raise LayerwiseError(
+                f"{self.name}: a question must have a reading {DECIDES!r}, found "
+                f"{', '.join(self.readings)}; name the one whose interval decides"
+            )
 
     @property
     def above(self) -> float:
@@ -113,33 +127,99 @@ class Question:
         """True where the claim is that a number shows no effect: it lies between two bounds."""
         return math.isfinite(self.above) and math.isfinite(self.below)
 
+    @property
+    def outside(self) -> Sequence[Range]:
+        """The ranges in one of which the number lies if the claim is wrong."""
+        if self.against is not None:
+            return [self.against]
+        # a border belongs to the outside
+        return [
+            Range(below=math.nextafter(self.above, math.inf)),
+            Range(above=math.nextafter(self.below, -math.inf)),
+        ]
+
+    @property
+    def outside_of_one_end(self) -> Range:
+        """The range outside; nowhere where the range inside has two ends."""
+        if math.isinf(self.above) == math.isinf(self.below):
+            return Range(math.inf, math.inf)
+        return Range(self.below, self.above)
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """The levels of the intervals that a yes and a no ask for.
+
+        That a number lies between two bounds is shown by two one-sided tests at 5%, each at its
+        bound, so by the 90% interval (Schuirmann 1987).
+        """
+        of_yes = ONE_SIDED if self.is_equivalence else LEVEL
+        return family_level(self.family.yes, of_yes), family_level(self.family.no)
+
     def word(self, estimate: Estimate) -> str:
-        """Return the word of an estimate on this question."""
-        return word(estimate, self.within, fewest=self.fewest, against=self.against)
+        """Return the word of an estimate: its interval must lie on one side, a value never does."""
+        if estimate.n < 2:
+            return NO_SPREAD
+        if estimate.n < max(self.fewest, estimate.fewest):
+            return TOO_FEW
+        if estimate.uncategorised:
+            return NO_CATEGORIES
+        of_yes, of_no = self.levels
+        if not estimate.has_interval:
+            if estimate.p is None:
+                return UNDECIDED
+            if estimate.value in self.within:
+                return YES if estimate.p < 1 - of_yes else UNDECIDED
+            return NO if estimate.p < 1 - of_no else UNDECIDED
+        if self.within.holds(estimate.ends(of_yes)) and _is_clear(estimate.p, of_yes):
+            return YES
+        ends = estimate.ends(of_no)
+        is_out = any_of(range_.holds(ends) for range_ in self.outside)
+        return NO if is_out and _is_clear(estimate.p, of_no) else UNDECIDED
 
     def answer(self, estimate: Estimate) -> Answer:
         """Return the answer that an estimate gives."""
-        narrow, groups = estimate.narrow, estimate.groups or ()
+        word = self.word(estimate)
+        of_yes, of_no = self.levels
+        level = {YES: of_yes, NO: of_no}.get(word, max(of_yes, of_no))
+        known = estimate.has_interval
+        decides = known and (word in (YES, NO) or self.word(replace(estimate, p=None)) == word)
         return Answer(
             value=float(estimate.value),
-            word=self.word(estimate),
-            ends=Interval(float(estimate.low), float(estimate.high))
-            if estimate.has_interval
-            else None,
-            narrow=None if narrow is None else Interval(*map(float, narrow)),
+            word=word,
+            ends=_interval(estimate.ends(LEVEL)) if known else None,
+            deciding=_interval(estimate.ends(level)) if decides else None,
+            level=level if decides else None,
             p=None if estimate.p is None else float(estimate.p),
             n=int(estimate.n),
             unit=estimate.unit,
+            family=(self.family.yes, self.family.no),
             method=estimate.method,
             where=estimate.where,
-            in_range=estimate.value in self.within,
             fewest=max(self.fewest, estimate.fewest),
-            groups=tuple((int(counted), int(n)) for counted, n in groups),
         )
 
     def rules(self, entry: Any) -> dict[str, "Asked"]:
-        """Return the rules that answer the question of one model, by choice."""
-        return {choice: Asked(self, partial(rule, entry)) for choice, rule in self.choices.items()}
+        """Return the rules that answer the question of one model, by reading.
+
+        What a paper did it did for one test: its own reading stands in no family.
+        """
+        return {
+            name: Asked(self.alone() if name == PUBLISHED else self, partial(rule, entry))
+            for name, rule in self.readings.items()
+        }
+
+    def alone(self) -> "Question":
+        """Return the question as it is asked of one model by itself."""
+        return replace(self, family=ALONE)
+
+
+def _is_clear(p: float | None, level: float) -> bool:
+    """Return whether a p that counts beside an interval is small enough, where there is one."""
+    return p is None or p < 1 - level
+
+
+def _interval(ends: tuple[float, float]) -> Interval:
+    return Interval(float(ends[0]), float(ends[1]))
 
 
 @dataclass(frozen=True)
@@ -169,32 +249,18 @@ class Asked:
 def documents_of_questions(
     questions: Mapping[str, Question], evidence: Evidence
 ) -> dict[str, Document]:
-    """Return a document per question: `models/MODEL/CHOICE` is an answer, or `.../CHOICE/PART`."""
+    """Return a document per question: `models/MODEL/READING[/PART]` is an answer."""
     return {name: document(question, evidence) for name, question in questions.items()}
 
 
 def document(question: Question, evidence: Evidence) -> Document:
     """Return the document of one question's answers."""
     rules: dict[str, Function] = {
-        f"models/{model}/{choice}": asked
+        f"models/{model}/{reading}": asked
         for model, entry in question.models(evidence).items()
-        for choice, asked in question.rules(entry).items()
+        for reading, asked in question.rules(entry).items()
     }
     return Document(None, {"": rules})
-
-
-def count_words(answers: ByModel) -> dict[str, Counter[str]]:
-    """Count the words that answer a question, by choice, whatever part is left out."""
-    counts: dict[str, Counter[str]] = {}
-    for by_choice in answers.values():
-        for choice, answer in by_choice.items():
-            counts.setdefault(base(choice), Counter())[answer.word] += 1
-    return counts
-
-
-def base(choice: str) -> str:
-    """Return the choice without the part that is left out."""
-    return choice.partition("/")[0]
 
 
 # --- the answers about one model ---
@@ -209,7 +275,7 @@ class ModelAnswers:
     """A question on one model.
 
     Attributes:
-        asked: the answer as the papers asked; `others`: under other choices.
+        asked: the answer that decides; `others`: by other readings.
         printed: the number of the papers' models, by model.
     """
 
@@ -219,9 +285,23 @@ class ModelAnswers:
     printed: Mapping[str, float]
 
     @property
+    def words(self) -> dict[str, str]:
+        """The word by every other reading; the same number with the same interval is none.
+
+        Leaving units out is one reading.
+        """
+        names = dict.fromkeys(name.partition(PART)[0] for name in self.others)
+        by_reading = {name: answers_by(self.others, name) for name in names}
+        return {
+            name: shared_word(given)
+            for name, given in by_reading.items()
+            if not all_of(map(self.asked.is_same, given))
+        }
+
+    @property
     def n_same(self) -> int:
-        """The number of other choices that answer with the same word."""
-        return sum(other.word == self.asked.word for other in self.others.values())
+        """The number of these that are the same as the answer."""
+        return [*self.words.values()].count(self.asked.word)
 
 
 # --- the same of replicates, and of random weights ---

@@ -25,7 +25,7 @@ from layerwise.progress import say
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
-FORMAT = 4  # of claims.json: one more where a field changes its name, its place or its meaning
+FORMAT = 5  # of claims.json: one more where a field changes its name, its place or its meaning
 SEAL = "seal"
 VERDICT_COLUMNS = ("kind", "id", "verdict")  # of verdicts.csv
 JUDGED_FROM = ("claims", "published")  # the folders of the repository

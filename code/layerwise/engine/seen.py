@@ -8,15 +8,12 @@ speaks of is a finding by itself.
 """
 
 import fnmatch
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
-from layerwise.engine.answer_words import TOO_FEW
-from layerwise.engine.answers import Answer, Answers, Interval, get_answer
-from layerwise.engine.published import OVER_MODELS, PUBLISHED, pointer
+from layerwise.engine.answers import Answer, RowsByQuestion, get_answer
+from layerwise.engine.published import DECIDES, OVER_MODELS, pointer
 from layerwise.engine.verdicts import FALLS, STANDING, Statistics, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Paper
@@ -133,30 +130,6 @@ class SeenClaim(Value):
 
 
 @dataclass(frozen=True)
-class SeenTrained(Value):
-    """The number that answers a question about a small trained model.
-
-    Attributes:
-        model: the name of its checkpoint.
-        drawn: the least and the largest number of draws of random weights of its shape.
-    """
-
-    model: str
-    drawn: Interval
-
-    @property
-    def is_reached(self) -> bool:
-        """True where some draw lies as far on the number's side of zero."""
-        return is_reached(self.value, (self.drawn.low, self.drawn.high))
-
-
-def is_reached(value: float, drawn: Iterable[float]) -> bool:
-    """Return whether some number in random weights lies as far on the value's side of zero."""
-    sign = math.copysign(1.0, value)
-    return max(sign * number for number in drawn) >= abs(value)
-
-
-@dataclass(frozen=True)
 class SeenAnswer:
     """An answer as sentences see it: what it lacks is `MISSING`; without an answer all is."""
 
@@ -183,7 +156,7 @@ class Seen:
         claims: judged claims by id.
         results: the statistics of the source.
         centrals: the central claims by id, once they are judged.
-        trained: the numbers of small trained models, by model and question, beside the source.
+        trained: the answers of small trained models beside the source, by model.
     """
 
     def __init__(
@@ -191,12 +164,12 @@ class Seen:
         claims: Mapping[str, Record],
         results: Statistics,
         centrals: Mapping[str, Any] | None = None,
-        trained: Mapping[str, Mapping[str, SeenTrained]] = MappingProxyType({}),
+        trained: Mapping[str, RowsByQuestion] | None = None,
     ) -> None:
         self._claims = claims
         self._results = results
         self._centrals = centrals or {}
-        self._trained = trained
+        self._trained = trained or {}
         self.asked: set[str] = set()  # claims
 
     def claim(self, claim_id: str) -> SeenClaim:
@@ -210,15 +183,13 @@ class Seen:
         self.asked.add(claim_id)
         return seen_claim(self._claims[claim_id])
 
-    def answer(
-        self, question: str, model: str = OVER_MODELS, choice: str = PUBLISHED
-    ) -> SeenAnswer:
+    def answer(self, question: str, model: str = OVER_MODELS, reading: str = DECIDES) -> SeenAnswer:
         """Return the answer to a question.
 
         Arguments:
-            choice: as the papers did, another one, or `choice/part` without a part.
+            reading: the one that decides, another one, or `reading/part` without a part.
         """
-        return SeenAnswer(get_answer(self._results.answers, question, model, choice))
+        return SeenAnswer(get_answer(self._results.answers, question, model, reading))
 
     def statistic(self, analysis: str, document: str, *names: str | int) -> Any:
         """Return the statistic of these names in a document of an analysis."""
@@ -235,17 +206,17 @@ class Seen:
             raise LayerwiseError(f"there is no central claim {claim_id!r}; correct the sentence")
         return self._centrals[claim_id]
 
-    def trained(self, question: str) -> list[SeenTrained]:
-        """Return the numbers of the small trained models that answer a question."""
-        return [numbers[question] for numbers in self._trained.values() if question in numbers]
+    def trained(self, question: str, reading: str = DECIDES) -> dict[str, Answer]:
+        """Return the answers of the small trained models to a question, by model."""
+        return {
+            model: answers[question][reading]
+            for model, answers in self._trained.items()
+            if reading in answers.get(question, {})
+        }
 
     def afresh(self) -> "Seen":
         """Return the same, of which no claim was asked yet."""
         return Seen(self._claims, self._results, self._centrals, self._trained)
-
-    def beside(self, trained: Mapping[str, Mapping[str, SeenTrained]]) -> "Seen":
-        """Return the same beside the numbers of small trained models, by model and question."""
-        return Seen(self._claims, self._results, self._centrals, trained)
 
     def claims_like(self, pattern: str) -> list[SeenClaim]:
         """Return the claims whose ids fit a pattern with `*`.
@@ -324,12 +295,6 @@ class Detail(str):
     __slots__ = ()
 
 
-class InRow(str):
-    """A sentence that stands in the claim's row of the strip."""
-
-    __slots__ = ()
-
-
 Tell = Callable[[Seen], Iterable[str]]
 
 
@@ -356,49 +321,6 @@ def say_nothing(seen: Seen) -> Iterator[str]:
 def told(tell: Tell, seen: Seen) -> Iterator[str]:
     """Yield what a function tells, without the sentences that name a missing value."""
     yield from (sentence for sentence in tell(seen) if NO_VALUE not in sentence)
-
-
-# --- questions without an answer ---
-
-
-def unanswered_sentences(
-    asks: Sequence[Mapping[str, Any]], undefined: Mapping[str, str], says: Mapping[str, str]
-) -> list[str]:
-    """Return a sentence for each answer, as the papers asked, that the numbers do not give.
-
-    Arguments:
-        undefined: {statistic: reason}, of the statistics that have no value.
-        says: what each question says, by name.
-    """
-    sentences = []
-    for ask in asks:
-        start, end = f"questions:{ask['question']}:/models/", f"/{PUBLISHED}"
-        for place, why in undefined.items():
-            model = place.removeprefix(start).removesuffix(end)
-            is_whole = place == f"{start}{model}{end}"
-            if is_whole and model in ask.get("of", [model]):
-                of_model = "" if model == OVER_MODELS else f" of {model}"
-                said = says[ask["question"]].removesuffix(".")
-                sentences.append(f"The question{of_model} '{said}' has no answer: {why}.")
-    return sentences
-
-
-def too_few_sentences(
-    asks: Sequence[Mapping[str, Any]], answers: Answers, says: Mapping[str, str]
-) -> list[str]:
-    """Return a sentence for each question that its units could not answer: how many it takes."""
-    sentences = {}
-    for ask in asks:
-        models = answers.get(ask["question"], {})
-        for model in ask.get("of", models):
-            answer = models.get(model, {}).get(PUBLISHED)
-            if answer is not None and answer.word == TOO_FEW:
-                said = says[ask["question"]].removesuffix(".")
-                sentences[said] = (
-                    f"{answer.n} {answer.unit} are too few to answer '{said}', whatever they "
-                    f"show; it takes {answer.fewest}."
-                )
-    return [*sentences.values()]
 
 
 # --- findings ---

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from layerwise.errors import LayerwiseError
 
 FLOOR = 1e-10  # least eigenvalue, and the offset of logarithms and norms, as published
+FEWEST_TOKENS = 3  # of a text whose own share is taken
 N_KEPT = 100  # leading eigenvalues kept for the spectra
 
 
@@ -54,6 +55,14 @@ def anisotropy(tokens: Float[np.ndarray, "token hidden"]) -> Anisotropy:
         var_top50=float(cumulative[:50][-1]),
         eigenvalues=eigenvalues[:N_KEPT].copy(),
     )
+
+
+def first_share(tokens: Float[np.ndarray, "token hidden"]) -> float:
+    """The first component's share of the variance of one text's tokens.
+
+    NaN of fewer than `FEWEST_TOKENS`, whose share says nothing: two tokens lie on a line.
+    """
+    return anisotropy(tokens).first_pc_share if len(tokens) >= FEWEST_TOKENS else float("nan")
 
 
 def _eigenvalues(centred: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ e_i^A, e_i^B are pooled hidden states, c_A, c_B their means over all pairs, and
 cos(u, v) = u.v / (|u| |v| + 1e-10).
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -12,8 +13,8 @@ from jaxtyping import Float
 from layerwise.measures.uniformity import NORM_OFFSET, blocks, unit_rows
 
 N_NEIGHBOURS = 10  # a point is the first of its own neighbours, as published
-ROWS_AT_A_TIME = 2048  # rows whose neighbours are sought, and
-OTHERS_AT_A_TIME = 4096  # rows among which they are: all distances of 100,000 would take 75 GiB
+ROWS_AT_A_TIME = 1024  # all distances of 100,000 rows would take 75 GiB
+MANY = 16  # a share of values above which all are sorted
 
 
 def _mean(side: np.ndarray) -> np.ndarray:
@@ -44,28 +45,56 @@ def _standardised_density(side: np.ndarray) -> np.ndarray:
 
     The row itself counts as the nearest at distance 0; by the population SD + 1e-10.
     """
-    n = len(side)
-    density = np.empty(n)
-    for rows in blocks(n, ROWS_AT_A_TIME):
-        nearby = _nearest(side, rows, min(N_NEIGHBOURS, n - 1))
-        density[rows] = 1.0 / (nearby.mean(axis=1) + NORM_OFFSET)
+    distances = np.maximum(1.0 - _largest_cosines(side, min(N_NEIGHBOURS, len(side) - 1)), 0.0)
+    density = 1.0 / (np.sort(distances, axis=1).mean(axis=1) + NORM_OFFSET)
     return (density - density.mean()) / (density.std() + NORM_OFFSET)
 
 
-def _nearest(side: np.ndarray, rows: slice, count: int) -> np.ndarray:
-    """The least distances of some rows from all, ascending: [row, count]."""
-    units = unit_rows(side[rows])
-    # the largest cosines so far, and behind them those of the next block
-    cosines = np.full((len(units), count + min(OTHERS_AT_A_TIME, len(side))), -np.inf)
-    for others in blocks(len(side), OTHERS_AT_A_TIME):
-        size = others.stop - others.start
-        next_cosines = cosines[:, count : count + size]
-        np.matmul(units, unit_rows(side[others]).T, out=next_cosines)
-        both = np.arange(max(rows.start, others.start), min(rows.stop, others.stop))
-        next_cosines[both - rows.start, both - others.start] = 1.0
-        cosines[:, : count + size].partition(size, axis=1)
-        cosines[:, :count] = cosines[:, size : size + count]
-    return np.sort(np.maximum(1.0 - cosines[:, :count], 0.0), axis=1)
+def _largest_cosines(side: np.ndarray, count: int) -> np.ndarray:
+    """The largest cosines of every row with all rows, the least of them first: [row, count].
+
+    Of two blocks one product serves both.
+    """
+    largest = np.full((len(side), count), -np.inf)
+    of_blocks = [*blocks(len(side), ROWS_AT_A_TIME)]
+    for rows in of_blocks:
+        # twice, as of one array BLAS takes another routine, which rounds otherwise
+        cosines = unit_rows(side[rows]) @ unit_rows(side[rows]).T
+        np.fill_diagonal(cosines, 1.0)
+        _keep_largest(largest[rows], cosines)
+    for rows, others in itertools.combinations(of_blocks, 2):
+        cosines = unit_rows(side[rows]) @ unit_rows(side[others]).T
+        _keep_largest(largest[rows], cosines)
+        _keep_largest(largest[others], cosines, of_columns=True)
+    return largest
+
+
+def _keep_largest(largest: np.ndarray, more: np.ndarray, *, of_columns: bool = False) -> None:
+    """Let larger values take the places of the least of their row, or of their column.
+
+    Arguments:
+        largest: [row, count] or [column, count], the least of each first.
+        more: [row, column].
+    """
+    least = largest[:, 0]
+    found = np.flatnonzero(more > (least if of_columns else least[:, np.newaxis]))
+    if len(found) > more.size / MANY:
+        together = np.hstack([largest, more.T if of_columns else more])
+    else:
+        where = np.divmod(found, more.shape[1])
+        values = more[where]
+        lines = where[1] if of_columns else where[0]
+        if of_columns:
+            order = np.argsort(lines, kind="stable")
+            lines, values = lines[order], values[order]
+        n_found = np.bincount(lines, minlength=len(largest))
+        places = np.arange(len(lines)) - np.repeat(np.cumsum(n_found) - n_found, n_found)
+        count = largest.shape[1]
+        together = np.full((len(largest), count + n_found.max(initial=0)), -np.inf)
+        together[:, :count] = largest
+        together[lines, count + places] = values
+    together.partition(together.shape[1] - largest.shape[1], axis=1)
+    largest[:] = together[:, -largest.shape[1] :]
 
 
 def _margins(a: np.ndarray, b: np.ndarray) -> np.ndarray:

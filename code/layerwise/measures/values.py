@@ -64,9 +64,14 @@ class Values:
     # of the last layer; None, as the next: such states were not given
     pair_metrics_before_norm: Float[np.ndarray, "metric pair"] | None
     pair_metrics_all_tokens: Float[np.ndarray, "layer metric pair"] | None
+    # of the last layer: UA of each pair's category without the pair, and the pair's term in it
+    asymmetry_without: Float[np.ndarray, " pair"]
+    exchange_terms: Float[np.ndarray, " pair"]
     bin_asymmetry: dict[int, Float[np.ndarray, "layer perm k"]]
     stable_asymmetry: Float[np.ndarray, "layer bin"]
     anisotropy: Float[np.ndarray, "measure depth"]  # layers 0..n_layers, then before the norm
+    # of the first component; layers 0..n_layers, not the sampled ones
+    shares_by_prompt: Float[np.ndarray, "prompt each_layer"]
     eigenvalues: Float[np.ndarray, "depth kept"]  # no depth without prompts
     output: Output | None  # None: no NLL was given
 

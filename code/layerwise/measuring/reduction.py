@@ -6,10 +6,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from layerwise.errors import LayerwiseError
-from layerwise.measures.anisotropy import N_KEPT, anisotropy
+from layerwise.measures.anisotropy import N_KEPT, anisotropy, first_share
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measures.random_bins import bin_mean, binner
-from layerwise.measures.uniformity import mean_pairwise_cosine_by_group
+from layerwise.measures.uniformity import (
+    asymmetry_without_each_pair,
+    exchange_terms,
+    mean_pairwise_cosine_by_group,
+)
 from layerwise.measures.values import (
     ANISOTROPY,
     POOLED,
@@ -102,7 +106,8 @@ def measure(
             bin_means[k].append(np.concatenate([means for _, means in drawn]))
         stable_bins.append(asymmetry(stable, k_stable)[0])
     uniformity = _uniformities(states, pairs, chosen)
-    profile, eigenvalues = _profile(states)
+    last, labels = _sides(states, states.n_layers, "mean", len(pairs)), pairs.category_of_pair
+    profile, shares, eigenvalues = _profile(states)
     output = None
     if nll is not None:
         output = Output(
@@ -133,9 +138,12 @@ def measure(
             else None
         ),
         pair_metrics_all_tokens=np.stack(metrics_all) if has_all else None,
+        asymmetry_without=asymmetry_without_each_pair(*last, labels, len(pairs.categories)),
+        exchange_terms=exchange_terms(*last, labels, len(pairs.categories)),
         bin_asymmetry={k: np.stack(rows) for k, rows in bins.items()},
         stable_asymmetry=np.stack(stable_bins),
         anisotropy=profile,
+        shares_by_prompt=shares,
         eigenvalues=eigenvalues,
         output=output,
     )
@@ -196,12 +204,19 @@ def _uniformities(
     }
 
 
-def _profile(states: States) -> tuple[np.ndarray, np.ndarray]:
-    """Return anisotropy [measure, depth] and leading eigenvalues [depth, kept]."""
+def _profile(states: States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return anisotropy [measure, depth], shares [prompt, layer], eigenvalues [depth, kept]."""
     if not states.index["n_prompts"]:
-        return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0))
+        return np.empty((len(ANISOTROPY), 0)), np.empty((0, 0)), np.empty((0, 0))
     depth: list[Layer] = [*range(states.n_layers + 1), BEFORE_NORM]
-    profiles = [anisotropy(states.tokens(layer)) for layer in depth]
+    cuts = np.cumsum(states.index["prompt_lengths"])[:-1]
+    profiles, by_layer = [], []
+    for layer in depth:
+        tokens = states.tokens(layer)
+        profiles.append(anisotropy(tokens))
+        by_layer.append([first_share(of_prompt) for of_prompt in np.split(tokens, cuts)])
+    shares = np.array(by_layer[:-1]).T
+    shares = shares[~np.isnan(shares).any(axis=1)]
     kept = min(N_KEPT, *(len(profile.eigenvalues) for profile in profiles))
     measures = np.array([[getattr(profile, name) for profile in profiles] for name in ANISOTROPY])
-    return measures, np.stack([profile.eigenvalues[:kept] for profile in profiles])
+    return measures, shares, np.stack([profile.eigenvalues[:kept] for profile in profiles])

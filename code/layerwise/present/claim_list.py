@@ -34,6 +34,8 @@ from layerwise.present.strip import (
     deciding_text,
     mark_of,
     methods_text,
+    readings_text,
+    row_text,
 )
 from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import PLAIN, Folder, Paper, Strict, Whole, converted, require_shape
@@ -218,10 +220,10 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         lines += ["", said(heading, "bold")]
         rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
         for claim in group:
-            counted = f"; {count_text(claim)} as printed" if claim.compared else ""
-            decides = f" ({deciding_text(claim)}{counted})"
+            counted = f"{count_text(claim)} as printed" if claim.compared else ""
+            decides = "; ".join(filter(None, (deciding_text(claim), row_text(claim), counted)))
             line = Text.assemble(
-                said(claim.claim, "bold"), said(decides), said(f" {claim.id}", FAINT)
+                said(claim.claim, "bold"), said(f" ({decides})"), said(f" {claim.id}", FAINT)
             )
             below = _reasons(claim) if reasons else []
             rows.add_row(
@@ -235,8 +237,17 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
 def _reasons(claim: Central) -> list[str]:
     caveats = [f"The paper itself: {caveat}" for caveat in claim.caveats]
     mark = f"{mark_of(claim).capitalize()}: {' '.join(claim.reason)}"
-    decide = f"What would decide it: {claim.decide}" if claim.decide else ""
-    told = [f"Claimed: {claim.says}", mark, methods_text(claim), decide, *caveats]
+    notes, details = " ".join(claim.notes), " ".join(claim.details)
+    told = [
+        f"Claimed: {claim.says}",
+        mark,
+        notes,
+        methods_text(claim),
+        f"What would decide it: {claim.decide}" if claim.decide else "",
+        *caveats,
+        readings_text(claim),
+        f"What else differs from print: {details}" if details else "",
+    ]
     return list(filter(None, told))
 
 

@@ -144,7 +144,9 @@ def draw_elements(axes: Any, elements: Iterable[Element], styles: Mapping[str, A
                 axes.add_patch(patches.Rectangle((x, y), across, down, color=ink, linewidth=0))
             case Segment(x, y, x_end, y_end):
                 dash = style.get("dash", "-")
-                axes.plot([x, x_end], [y, y_end], color=ink, linewidth=width, linestyle=dash)
+                # a thick line ends where it says
+                look = {"linewidth": width, "linestyle": dash, "solid_capstyle": "butt"}
+                axes.plot([x, x_end], [y, y_end], color=ink, **look)
             case Circle(x, y, radius):
                 disc = patches.Circle((x, y), radius, ec=ink, fc=fill, lw=width, zorder=3)
                 axes.add_patch(disc)

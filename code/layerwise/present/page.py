@@ -4,7 +4,6 @@ Everything is inlined: style, script, figures and the claims, as packed JSON. Th
 policy admits exactly that style and that script, by hash, and no network.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +20,6 @@ from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance
 from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
-from layerwise.present.choices import say_choices
 from layerwise.present.figures.picture import Picture, data_address
 from layerwise.present.html import embedded, fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.page_tables import evidence_name, page_tables
@@ -35,6 +33,7 @@ from layerwise.present.strip import (
     count_text,
     mark_of,
     methods_text,
+    readings_text,
     row_text,
     rows_text,
     symbol,
@@ -43,7 +42,7 @@ from layerwise.present.strip_picture import READING, legend_signs, row_picture
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
-SHORT = 50  # words of the reason that a card shows; the rest is folded
+SHORT = 50  # words of reason and notes that a card shows; the rest is folded
 # Field of a claim, searched on the page alone: the central claims it is part of.
 CENTRAL = "central"
 # What made the page, and nothing that tells machines apart: its bytes are the same on all.
@@ -139,6 +138,7 @@ def page(
         "symbol": symbol,
         "mark_of": mark_of,
         "methods_text": methods_text,
+        "readings_text": readings_text,
         "count_text": count_text,
         "rows_text": rows_text,
         "row_text": row_text,
@@ -147,7 +147,7 @@ def page(
         "cards": [
             (heading, reveal_all(figure_groups([*group], pictures)))
             for heading, group in groupby(
-                cards(paper, shared, records, by_id), key=lambda card: block(card["central"])
+                cards(shared, records, by_id), key=lambda card: block(card["central"])
             )
         ],
         "apart": NOTEBOOKS,
@@ -187,7 +187,6 @@ def names_by_hash(hashes: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def cards(
-    paper: Paper,
     shared: Mapping[str, Any],
     records: Sequence[Record],
     by_id: Mapping[str, View],
@@ -200,16 +199,16 @@ def cards(
     random_ids = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
     for central in shared["central"]:
         claims = [part["claim"] for part in central.printed]
-        reason, more = first_sentences(" ".join(central.reason), SHORT)
+        shown, more = first_sentences([*central.reason, *central.notes], SHORT)
         yield {
             "central": central,
             "picture": Markup(row_picture(central)),
-            "reason": reason,
-            "more": more,
+            "deciding": shown[0],
+            "shown": " ".join(shown[1:]),
+            "more": " ".join(more),
             "claims": claims,
             "file": f"{evidence_name(central)}.csv",
             "rows": [by_id[claim] for claim in claims],
-            "under": say_choices(central.choices, paper),
             "as_random": len(random_ids.intersection(claims)),
         }
 
@@ -229,17 +228,19 @@ def figure_groups(
     ]
 
 
-def first_sentences(text: str, most: int) -> tuple[str, str]:
-    """Return the sentences that begin a text and have at most so many words, and the rest."""
-    sentences = re.split(r"(?<=[.?!]) (?=[A-Z0-9])", text)
-    n_words, n_kept = 0, 0
-    for sentence in sentences:
-        n_words += len(sentence.split())
-        if n_words > most:
-            break
+def first_sentences(sentences: Sequence[str], most: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the first sentences that have at most so many words, and the rest.
+
+    The first is there, however long: it decides.
+    """
+    n_kept = 1
+    while n_kept < len(sentences) and sum(map(_n_words, sentences[: n_kept + 1])) <= most:
         n_kept += 1
-    n_kept = max(n_kept, 1)  # a sentence is never cut
-    return " ".join(sentences[:n_kept]), " ".join(sentences[n_kept:])
+    return sentences[:n_kept], sentences[n_kept:]
+
+
+def _n_words(sentence: str) -> int:
+    return len(sentence.split())
 
 
 def number_methods(

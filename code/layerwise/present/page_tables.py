@@ -11,7 +11,8 @@ from layerwise.present.small_models import SmallModels
 from layerwise.present.tables import Table
 
 OF_CENTRAL = ("id", "paper", "claim", "mark", "why", "number")
-OF_POINT = ("model", "value", "low", "high", "word", "printed", "n", "unit", "method")
+OF_POINT = ("model", "value", "low", "high", "level", "word", "printed", "n", "unit", "method")
+OF_PUBLISHED = ("value", "low", "high", "word", "n", "unit", "method")  # as the paper takes it
 OF_SMALL = ("question", "paper", "model", "value", "low", "high", "word", "random weights")
 
 
@@ -56,12 +57,23 @@ def _tabulate_central(central: Sequence[Central]) -> Table:
         [
             *(_cell(claim, name) for name in OF_CENTRAL),
             *(_cell(point, name) for name in OF_POINT),
+            *_published_cells(point),
         ]
         for claim in central
         for point in claim.points or (None,)
     ]
-    columns = dict.fromkeys((*OF_CENTRAL, *OF_POINT))
+    of_published = (f"{name} as published" for name in OF_PUBLISHED)
+    columns = dict.fromkeys((*OF_CENTRAL, *OF_POINT, *of_published))
     return Table("central-claims", "The central claims, a row an estimate.", columns, rows)
+
+
+def _published_cells(point: Point | None) -> list[Value]:
+    """Return the cells of `OF_PUBLISHED`."""
+    if point is None:
+        return [None] * len(OF_PUBLISHED)
+    taken = point.published
+    of_interval: list[Value] = [taken["value"], taken["low"], taken["high"], taken["word"]]
+    return [*of_interval, taken["n"], taken["unit"], taken["method"]]
 
 
 def _cell(record: Central | Point | None, name: str) -> Value:

@@ -15,7 +15,14 @@ from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context, readable, surprises_told, view
 from layerwise.present.small_models import SmallModels
-from layerwise.present.strip import block, count_text, deciding_text, methods_text
+from layerwise.present.strip import (
+    block,
+    count_text,
+    deciding_text,
+    methods_text,
+    readings_text,
+    row_text,
+)
 from layerwise.present.strip_picture import strip_pdf
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
@@ -23,7 +30,7 @@ from layerwise.shapes import Loose, read_yaml, require_shape
 
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
 STRIP = "strip.pdf"  # the first figure
-REASON = 60  # words of a claim's reason, in the report
+REASON = 60  # words of a claim's reason and notes, in the report
 
 
 class Cited(Loose):
@@ -78,8 +85,10 @@ def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
                 "central": claim,
                 "decides": deciding_text(claim),
                 "counted": count_text(claim),
+                "row": row_text(claim),
                 "methods": methods_text(claim),
-                "reason": first_sentences(" ".join(claim.reason), REASON)[0],
+                "readings": readings_text(claim),
+                "reason": " ".join(first_sentences([*claim.reason, *claim.notes], REASON)[0]),
             }
             for claim in group
         ]

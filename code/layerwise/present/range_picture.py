@@ -1,14 +1,17 @@
 """Estimates on the range that a claim names, drawn the same for strip, page, PDF and own model.
 
-A row is an estimate with its interval; all rows of a picture share one axis, whose zero or border
-is drawn through them. Of models beside the one that is asked a short line stands on the axis, of
-draws of random weights a circle lies on it.
+A row is an estimate with its interval, thick, and where another number or interval decides, that
+one, thin; all rows of a picture share one axis, whose zero or border is drawn through them. Of
+models beside the one that is asked a short line stands on the axis, of draws of random weights a
+circle lies on it.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from layerwise.engine.answer_words import NO, YES
+from layerwise.engine.marks import OPEN
 from layerwise.present.elements import (
     Circle,
     Element,
@@ -24,9 +27,41 @@ from layerwise.present.values import with_signs
 ROW, AXIS, STANDING = 18, 18, 9  # pixels of a row, of the axis, of the lines that stand on it
 GAP, TEXT, SMALL = 8, 12, 11  # pixels: between columns, of the text, of what stands back
 DIAMOND, DOT, SMALL_DOT = 6, 3.6, 2.4  # from its middle to a corner; radii
+CAP = 4.5  # from a thin line to the ends of its caps, which show beside a thick one
 BESIDE = 0.06  # of the width of an axis, left and right of what it shows
 LETTER = 6.2  # pixels: the mean width of a digit on an axis
 MOST_TICKS = 3  # steps between round numbers on an axis
+
+
+def kind_of(word: str) -> str:
+    """Return the class of a word's colour: every open answer has the same."""
+    return word if word in (YES, NO) else OPEN
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A number with its interval, as it is drawn.
+
+    Attributes:
+        word: whether it lies where the claim says, a word of `engine.answer_words`.
+        low, high: the ends of its interval, infinite where it has no end; None without interval.
+    """
+
+    value: float
+    word: str
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """The class of its colour."""
+        return kind_of(self.word)
+
+    @property
+    def numbers(self) -> list[float]:
+        """The numbers that have a place on the axis."""
+        ends = (self.value, self.low, self.high)
+        return [end for end in ends if end is not None and math.isfinite(end)]
 
 
 @dataclass(frozen=True)
@@ -35,9 +70,10 @@ class RangeRow:
 
     Attributes:
         label, number: the texts left and right of it; may be empty.
-        word: whether it lies where the claim says, a word of `engine.answer_words`.
-        low, high: the ends of its interval, infinite where it has no end; None without interval.
+        word: the answer, which colours the number.
+        thick: the number with its interval.
         above, below: the range where it lies if the claim holds; infinite where it has no end.
+        thin: what decides, where it is another number or interval.
         printed: the printed value.
         decides: whether it is what the claim rests on; else it is drawn small.
     """
@@ -45,13 +81,19 @@ class RangeRow:
     label: str
     number: str
     word: str
-    value: float
-    low: float | None
-    high: float | None
+    thick: Taken
     above: float
     below: float
+    thin: Taken | None = None
     printed: float | None = None
     decides: bool = True
+
+    @property
+    def numbers(self) -> list[float]:
+        """The numbers that have a place on the axis."""
+        thin = [] if self.thin is None else self.thin.numbers
+        printed = [] if self.printed is None else [self.printed]
+        return [*self.thick.numbers, *thin, *printed]
 
 
 @dataclass(frozen=True)
@@ -80,9 +122,9 @@ class RangePicture:
 
     def axis(self) -> "Scale":
         """Return an axis that holds every finite number of the picture."""
-        rows = [end for row in self.rows for end in (row.value, row.low, row.high, row.printed)]
+        rows = [number for row in self.rows for number in row.numbers]
         others = [value for value, _ in (*self.beside, *self.drawn)]
-        shown = [x for x in (*rows, *others, *self.borders) if x is not None and math.isfinite(x)]
+        shown = [x for x in (*rows, *others, *self.borders) if math.isfinite(x)]
         margin = BESIDE * (max(shown) - min(shown)) or 1.0
         return Scale(min(shown) - margin, max(shown) + margin)
 
@@ -171,23 +213,15 @@ def draw_range(
         yield Segment(x(0), top, x(0), bottom, "zero")
     for number, row in enumerate(picture.rows):
         middle = top + (number + 0.5) * ROW
-        size, radius = (TEXT, DOT) if row.decides else (SMALL, SMALL_DOT)
-        base = middle + size / 3
-        word = row.word.replace(" ", "-")
-        label = "" if row.decides else "quiet"
-        interval = "ends" if row.decides else "thin"
+        base = middle + (TEXT if row.decides else SMALL) / 3
         smaller = 0 if row.decides else SMALL
-        told = " ".join(filter(None, (row.label, row.number)))
         if labels:
-            yield Text(start - GAP, base, row.label, label, anchor="end", size=smaller)
-        if row.low is not None and row.high is not None:
-            yield Segment(x(row.low), middle, x(row.high), middle, f"{word} {interval}")
-        if row.printed is not None:
-            yield draw_diamond(x(row.printed), middle)
-        hollow = " hollow" if row.low is None else ""
-        yield Circle(x(row.value), middle, radius, f"{word}{hollow}", title=told)
+            quiet = "" if row.decides else "quiet"
+            yield Text(start - GAP, base, row.label, quiet, anchor="end", size=smaller)
+        yield from _draw_estimate(row, x, middle)
         if row.number:
-            yield Text(start + plot + 2 * GAP, base, row.number, word, size=smaller)
+            kind = kind_of(row.word)
+            yield Text(start + plot + 2 * GAP, base, row.number, kind, size=smaller)
     yield Segment(start, bottom, start + plot, bottom, "axis")
     for value, name in picture.beside:
         yield Segment(x(value), bottom - STANDING, x(value), bottom, "beside")
@@ -197,3 +231,29 @@ def draw_range(
     for value, text in scale.ticks(picture.borders, plot):
         yield Segment(x(value), bottom, x(value), bottom + 4, "axis")
         yield Text(x(value), bottom + 4 + SMALL, text, "tick", anchor="middle", size=SMALL)
+
+
+def _draw_estimate(row: RangeRow, x: Callable[[float], float], middle: float) -> Iterator[Element]:
+    """Yield the lines and signs of a row: a dot is its number, hollow without an interval.
+
+    Arguments:
+        x: gives the place of a number on the axis.
+        middle: of the row.
+    """
+    thick, thin = row.thick, row.thin
+    back = "" if row.decides else " back"
+    radius = DOT if row.decides else SMALL_DOT
+    told = " ".join(filter(None, (row.label, row.number)))
+    if thick.low is not None and thick.high is not None:
+        yield Segment(x(thick.low), middle, x(thick.high), middle, f"{thick.kind} thick{back}")
+    if row.printed is not None:
+        yield draw_diamond(x(row.printed), middle)
+    if thin is not None and thick.low is None:
+        yield Circle(x(thick.value), middle, radius, f"{thick.kind} hollow")
+    if thin is not None and thin.low is not None and thin.high is not None:
+        yield Segment(x(thin.low), middle, x(thin.high), middle, f"{thin.kind} thin")
+        for end in (thin.low, thin.high):
+            yield Segment(x(end), middle - CAP, x(end), middle + CAP, f"{thin.kind} thin")
+    shown = thick if thin is None else thin
+    hollow = " hollow" if shown.low is None else ""
+    yield Circle(x(shown.value), middle, radius, f"{shown.kind}{hollow}", title=told)

@@ -5,9 +5,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from layerwise.engine.answer_words import NO_SPREAD, TOO_FEW, UNDECIDED
+from layerwise.engine.answer_words import (
+    NEEDS_WEIGHTS,
+    NO_CATEGORIES,
+    NO_SPREAD,
+    TOO_FEW,
+    UNDECIDED,
+)
 from layerwise.engine.central import Central, Point
-from layerwise.engine.marks import FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
+from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
 from layerwise.engine.records import tally_sentence
 from layerwise.engine.verdicts import VERDICTS
 from layerwise.engine.words import Names, in_words, label_model
@@ -22,7 +28,7 @@ PROSE = (
     "number",
     "says",
     "reason",
-    "row",
+    "notes",
     "details",
     "decide",
     "caveats",
@@ -44,9 +50,12 @@ _VERBS = {
 }
 # How it says why so many are open.
 _OPEN = {
-    UNDECIDED: "undecided, as the interval crosses the border",
+    NEEDS_WEIGHTS: "for want of what only the weights can give",
+    NO_CATEGORIES: "with no categories of what was measured",
     NO_SPREAD: "with no spread around single numbers",
     TOO_FEW: "with too few units to answer",
+    UNDECIDED: "undecided, as the interval crosses the border",
+    DEPENDS: "as another reading answers the opposite",
 }
 SURPRISES = 3  # lines of the head
 
@@ -106,7 +115,10 @@ def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[st
             return label_model(value, names)
         if name == "readings":
             return [
-                {**reading, **{part: put_in_words(reading[part]) for part in ("text", "value")}}
+                {
+                    part: put_in_words(text) if part in ("text", "value") else text
+                    for part, text in reading.items()
+                }
                 for reading in value
             ]
         return put_in_words(value) if name in PROSE else value

@@ -11,27 +11,28 @@ from typing import Any
 
 from markupsafe import Markup
 
-from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, YES
+from layerwise.engine.answer_words import NO, UNDECIDED, YES
 from layerwise.engine.answers import Answer, read_rows
-from layerwise.engine.measured import CONTROL, MEASURE_SMALL
-from layerwise.engine.published import PUBLISHED
+from layerwise.engine.measured import CONTROL
+from layerwise.engine.published import DECIDES
 from layerwise.engine.question import Question
-from layerwise.engine.seen import equal_p, is_reached
+from layerwise.engine.seen import equal_p
 from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.present.range_picture import RangePicture, RangeRow, range_svg
+from layerwise.present.range_picture import RangePicture, RangeRow, Taken, range_svg
 from layerwise.present.tables import interval_decimals, significant_decimals
 from layerwise.present.values import NOTHING, rounded
 
 FOLDER = Path("examples/measured")
-NUMERIC, INVERSION = "numeric", "category_inversion"  # the questions that the paragraph names
-WITHOUT_NUMERIC = "category_out/ground_truth_numeric"
+AGAIN = "measure the small models again, as examples/measured says"
+NUMERIC, LATE = "numeric", "late"  # the questions that the paragraph names
+ALL_PAIRS = "all_pairs"  # the reading of the second over all pairs
 
 
 @dataclass(frozen=True)
 class SmallAnswer:
-    """An answer of a small model, asked as the papers asked.
+    """An answer of a small model.
 
     Attributes:
         drawn: the number in each draw of random weights.
@@ -78,8 +79,7 @@ class SmallAnswer:
         """The number with the interval that decides, or the p."""
         number = self.spell(self.value)
         if self.ends is None:
-            p = self.answer.deciding_p
-            return number if p is None else f"{number} (p {equal_p(p)})"
+            return number if self.answer.p is None else f"{number} (p {equal_p(self.answer.p)})"
         low, high = (rounded(end, self._places) for end in self.ends)
         return f"{number} ({low} to {high})"
 
@@ -94,11 +94,6 @@ class SmallAnswer:
         """Number, answer, and what random weights give."""
         return f"{self.number}: {self.word}; random weights {self.random}"
 
-    @property
-    def is_reached(self) -> bool:
-        """True where some draw of random weights lies as far on the number's side of zero."""
-        return is_reached(self.value, self.drawn)
-
 
 @dataclass(frozen=True)
 class SmallModel:
@@ -107,12 +102,12 @@ class SmallModel:
     Attributes:
         name: of the checkpoint.
         answers: by the name of the question.
-        r_without_numeric: r over the categories at the last layer without the numeric facts.
+        late_over_all: the mean r of the late layers over all pairs.
     """
 
     name: str
     answers: Mapping[str, SmallAnswer]
-    r_without_numeric: float
+    late_over_all: float
 
     @property
     def short(self) -> str:
@@ -148,9 +143,7 @@ class SmallRow:
             label="",
             number="",
             word=answer.word,
-            value=answer.value,
-            low=low,
-            high=high,
+            thick=Taken(answer.value, answer.word, low, high),
             above=self.question.above,
             below=self.question.below,
         )
@@ -182,15 +175,15 @@ class SmallModels:
     def text(self) -> str:
         """The paragraph on what they say."""
         numeric = "; ".join(
-            f"{answer.number} in {model.short}, whose random weights give {answer.random}, "
-            f"{'as much' if answer.is_reached else 'less'}"
+            f"{answer.number} in {model.short}, whose random weights give {answer.random}"
             for model in self.models
             for answer in [model.answers[NUMERIC]]
         )
-        r = "; ".join(
-            f"{model.answers[INVERSION].value:+.3f} in {model.short}, "
-            f"{model.r_without_numeric:+.3f} without them"
+        late = "; ".join(
+            f"{answer.number} within the categories and {answer.spell(model.late_over_all)} over "
+            f"all pairs in {model.short}"
             for model in self.models
+            for answer in [model.answers[LATE]]
         )
         shared = "; ".join(
             f"{same} of {n} in {model.short}"
@@ -200,12 +193,12 @@ class SmallModels:
         return (
             f"{' and '.join(model.short for model in self.models)} were measured on a CPU, with "
             "draws of random weights beside each. They are no verdict on the papers' models, of "
-            "which most are far larger; they show what the method says of trained weights. "
-            "The asymmetry of the numeric facts less the mean of the other five is "
-            f"{numeric}. What random weights give comes from the statements "
-            "and not from training. The correlation over the six categories rests on these facts: "
-            f"{r}. Of the answers yes or no, these come out the same in every draw of random "
-            f"weights: {shared}."
+            "which most are far larger; they show what the method says of trained weights. Their "
+            "pairs show what print lacks: the mean correlation of asymmetry and preference over "
+            f"the late layers is {late}. The asymmetry of the numeric facts less the mean of the "
+            f"other five is {numeric}. What random weights give comes from the statements and not "
+            "from training. Of the answers yes or no, these come out the same in every draw of "
+            f"random weights: {shared}."
         )
 
 
@@ -234,12 +227,12 @@ def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallM
 
 
 def _read_model(folder: Path) -> SmallModel:
-    answered = read_rows(read_json(folder / "sensitivity.json")["rows"], MEASURE_SMALL)
+    answered = read_rows(read_json(folder / "sensitivity.json")["rows"], AGAIN)
     control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")["answers"]
     answers = {}
-    for question, by_choice in answered.items():
-        answer, drawn = by_choice[PUBLISHED], control[question]
-        same = 0 if answer.word in (NO_SPREAD, TOO_FEW) else drawn["same"]
+    for question, by_reading in answered.items():
+        answer, drawn = by_reading[DECIDES], control[question]
+        same = drawn["same"] if answer.word in (YES, NO, UNDECIDED) else 0
         answers[question] = SmallAnswer(answer, tuple(drawn["drawn"]), same)
-    without = answered[INVERSION][WITHOUT_NUMERIC].value
-    return SmallModel(read_json(folder / "layers.json")["model"], answers, without)
+    over_all = answered[LATE][ALL_PAIRS].value
+    return SmallModel(read_json(folder / "layers.json")["model"], answers, over_all)

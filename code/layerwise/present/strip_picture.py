@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from layerwise.engine.answer_words import NO, YES
 from layerwise.engine.central import Central
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.present.elements import (
@@ -20,6 +21,7 @@ from layerwise.present.elements import (
     svg,
 )
 from layerwise.present.range_picture import (
+    CAP,
     DOT,
     GAP,
     ROW,
@@ -32,8 +34,9 @@ from layerwise.present.strip import block, count_text, deciding_text, picture, r
 
 LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
-MARK, CLAIM = 40, 88  # pixels: the middle of the column of marks, the left of the claims
+MARK, CLAIM = 48, 104  # pixels: the middle of the column of marks, the left of the claims
 MARGIN = 8  # pixels to the right: another font may be wider
+MARK_LETTERS = 14  # of a line below a mark
 CLAIM_LETTER, TEXT_LETTER = 9.0, 6.7  # pixels: the mean width of a letter of a claim, of a text
 COLOURS = {
     HOLDS: ("#0b6e99", "#5db6de"),
@@ -41,24 +44,21 @@ COLOURS = {
     FAILS: ("#b3380c", "#f0875f"),
     OPEN: ("#666666", "#a3a3a3"),
 }
-WORD_COLOURS = {
-    "yes": HOLDS,
-    "no": FAILS,
-    "undecided": OPEN,
-    "no-spread": OPEN,
-    "too-few": OPEN,
-}
+WORD_COLOURS = {YES: HOLDS, NO: FAILS}
 # What is drawn, and what it means, in the order of the legend.
 LEGEND = {
-    "dot": "an estimate that decides, with its interval (95% unless the row says)",
-    "small": "beside it: other models, another method",
-    "hollow": "no interval; a p beside it decides",
+    "thick": "the number with its 95% interval, as the paper takes it",
+    "thin": "the one that decides, where it is another",
+    "back": "beside it: other models",
+    "hollow": "a number without an interval",
     "printed": "the printed value",
-    "range": "where the estimate lies if the claim holds",
+    "range": "where the number lies if the claim holds",
 }
 READING = (
-    "Blue: inside; red: outside; grey: open, as any p above 0.05. Below each mark: how many of the "
-    "numbers printed for the claim come out again."
+    "Blue: inside; red: outside; grey: open. The thin interval is over what varies, say categories "
+    "of pairs, and wider where several were tested; a claim that needs weights has none, as what "
+    "varies was not published. Below each mark: how many of the numbers printed for the claim come "
+    "out again."
 )
 
 
@@ -143,7 +143,7 @@ def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Elem
     text_height = LINE * len(lines) + SMALL_LINE * len(below)
     picture_height = drawn.height if drawn else 0
     counted = [count_text(claim), "as printed"] if claim.compared else []
-    marked = [*filter(None, (claim.mark, claim.why)), *counted]
+    marked = [claim.mark, *textwrap.wrap(claim.why, MARK_LETTERS), *counted]
     mark_height = ROW + MARK_LINE * len(marked)
     beside = layout.beside
     inner = max(text_height, mark_height, picture_height if beside else 0)
@@ -196,14 +196,19 @@ def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
     if kind == "range":
         yield Rect(x, middle - 6, 20, 12, "range")
         yield Segment(x + 20, middle - 6, x + 20, middle + 6, "limit")
-    elif kind == "printed":
+        return
+    if kind == "printed":
         yield draw_diamond(centre, middle)
-    else:
-        if kind != "hollow":
-            thickness = "thin" if kind == "small" else "ends"
-            yield Segment(x, middle, x + 20, middle, f"undecided {thickness}")
-        hollow = " hollow" if kind == "hollow" else ""
-        yield Circle(centre, middle, SMALL_DOT if kind == "small" else DOT, f"undecided{hollow}")
+        return
+    if kind == "hollow":
+        yield Circle(centre, middle, DOT, f"{OPEN} hollow")
+        return
+    line = "thick back" if kind == "back" else kind
+    yield Segment(x, middle, x + 20, middle, f"{OPEN} {line}")
+    if kind == "thin":
+        for end in (x, x + 20):
+            yield Segment(end, middle - CAP, end, middle + CAP, f"{OPEN} thin")
+    yield Circle(centre, middle, SMALL_DOT if kind == "back" else DOT, OPEN)
 
 
 def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:
@@ -283,7 +288,8 @@ def _style() -> str:
 
     fixed = (
         ".claim{font-weight:600;font-size:15px}.heading{font-size:13px;letter-spacing:.04em}"
-        ".mark{font-size:20px}.ends{stroke-width:2}.limit{stroke-dasharray:2 2}"
+        ".mark{font-size:20px}.thick{stroke-width:4}.thick.back{stroke-width:2.5}"
+        ".thin{stroke-width:1.2}.limit{stroke-dasharray:2 2}"
         ".zero{stroke-opacity:.35}"
     )
     return f"{colours(0)}{fixed}@media(prefers-color-scheme:dark){{{colours(1)}}}"
@@ -294,7 +300,9 @@ def printed_styles() -> Mapping[str, dict[str, Any]]:
     styles: dict[str, dict[str, Any]] = {kind: {"color": ink} for kind, ink in _inks(0).items()}
     quiet = {"color": LIGHT["quiet"]}
     return styles | {
-        "ends": {"width": 2},
+        "thick": {"width": 4},
+        "back": {"width": 2.5},
+        "thin": {"width": 1.2},
         "hollow": {"fill": LIGHT["ground"]},
         "quiet": quiet,
         "tick": quiet,

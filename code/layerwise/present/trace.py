@@ -3,11 +3,11 @@
 import contextlib
 import difflib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.central import Point
+from layerwise.engine.central import Point, QuestionPart
 from layerwise.engine.claims import statistic_parts
 from layerwise.engine.derivation import (
     Origin,
@@ -19,10 +19,17 @@ from layerwise.engine.derivation import (
     words_of,
 )
 from layerwise.engine.evidence import Evidence, Missing
-from layerwise.engine.published import NotMeasured, split_pointer
+from layerwise.engine.published import (
+    DECIDES,
+    OVER_MODELS,
+    PUBLISHED,
+    NotMeasured,
+    pointer,
+    split_pointer,
+)
 from layerwise.engine.records import require_unchanged
 from layerwise.engine.verdicts import tolerance_used
-from layerwise.engine.words import Names, in_words, names_here
+from layerwise.engine.words import Names, in_words, label_model, names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
 from layerwise.present.records import (
@@ -35,7 +42,7 @@ from layerwise.present.records import (
     readings,
 )
 from layerwise.present.search import search_claims
-from layerwise.present.strip import count_text, mark_of
+from layerwise.present.strip import count_text, mark_of, parts_text
 from layerwise.present.values import short_text, with_unit
 
 Rules = Mapping[str, Table]  # by analysis
@@ -191,6 +198,19 @@ def describe_rule(statistic: str, origin: Origin) -> dict[str, str]:
     return {"name": name, "says": words_of(origin.rule), "at": f"code/{module}.py"}
 
 
+def recompute_readings(statistic: str, evidence: Evidence, rules: Rules) -> dict[str, Record]:
+    """Return what `recompute` gives of an answer that decides, and of that which its paper takes.
+
+    Arguments:
+        statistic: where the answers to a question about a model stand.
+    """
+    return {
+        reading: recompute(f"{statistic}{pointer(reading)}", evidence, rules)
+        for reading in (DECIDES, PUBLISHED)
+        if origin_of(f"{statistic}{pointer(reading)}", evidence, rules) is not None
+    }
+
+
 # --- as text --------------------------------------------------------------------------------------
 
 Field = tuple[str, Any]
@@ -244,20 +264,24 @@ def central_as_text(record: Record) -> str:
         ("claim", claim.claim),
         ("where", f"Paper {claim.paper}, {claim.where}"),
         ("mark", mark_of(claim)),
+        *(("reason", sentence) for sentence in claim.reason),
+        *(("note", sentence) for sentence in claim.notes),
         ("to decide", claim.decide),
         ("as printed", count_text(claim) if claim.compared else ""),
-        *(("asks", f"{part['question']}: {part['word'] or '-'}") for part in claim.questions),
-        *(("choice", f"{choice}: {word}") for choice, word in claim.choices.items()),
+        *(("part", _part(part, names)) for part in claim.parts),
+        ("parts", parts_text(claim)),
+        *(("reading", f"{reading['text']}: {reading['word']}") for reading in claim.readings),
         ("decides", claim.number),
     ]
     for point, traced in zip(claim.points, record["points"], strict=True):
         fields += [("estimate", text) for text in _estimate_lines(point)]
         fields.append(("statistic", point.statistic))
-        now = traced["now"] or {}
-        value = (now.get("value") or {}).get("value")
-        fields += method_fields(now | {"value": value}, point.value, names) if now else []
-        cells = [f"{cell} = {value}" for cell, value in now.get("read", {}).items()]
-        fields += [("inputs", line) for line in below_files(first_cells(cells, FEW))]
+        values = {DECIDES: point.value, PUBLISHED: point.published["value"]}
+        for reading, now in traced["now"].items():
+            value = (now["value"] or {}).get("value")
+            fields += method_fields(now | {"value": value}, values[reading], names)
+            cells = [f"{cell} = {value}" for cell, value in now["read"].items()]
+            fields += [("inputs", line) for line in below_files(first_cells(cells, FEW))]
     fields += [("printed", f"{part['claim']}: {part['verdict']}") for part in claim.printed]
     return _lines(record["id"], fields)
 
@@ -269,19 +293,47 @@ def _without_now(record: Record) -> Record:
     return {**record, "points": points}
 
 
+def _part(part: QuestionPart, names: Names) -> str:
+    """Return a question asked of a model, and its word."""
+    model = part["model"]
+    of_model = "" if model == OVER_MODELS else f" of {label_model(model, names)}"
+    return f"{part['question']}{of_model}: {part['word']}"
+
+
 def _estimate_lines(point: Point) -> list[str]:
-    """Return an estimate, then what gives its interval and where it lies if the claim holds."""
-    ends = "" if point.low is None else f" ({_short(point.low)} to {_short(point.high)})"
-    p = "" if point.p is None else f", p = {_short(point.p)}"
+    """Return where an estimate lies if the claim holds, what decides it, and what its paper took.
+
+    Each with its interval, what gives it, and over which units.
+    """
     limits = [
         *([f"above {_short(point.above)}"] if point.above is not None else []),
         *([f"below {_short(point.below)}"] if point.below is not None else []),
     ]
-    by = f"{point.method} over " if point.method else ""
-    return [
-        f"{point.model}: {_short(point.value)}{ends}{p}: {point.word}",
-        f"{by}{point.n} {point.unit}; the claim holds {' and '.join(limits)}",
-    ]
+    lines = [f"{point.model}: {point.word}; the claim holds {' and '.join(limits)}"]
+    taken = point.published
+    if point.value is not None:
+        level = "" if point.level is None else f" at {point.level:.4g}"
+        tests = "" if point.family is None else f", tests of a yes, of a no: {_tests(point.family)}"
+        p = "" if point.p is None else f", p = {_short(point.p)}"
+        number = _with_ends(point.value, point.low, point.high)
+        lines.append(f"decides: {number}{level}{p}{_by(point.method, point.n, point.unit)}{tests}")
+    if not point.is_published:
+        number = _with_ends(taken["value"], taken["low"], taken["high"])
+        by = _by(taken["method"], taken["n"], taken["unit"])
+        lines.append(f"as published: {number}{by}: {taken['word']}")
+    return lines
+
+
+def _tests(family: Sequence[int]) -> str:
+    return " and ".join(map(str, family))
+
+
+def _with_ends(value: float, low: float | None, high: float | None) -> str:
+    return _short(value) + ("" if low is None else f" ({_short(low)} to {_short(high)})")
+
+
+def _by(method: str, n: int, unit: str) -> str:
+    return f", by {method} over {n} {unit}" if method else f", {n} {unit}"
 
 
 def judged_fields(record: Record) -> list[Field]:

@@ -22,7 +22,7 @@ from layerwise.statistics.bootstrap import Draws
 
 Document = Mapping[str, Any]
 Record = Mapping[str, Any]
-FORMAT = 2  # raise when `compare` reads other keys of the documents
+FORMAT = 3  # raise when `compare` reads other keys of the documents
 AGAIN = "run `layerwise analyze` for this model again"
 TEXTS = ("side_a", "side_b", "categories")
 SELDOM = ("template_options", "own_code", "quantised")  # recorded where there are any

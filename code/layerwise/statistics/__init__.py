@@ -4,5 +4,6 @@ bootstrap, random_bins                           resampling, by the papers' rand
 correlation, samples                             tests and fits
 phases, curves, critical_layer                   what the papers read off curves
 estimates, noise                                 a number with interval and n; what rounding does
+by_category, jackknife, extremes                 what comes in categories; without one; the extreme
 power                                            the effects that a number of units can tell
 """

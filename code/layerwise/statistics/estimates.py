@@ -1,4 +1,4 @@
-"""A number with its interval: means, correlations, ratios, effect sizes, and counts.
+"""A number with its interval: means, correlations, shares, and counts.
 
 Every interval is two-sided and textbook, at a level that a family of tests may widen. Under ten
 units it is exact, or that of all permutations: Fisher's z is not. Where models may be counted
@@ -10,7 +10,8 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import ParamSpec
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -24,24 +25,24 @@ from layerwise.statistics.correlation import pearson_r
 LEVEL = 0.95
 ONE_SIDED = 0.90  # level of the interval by which two one-sided tests at 5% show no effect
 FEW = 10  # units, under which an interval is exact or that of all permutations
-MOST_ARRANGEMENTS = 10_000  # of two groups, up to which all are gone through
 STEPS = 120  # of the integral over the law of r, which is then right to 1e-6
 # What gives an interval, or the p in its place.
-STUDENT, ONE_MORE = "Student's t", "Student's prediction interval"
+STUDENT = "Student's t"
 EXACT, FISHERS_Z = "the exact law of r", "Fisher's z"
-PERMUTATIONS, WELCH = "all permutations", "Welch's t"
+PERMUTATIONS = "all permutations"
 BONETT_WRIGHT, ZOU = "Fisher's z for ranks", "Zou's difference of two r"
-CHI_SQUARE, NONCENTRAL = "chi-square", "the noncentral t"
-CLOPPER_PEARSON, FISHERS_TEST = "Clopper and Pearson", "Fisher's exact test"
+CLOPPER_PEARSON, NEWCOMBE = "Clopper and Pearson", "Newcombe's difference of two shares"
 BOOTSTRAP, WORST_CASE = "the papers' bootstrap", "two bootstraps, each in the worst direction"
-ROUNDING = 1e-8  # of the largest value: what varies by less is constant, as far as can be told
-LARGE_T = 1e3  # beyond it the inverse of the noncentral t is slow, then wrong
 FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
 
 
 def logarithms(values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Natural logarithms of the C library: NumPy's own differ by processor in the last digit."""
     return np.array([math.log(value) for value in values])
+
+
+Ends = tuple[float, float]
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,11 @@ class Estimate:
         p: a two-sided p that counts beside an interval of few resampled points, or in place of an
             interval where a test gives none; None elsewhere.
         where: what it is about more closely, say a layer.
-        narrow: the ends at the level of two one-sided tests, of a number that is said to show no
-            effect; None elsewhere.
-        opposite: of a p, the one by which the numbers lean against what is tested; None elsewhere.
         method: what gives the interval or the p; empty where there is neither.
         fewest: how many units the method needs for an interval, where there is none; else 0.
-        groups: of two groups that are compared by their shares, of each (counted, units).
+        uncategorised: whether the units should come from categories, and come from one or none: the
+            interval takes them as independent and of one kind, and decides nothing.
+        at_level: gives the ends at another level; None where only those of 95% are known.
     """
 
     value: float
@@ -69,15 +69,55 @@ class Estimate:
     unit: str
     p: float | None = None
     where: str = ""
-    narrow: tuple[float, float] | None = None
     method: str = ""
     fewest: int = 0
-    opposite: float | None = None
-    groups: tuple[tuple[int, int], tuple[int, int]] | None = None
+    uncategorised: bool = False
+    at_level: Callable[[float], Ends] | None = field(default=None, compare=False, repr=False)
 
     @property
     def has_interval(self) -> bool:
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def ends(self, level: float) -> Ends:
+        """Return the ends of the interval at a level.
+
+        Raises:
+            LayerwiseError: where only those of 95% are known.
+        """
+        if level == LEVEL or not self.has_interval:
+            return self.low, self.high
+        if self.at_level is None:
+            raise LayerwiseError(
+                f"an interval by {self.method} is known at 95% alone, {level:.4g} was asked for; "
+                "ask without a family of tests"
+            )
+        return self.at_level(level)
+
+    def mapped(self, function: Callable[[float], float]) -> "Estimate":
+        """Return a number that rises, or falls, strictly with this one, with its interval."""
+        ends_here = self.at_level
+
+        def moved(ends: Ends) -> Ends:
+            low, high = sorted((function(ends[0]), function(ends[1])))
+            return low, high
+
+        low, high = moved((self.low, self.high))
+        at_level = None if ends_here is None else lambda level: moved(ends_here(level))
+        return replace(self, value=function(self.value), low=low, high=high, at_level=at_level)
+
+
+def at_any_level(function: Callable[P, Estimate]) -> Callable[P, Estimate]:
+    """Let what a function estimates at a `level` give its interval at any other level too."""
+
+    @functools.wraps(function)
+    def estimate(*args: P.args, **options: P.kwargs) -> Estimate:
+        def ends(level: float) -> Ends:
+            again = function(*args, **{**options, "level": level})  # type: ignore[arg-type]
+            return again.low, again.high
+
+        return replace(function(*args, **options), at_level=ends)
+
+    return estimate
 
 
 def without_interval(
@@ -92,6 +132,7 @@ def family_level(n_tests: int, level: float = LEVEL) -> float:
     return 1 - (1 - level) / n_tests
 
 
+@at_any_level
 def mean_estimate_from_moments(
     mean: float, sd: float, n: int, unit: str, level: float = LEVEL, where: str = ""
 ) -> Estimate:
@@ -106,29 +147,6 @@ def mean_estimate_from_moments(
     return Estimate(mean, mean - half, mean + half, n, unit, where=where, method=STUDENT)
 
 
-def prediction_estimate(
-    value: float,
-    others: Sequence[float] | Float[np.ndarray, " n"],
-    unit: str,
-    level: float = LEVEL,
-    where: str = "",
-) -> Estimate:
-    """Return a value less the mean of others, with Student's interval for one more of these.
-
-    The interval leaves out zero where a further value of the others' kind would be as far from
-    their mean as this one with a probability below 1 - level.
-    """
-    sample = np.asarray(others, dtype=np.float64)
-    n, distance = len(sample), float(value - sample.mean())
-    if n < 2:
-        return without_interval(distance, n, unit, where)
-    quantile = float(scipy.stats.t.isf((1 - level) / 2, n - 1))
-    half = quantile * float(sample.std(ddof=1)) * math.sqrt(1 + 1 / n)
-    return Estimate(
-        distance, distance - half, distance + half, n, unit, where=where, method=ONE_MORE
-    )
-
-
 def mean_estimate(
     values: Sequence[float] | Float[np.ndarray, " n"],
     unit: str,
@@ -137,72 +155,17 @@ def mean_estimate(
 ) -> Estimate:
     """Return the mean of a sample with Student's interval."""
     sample = np.asarray(values, dtype=np.float64)
-    return mean_estimate_from_moments(
-        float(sample.mean()), float(sample.std()), len(sample), unit, level, where
-    )
+    mean, sd = float(sample.mean()), float(sample.std())
+    return mean_estimate_from_moments(mean, sd, len(sample), unit, level=level, where=where)
 
 
-def widened(mean: Estimate, n_tests: int) -> Estimate:
-    """Widen Student's interval of a mean to the level of a family of tests."""
-    if not mean.has_interval:
-        return mean
-    low, high = mean_ends_at_level(mean, family_level(n_tests))
-    return replace(mean, low=low, high=high)
+def units_to_permute(level: float = LEVEL) -> int:
+    """Return the fewest units in two groups as equal as can be whose arrangements reach a level.
 
-
-def with_narrow_mean(mean: Estimate) -> Estimate:
-    """Add to a mean with Student's interval the ends for two one-sided tests."""
-    if not mean.has_interval:
-        return mean
-    return replace(mean, narrow=mean_ends_at_level(mean, ONE_SIDED))
-
-
-def mean_ends_at_level(mean: Estimate, level: float) -> tuple[float, float]:
-    """Return the ends of Student's 95% interval of a mean at another level."""
-    tails = (1 - level) / 2, (1 - LEVEL) / 2
-    quantile, usual = (float(scipy.stats.t.isf(tail, mean.n - 1)) for tail in tails)
-    half = (mean.high - mean.value) * quantile / usual
-    return mean.value - half, mean.value + half
-
-
-def difference_estimate(
-    first: Float[np.ndarray, " m"], second: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
-) -> Estimate:
-    """Return the difference of two means with the interval of all permutations of their values.
-
-    A shift lies in it that a permutation test of both groups does not reject once it is taken from
-    the first: it is tested by the arrangements in which k values change sides, and each of these
-    puts its bound at the difference of the two means of k (Maritz 1995, section 3.1). Open where so
-    few arrangements reach no such level; beyond `MOST_ARRANGEMENTS` it is Welch's.
+    One arrangement lies beyond either end: of four and four there are 70, of three and four 35.
     """
-    value, n = float(np.mean(first) - np.mean(second)), len(first) + len(second)
-    arrangements = math.comb(n, len(first))
-    if arrangements > MOST_ARRANGEMENTS:
-        welch = scipy.stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
-        return Estimate(value, float(welch.low), float(welch.high), n, unit, method=WELCH)
-    beyond = math.floor((1 - level) / 2 * arrangements)  # bounds that may lie beyond either end
-    if beyond < 1:
-        fewest = units_to_permute(len(first), level)
-        return without_interval(value, n, unit, method=PERMUTATIONS, fewest=fewest)
-    bounds = sorted(
-        (math.fsum(chosen) - math.fsum(others)) / size
-        for size in range(1, min(len(first), len(second)) + 1)
-        for chosen in itertools.combinations(first.tolist(), size)
-        for others in itertools.combinations(second.tolist(), size)
-    )
-    return Estimate(value, bounds[beyond - 1], bounds[-beyond], n, unit, method=PERMUTATIONS)
-
-
-def units_to_permute(first: int | None = None, level: float = LEVEL) -> int:
-    """Return the fewest units in two groups whose arrangements reach a level.
-
-    One arrangement lies beyond either end: of three and five there are 56, of three and four 35.
-
-    Arguments:
-        first: the size of the first group; with None both are equally large, or differ by one.
-    """
-    n = 2 if first is None else first + 1
-    while math.floor((1 - level) / 2 * math.comb(n, n // 2 if first is None else first)) < 1:
+    n = 2
+    while math.floor((1 - level) / 2 * math.comb(n, n // 2)) < 1:
         n += 1
     return n
 
@@ -212,6 +175,7 @@ def two_sided_quantile(level: float = LEVEL) -> float:
     return float(scipy.stats.norm.isf((1 - level) / 2))
 
 
+@at_any_level
 def correlation_estimate(
     r: float, n: int, unit: str, level: float = LEVEL, where: str = ""
 ) -> Estimate:
@@ -278,45 +242,42 @@ def share_below(z: float, n: int, true_z: float) -> float:
     return math.fsum(weighted) * (z - start) / STEPS / 3
 
 
-def ends_at_level(estimate: Estimate, level: float) -> tuple[float, float]:
-    """Return the ends of a correlation's 95% interval at another level.
+@at_any_level
+def published_correlation(
+    r: float,
+    ends: Ends,
+    n: int,
+    unit: str,
+    where: str = "",
+    p: float | None = None,
+    level: float = LEVEL,
+) -> Estimate:
+    """Return a correlation with the 95% bootstrap interval that the papers give it.
 
-    On Fisher's z each end keeps its own distance from r, by the ratio of the normal quantiles: so
-    an interval of resamples stays as wide, and as skewed, as they make it.
+    At another level each end keeps its own distance from r on Fisher's z, by the ratio of the
+    normal quantiles: so the interval stays as wide, and as skewed, as the resamples make it.
     """
-    if not estimate.has_interval:
-        return estimate.low, estimate.high
-    ours, usual = two_sided_quantile(level), two_sided_quantile()
-    z = curves.fishers_z(estimate.value)
+    z, ratio = curves.fishers_z(r), two_sided_quantile(level) / two_sided_quantile()
 
     def moved(end: float) -> float:
-        if abs(end) >= 1:  # of resamples that all lie on a line
+        if abs(end) >= 1 or ratio == 1:  # of resamples that all lie on a line
             return end
-        return math.tanh(z + (curves.fishers_z(end) - z) * ours / usual)
+        return math.tanh(z + (curves.fishers_z(end) - z) * ratio)
 
-    return moved(estimate.low), moved(estimate.high)
-
-
-def widened_r(estimate: Estimate, n_tests: int) -> Estimate:
-    """Widen the interval of a correlation to the level of a family of tests."""
-    low, high = ends_at_level(estimate, family_level(n_tests))
-    return replace(estimate, low=low, high=high)
-
-
-def with_narrow_r(estimate: Estimate) -> Estimate:
-    """Add to a correlation the ends for two one-sided tests."""
-    return replace(estimate, narrow=ends_at_level(estimate, ONE_SIDED))
+    low, high = map(moved, ends)
+    return Estimate(r, low, high, n, unit, p, where, method=BOOTSTRAP)
 
 
 def pearson_estimate(
     x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
 ) -> Estimate:
     """Return Pearson's r of two series with its interval."""
-    return correlation_estimate(pearson_r(x, y), len(x), unit, level)
+    return correlation_estimate(pearson_r(x, y), len(x), unit, level=level)
 
 
+@at_any_level
 def spearman_estimate(
-    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], unit: str, level: float = LEVEL
 ) -> Estimate:
     """Return Spearman's r of two series.
 
@@ -330,7 +291,7 @@ def spearman_estimate(
         return replace(none, p=permutation_p(*ranks))
     if abs(r) >= 1:
         return without_interval(r, n, unit, method=BONETT_WRIGHT)
-    quantile = two_sided_quantile()
+    quantile = two_sided_quantile(level)
     z, half = curves.fishers_z(r), quantile * math.sqrt((1 + r**2 / 2) / (n - 3))
     ends = math.tanh(z - half), math.tanh(z + half)
     return Estimate(r, *ends, n, unit, method=BONETT_WRIGHT)
@@ -345,65 +306,6 @@ def permutation_p(ranks: Float[np.ndarray, " n"], others: Float[np.ndarray, " n"
     return float(np.mean(sizes >= abs(n * int(first @ second) - level)))
 
 
-def ratio_estimate(
-    above: Float[np.ndarray, " n"], below: Float[np.ndarray, " n"], unit: str
-) -> Estimate:
-    """Return a ratio of means of paired positive values; Student's interval is on its logarithm.
-
-    The variance of log(mean a / mean b) is that of a / mean a - b / mean b, over n.
-    """
-    if not (np.all(above > 0) and np.all(below > 0)):
-        raise LayerwiseError(
-            f"a ratio of means needs numbers above zero, found {above} and {below}; "
-            "check what they were computed from"
-        )
-    ratio, n = float(np.mean(above) / np.mean(below)), len(above)
-    sd = float(np.std(above / np.mean(above) - below / np.mean(below)))
-    log_ratio = mean_estimate_from_moments(math.log(ratio), sd, n, unit)
-    return on_log_scale(replace(log_ratio, value=math.log(ratio)))
-
-
-def on_log_scale(logarithm: Estimate) -> Estimate:
-    """Return the number whose logarithm an estimate is of, with the ends of its interval."""
-    value, low, high = map(math.exp, (logarithm.value, logarithm.low, logarithm.high))
-    return replace(logarithm, value=value, low=low, high=high)
-
-
-def deviation_estimate(values: Sequence[float], unit: str) -> Estimate:
-    """Return a population deviation with the chi-square interval of normal values."""
-    sd, n = float(np.std(values)), len(values)
-    if n < 2:
-        return without_interval(sd, n, unit)
-    tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
-    low, high = (sd * math.sqrt(n / scipy.stats.chi2.isf(tail, n - 1)) for tail in tails)
-    return Estimate(sd, float(low), float(high), n, unit, method=CHI_SQUARE)
-
-
-def effect_size_estimate(values: Float[np.ndarray, " n"], unit: str, where: str = "") -> Estimate:
-    """Return the mean over the population deviation, with the exact interval (noncentral t)."""
-    n, sd = len(values), float(np.std(values))
-    if n < 2 or sd <= ROUNDING * float(np.max(np.abs(values))):
-        raise LayerwiseError(
-            "an effect size needs two values that vary by more than rounding, "
-            f"found {values}; check what they came from"
-        )
-    d = float(np.mean(values)) / sd
-    t = d * math.sqrt(n - 1)
-
-    def ends(level: float) -> tuple[float, float]:
-        tails = (1 + level) / 2, (1 - level) / 2
-        if abs(t) > LARGE_T:  # the error of the mean is nothing to that of the deviation
-            factors = (math.sqrt(scipy.stats.chi2.isf(tail, n - 1) / (n - 1)) for tail in tails)
-            low, high = sorted(d * factor for factor in factors)
-        else:  # the shifts of the law under which this t is its upper and its lower quantile
-            shifts = (float(special.nctdtrinc(n - 1, tail, t)) for tail in tails)
-            low, high = (shift / math.sqrt(n - 1) for shift in shifts)
-        return low, high
-
-    narrow = ends(ONE_SIDED)
-    return Estimate(d, *ends(LEVEL), n, unit, where=where, narrow=narrow, method=NONCENTRAL)
-
-
 def estimate_from_counts(
     estimate: Callable[..., Estimate],
     groups: Sequence[Sequence[float]],
@@ -412,8 +314,7 @@ def estimate_from_counts(
 ) -> Estimate:
     """Return an estimate from counts of units, some of which may be counted either way.
 
-    Its range is that of the intervals under the likeliest counts, which together hold the level;
-    `opposite` is the largest of theirs.
+    Its interval is the range of those under the likeliest counts, which together hold 95%.
 
     Arguments:
         estimate: called with a count per group.
@@ -433,21 +334,20 @@ def estimate_from_counts(
         if held >= LEVEL:
             break
     n_open = sum(0 < probability < 1 for group in groups for probability in group)
-    by_value = estimate(*counted)
+
+    def ends(level: float) -> Ends:
+        both = [alternative.ends(level) for alternative in likely]
+        return min(low for low, _ in both), max(high for _, high in both)
+
+    low, high = ends(LEVEL)
     return replace(
-        by_value,
-        low=min(alternative.low for alternative in likely),
-        high=max(alternative.high for alternative in likely),
+        estimate(*counted),
+        low=low,
+        high=high,
         n=n,
         where=f"{n_open} counted by the chance that they damp" if n_open else "",
-        opposite=_largest([alternative.opposite for alternative in likely]),
+        at_level=ends,
     )
-
-
-def _largest(numbers: Sequence[float | None]) -> float | None:
-    """Return the largest number; None where there is none."""
-    known = [number for number in numbers if number is not None]
-    return max(known, default=None)
 
 
 def law_of_count(probabilities: Sequence[float]) -> Float[np.ndarray, " count"]:
@@ -472,21 +372,49 @@ def chance_below(mean: Estimate, bound: float) -> float:
     return float(scipy.stats.t.cdf((bound - mean.value) / error, mean.n - 1))
 
 
-def share_estimate(flags: Sequence[bool], unit: str, where: str = "") -> Estimate:
+@at_any_level
+def share_estimate(
+    flags: Sequence[bool], unit: str, where: str = "", level: float = LEVEL
+) -> Estimate:
     """Return a share of units, with the exact interval of Clopper and Pearson."""
     n, n_true = len(flags), sum(flags)
     if n < 1:
         raise LayerwiseError("a share needs at least one unit, found none; check the selection")
-    ends = scipy.stats.binomtest(n_true, n).proportion_ci(LEVEL)
+    ends = scipy.stats.binomtest(n_true, n).proportion_ci(level)
     low, high = float(ends.low), float(ends.high)
     return Estimate(n_true / n, low, high, n, unit, where=where, method=CLOPPER_PEARSON)
 
 
+@at_any_level
+def share_difference_estimate(
+    counted: tuple[int, int], n: tuple[int, int], unit: str, level: float = LEVEL
+) -> Estimate:
+    """Return the share of one group less that of another, with Newcombe's interval.
+
+    Each end is that of the two shares' own intervals by Wilson, in quadrature (Newcombe 1998, Stat.
+    Med. 17, 873, method 10).
+
+    Arguments:
+        counted: the units that count, of each group; `n`: all of each.
+    """
+    shares = [count / size for count, size in zip(counted, n, strict=True)]
+    own = [
+        scipy.stats.binomtest(count, size).proportion_ci(level, method="wilson")
+        for count, size in zip(counted, n, strict=True)
+    ]
+    value = shares[0] - shares[1]
+    below = math.hypot(shares[0] - own[0].low, own[1].high - shares[1])
+    above = math.hypot(own[0].high - shares[0], shares[1] - own[1].low)
+    return Estimate(value, value - below, value + above, sum(n), unit, method=NEWCOMBE)
+
+
+@at_any_level
 def correlation_difference_estimate(
     y: Float[np.ndarray, " n"],
     first: Float[np.ndarray, " n"],
     second: Float[np.ndarray, " n"],
     unit: str,
+    level: float = LEVEL,
 ) -> Estimate:
     """Return |r| of y and one series less |r| of y and another, with Zou's interval (2007).
 
@@ -496,7 +424,7 @@ def correlation_difference_estimate(
     r_first, r_second, between = pearson_r(y, first), pearson_r(y, second), pearson_r(first, second)
     between *= math.copysign(1.0, r_first) * math.copysign(1.0, r_second)
     first_estimate, second_estimate = (
-        correlation_estimate(abs(r), len(y), unit) for r in (r_first, r_second)
+        correlation_estimate(abs(r), len(y), unit, level) for r in (r_first, r_second)
     )
     value = first_estimate.value - second_estimate.value
     if not (first_estimate.has_interval and second_estimate.has_interval):

@@ -12,7 +12,7 @@ from layerwise.engine.derivation import Derivation, Document, Table, derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
 from layerwise.papers.across import questions
-from layerwise.papers.across.rules import power, sensitivity, sources
+from layerwise.papers.across.rules import sensitivity, sources
 from layerwise.papers.paper1.rules import calibration, neutral_control, output_correlation
 from layerwise.papers.paper2.rules import (
     bins,
@@ -54,7 +54,6 @@ MODULES = {
         anisotropy,
         scaling,
         questions,
-        power,
         depth_gain,
         lab_heritage,
         crowding,

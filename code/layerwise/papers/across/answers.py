@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from layerwise.engine.answers import Answer, read_answers, read_rows
+from layerwise.engine.answers import RowsByQuestion, read_answers, read_rows
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.published import OVER_MODELS, PUBLISHED
+from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.engine.question import ModelAnswers, Printed, Results, documents_of_questions
 from layerwise.papers.across.questions import QUESTIONS, rows
 from layerwise.papers.shared.published import tables_of_reader
@@ -39,36 +39,42 @@ def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list
     return _in_order(read_rows(rows(several, ["depth_gain"]), AGAIN), printed)
 
 
-def _in_order(answered: Mapping[str, Mapping[str, Answer]], printed: Printed) -> list[ModelAnswers]:
-    """Return the answers that were asked as the papers asked, in the papers' order."""
+def _in_order(answered: RowsByQuestion, printed: Printed) -> list[ModelAnswers]:
+    """Return the answers that decide, each with those by other readings, in the papers' order."""
     return [
         ModelAnswers(
             question,
-            by_choice[PUBLISHED],
-            {choice: answer for choice, answer in by_choice.items() if choice != PUBLISHED},
+            by_reading[DECIDES],
+            {reading: answer for reading, answer in by_reading.items() if reading != DECIDES},
             printed[name],
         )
         for name, question in QUESTIONS.items()
-        if PUBLISHED in (by_choice := answered.get(name, {}))
+        if DECIDES in (by_reading := answered.get(name, {}))
     ]
 
 
 def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
-    """Return by question the number of each of the papers' models, as the papers took it."""
-    as_published = {
+    """Return by question the number of each of the papers' models.
+
+    It is the number that decides; where print lacks what this takes, the number of the papers.
+    """
+    asked = {
         name: replace(
             question,
-            choices={
-                choice: rule for choice, rule in question.choices.items() if choice == PUBLISHED
+            readings={
+                reading: rule
+                for reading, rule in question.readings.items()
+                if reading in (DECIDES, PUBLISHED)
             },
         )
         for name, question in QUESTIONS.items()
     }
-    answered = derive(partial(documents_of_questions, as_published), evidence)
+    answered = derive(partial(documents_of_questions, asked), evidence)
     return {
         name: {
-            THEIRS if model == OVER_MODELS else model: by_choice[PUBLISHED].value
-            for model, by_choice in by_model.items()
+            THEIRS if model == OVER_MODELS else model: answer.value
+            for model, by_reading in by_model.items()
+            if (answer := by_reading.get(DECIDES) or by_reading.get(PUBLISHED))
         }
         for name, by_model in read_answers({"questions": answered.documents}).items()
     }

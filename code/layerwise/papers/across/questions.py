@@ -18,19 +18,22 @@ QUESTIONS: dict[str, Question] = {
 
 
 def documents(evidence: Evidence) -> dict[str, Document]:
-    """Return a document per question: `models/MODEL/CHOICE` is an answer, or `.../CHOICE/PART`."""
+    """Return a document per question: `models/MODEL/READING[/PART]` is an answer."""
     return documents_of_questions(QUESTIONS, evidence)
 
 
 def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[AnswerRow]:
-    """Return the answers to the questions, as a reader's result file holds them."""
-    asked = {name: document(QUESTIONS[name], evidence) for name in names}
+    """Return the answers to the questions, as a reader's result file holds them.
+
+    A reader asks of one model, so that no question stands in the papers' family of models.
+    """
+    asked = {name: document(QUESTIONS[name].alone(), evidence) for name in names}
     answers = read_answers({"questions": derive(asked, evidence).documents})
     return [
         row
         for name, by_model in answers.items()
-        for by_choice in by_model.values()
-        for row in rows_of(name, by_choice)
+        for by_reading in by_model.values()
+        for row in rows_of(name, by_reading)
     ]
 
 

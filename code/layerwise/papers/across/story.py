@@ -6,51 +6,24 @@ hold stand in the head of page, README, report and terminal.
 
 from collections.abc import Iterator
 
-from layerwise.engine.answer_words import UNDECIDED
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, UNDECIDED
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
-from layerwise.engine.seen import Matter, Seen, listed, spell_p
-from layerwise.papers.paper1.central import MODELS, NAMES
-from layerwise.papers.paper2.central import APERTUS, GEMMA, LLAMA, PYTHIA, TEMPLATED
-from layerwise.papers.paper2.central import NAMES as NAMES_OF_CURVES
-from layerwise.papers.paper3.central import ALPHA
+from layerwise.engine.published import DECIDES, PUBLISHED
+from layerwise.engine.seen import Matter, Seen
+from layerwise.measures.residual_gain import GainReading
+from layerwise.papers.paper1.central import MODELS
+from layerwise.papers.paper2.central import APERTUS, LLAMA, PYTHIA, TEMPLATED, r_of_pythia
+from layerwise.papers.shared.names import Choice
 
 MAJORITY = 0.5
 RIGHT_OFTEN = 50  # percent
+# The claims of Paper 2 on r over the pairs, layer by layer.
+ON_LAYERS = ("early", "late", "three_of_four", "transition", "extremum", "gemma", "template")
 
 
 def asymmetry_and_preference(seen: Seen) -> Iterator[str]:
-    """Asymmetry by category, and the preference in early layers and with a template."""
-    template, early = (seen.central(f"p2.{name}").mark for name in ("template", "early"))
-    if template == HOLDS:
-        highest = seen.answer("everywhere_negative", TEMPLATED).ends.high
-        yield (
-            "With its chat template the instruction-tuned Llama has a negative r in every sampled "
-            "layer, also with all layers tested at once (the interval of the highest ends at "
-            f"{highest:+.2f}). A single model cannot show whether the tuning or the template's own "
-            "tokens cause this."
-        )
-    if template in (IN_PART, OPEN):
-        yield (
-            "That the instruction-tuned Llama has a negative r in every layer with its chat "
-            "template is not shown under every analysis choice."
-        )
-    if template == FAILS:
-        yield "With its chat template the instruction-tuned Llama has layers of positive r."
-    if early == HOLDS:
-        yield (
-            "In early layers the three models that are said to invert tend to embed more tightly "
-            "the framing that they find likelier, under every analysis choice that could be "
-            "computed."
-        )
-    llama = seen.answer("early", LLAMA)
-    first = [seen.answer("early", model, "first_layer") for model in (PYTHIA, LLAMA, APERTUS)]
-    if early == IN_PART and llama.undecided and all(answer.yes for answer in first):
-        yield (
-            "At the first layer all three models that are said to invert tend to embed more "
-            "tightly the framing that they find likelier; over the first third of the layers this "
-            f"is not shown for Llama, where the interval of r runs from {llama.ends:+.2f}."
-        )
-    if seen.central("p1.neutral").mark != HOLDS:
+    """Asymmetry by category, and what is published of its relation to the preference."""
+    if seen.central("p1.neutral").mark == OPEN:
         most = seen.claim("p1.abstract.neutral_most_models")
         yield (
             "It is not shown that most models are near zero on neutral statements: on lifestyle, "
@@ -62,150 +35,76 @@ def asymmetry_and_preference(seen: Seen) -> Iterator[str]:
             "Over the five neutral categories the data show of no model that it lies in that zone."
         )
     gemma, apertus = (seen.answer("positive_on_neutral", model) for model in ("gemma", "apertus"))
-    are_above = gemma.ends.low > 0 and apertus.ends.low > 0
-    if seen.central("p1.positive").mark == HOLDS and are_above:
-        yield "Gemma and Apertus lie above zero there, by intervals over the five categories."
-    below = [NAMES[model] for model in MODELS if seen.answer("numeric", model).yes]
-    if below:
+    if seen.central("p1.positive").mark == IN_PART and gemma.yes and apertus.undecided:
         yield (
-            f"On numeric facts the asymmetry of {listed(below)} lies below the other five "
-            "categories by more than these scatter."
+            "Of the two models that are said to lie above zero there, Gemma does "
+            f"({gemma.deciding:+.3f}), and Apertus varies too much between the categories "
+            f"({apertus.deciding:+.3f})."
+        )
+    if all(seen.central(f"p2.{name}").why == NEEDS_WEIGHTS for name in ON_LAYERS):
+        yield (
+            "How asymmetry and preference correlate is open. Paper 2 published r over all pairs, "
+            "and no pair; its pairs come in six categories, of which one can make any r over all "
+            "of them. The run from the weights measures r within the categories."
         )
 
 
 def depth_of_curves(seen: Seen) -> Iterator[str]:
-    """The change of r with depth."""
-    late = seen.central("p2.late").mark
-    llama, apertus, pythia = (seen.answer("late", model) for model in (LLAMA, APERTUS, PYTHIA))
-    if late != HOLDS and llama.yes and apertus.yes and pythia.unshown:
+    """The change of r over all pairs with depth, as published."""
+    llama, apertus, pythia = (
+        seen.answer("late", model, PUBLISHED) for model in (LLAMA, APERTUS, PYTHIA)
+    )
+    if llama.yes and apertus.yes and pythia.undecided:
         yield (
-            "The mean r of the late layers is negative in two of the three models that are said to "
-            f"invert, Llama ({llama.value:+.2f}) and Apertus ({apertus.value:+.2f})."
+            "Taken over all pairs, as published, the mean r of the late layers is negative in two "
+            f"of the three models that are said to invert, Llama ({llama.value:+.2f}) and Apertus "
+            f"({apertus.value:+.2f}); the interval of Pythia's includes zero ({pythia.ends:+.2f})."
         )
-    if late == HOLDS:
-        yield "In late layers r is negative in all three models that are said to invert."
-    if pythia.undecided:
-        yield f"The interval of Pythia's late mean includes zero ({pythia.ends:+.2f})."
-    last = seen.answer("late", PYTHIA, "last_layer").value
-    others = seen.answer("late_inversion", PYTHIA, "without_last").value
-    if last < 0 <= others:
+    r24, r28, r32 = (r_of_pythia(seen, layer) for layer in (24, 28, 32))
+    if r24 > 0 and r28 > 0 and r32 < 0:
         yield (
-            f"Pythia's r is negative at only one late layer, the last ({last:+.2f}), which was "
+            f"Pythia's r is negative at only one late layer, the last ({r32:+.2f}), which was "
             "read after the final norm; the change of sign may come from the norm and not from "
             "depth."
         )
-    exception, gemma = seen.central("p2.gemma").mark, seen.answer("no_inversion", GEMMA)
-    if exception != HOLDS and gemma.undecided:
+    template = seen.answer("everywhere_negative", TEMPLATED, PUBLISHED)
+    if template.yes:
         yield (
-            "Gemma is no proven exception: by a one-sided test its lowest late r may be "
-            f"{gemma.narrow.low:+.2f}, beyond the paper's weakest inversion."
+            "With its chat template the instruction-tuned Llama has a negative r over all pairs in "
+            f"every sampled layer (the highest is {template.value:+.2f}). A single model cannot "
+            "show whether the tuning or the template's own tokens cause this."
         )
-    if gemma.no:
-        yield "Gemma is no exception: it has a late layer with a negative r as well."
-    if exception == HOLDS:
-        yield (
-            "Gemma is an exception: none of its late layers reaches the paper's weakest inversion."
-        )
-    later = [
-        NAMES_OF_CURVES[other]
-        for other in (LLAMA, APERTUS)
-        if seen.answer("turn_apart", f"{PYTHIA} and {other}").yes
-    ]
-    if later:
-        yield f"Pythia's r turns negative at another layer than that of {listed(later)}."
-    if seen.answer("turn_apart", f"{LLAMA} and {APERTUS}").undecided:
-        yield "Whether Llama and Apertus turn at different layers is not shown."
-    single, at_once = (
-        seen.answer("category_inversion", PYTHIA, choice)
-        for choice in ("published", "layers_at_once")
-    )
-    category = seen.central("p2.category_inversion").mark
-    if category == IN_PART and single.yes and at_once.undecided:
-        yield (
-            "Over the six categories Pythia's r at the last layer is significant as a single test, "
-            "but not if all sampled layers are tested at once."
-        )
-    last = seen.answer("below_other", "layer 32")
-    if last.yes:
-        yield (
-            "Apertus inverts more strongly at layer 28 than at the last layer, by "
-            f"{last.value:+.2f} ({last.ends:+.2f})."
-        )
-    if seen.answer("below_other", "layer 24").undecided:
-        yield "That it does so most strongly there, and not four layers before, is not shown."
 
 
 def depth_and_labs(seen: Seen) -> Iterator[str]:
     """The gain by depth and by lab, and its bound."""
     law, sizes = seen.central("p3.depth_gain").mark, seen.answer("depth_gain")
-    if law == HOLDS and sizes.yes:
+    if law == HOLDS:
         yield (
             "Among the eight Pythia sizes deeper models have smaller gains "
-            f"(r = {sizes.value:+.2f}), under every analysis choice that could be computed."
-        )
-    if law in (IN_PART, OPEN):
-        yield (
-            "That deeper Pythia models have smaller gains is not shown under every analysis choice "
-            f"(r = {sizes.value:+.2f})."
-        )
-    if law == FAILS:
-        yield (
-            "Among the eight Pythia sizes deeper models have larger gains "
-            f"(r = {sizes.value:+.2f})."
+            f"(r = {sizes.value:+.2f}, {sizes.deciding:+.2f})."
         )
     survey, both = (
-        seen.answer("depth_gain_of_survey", choice=choice) for choice in ("published", "pooled")
+        seen.answer("depth_gain_of_survey", reading=reading) for reading in (DECIDES, Choice.POOLED)
     )
-    if survey.ends.includes(0) and not sizes.yes:
-        yield (
-            "Over the models of Paper 3's survey neither direction is shown "
-            f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
-        )
     if survey.ends.includes(0) and sizes.yes:
         yield (
             "Over the models of Paper 3's survey this is not shown "
             f"(r = {survey.value:+.2f}, {survey.ends:+.2f}; with the Pythia sizes "
             f"{both.value:+.2f}, {both.ends:+.2f}): a finding on one family and not yet a law."
         )
-    if survey.ends.high <= 0 and not sizes.yes:
+    heritage, shares = seen.central("p3.heritage").mark, seen.answer("heritage")
+    if heritage != HOLDS and shares.undecided and shares.value > 0:
         yield (
-            "Over the models of Paper 3's survey deeper models have smaller gains "
-            f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
+            "In the survey a larger share of EleutherAI's models damps than of all others "
+            f"({shares.where}), but whether the lab decides is open: the difference, "
+            f"{shares.value:+.2f}, runs from {shares.deciding:+.2f}, depending on whether models "
+            "whose gain cannot be distinguished from one count as damping or expanding."
         )
-    if survey.ends.high <= 0 and sizes.yes:
+    if seen.central("p3.bound").mark == FAILS and seen.answer("bound", "pythia-1b").no:
         yield (
-            "It holds over the models of Paper 3's survey as well "
-            f"(r = {survey.value:+.2f}, {survey.ends:+.2f})."
-        )
-    heritage, p = seen.central("p3.heritage").mark, seen.answer("heritage")
-    eleuther, others = (
-        seen.answer(question).value for question in ("eleuther_damps", "others_expand")
-    )
-    are_most = eleuther > MAJORITY and others > MAJORITY
-    if heritage != HOLDS and are_most and p.ends.includes(ALPHA):
-        yield (
-            "In the survey most of EleutherAI's models damp and most others expand, but whether "
-            f"the lab decides is at the border: Fisher's p is {spell_p(p.value)}, and ranges from "
-            f"{spell_p(p.ends.low)} to {p.ends.high:.3f}, depending on whether models whose "
-            "gain cannot be distinguished from one count as damping or expanding."
-        )
-    difference = seen.answer("lab_difference")
-    if difference.ends.high < 0:
-        yield (
-            "The sizes of the gains do differ between the labs: EleutherAI's mean gain is "
-            f"{abs(difference.value):.2f} below that of the others "
-            f"({abs(difference.ends.high):.2f} to {abs(difference.ends.low):.2f})."
-        )
-    if heritage == HOLDS:
-        yield (
-            "EleutherAI's models damp more often than the others, under every analysis choice that "
-            "could be computed."
-        )
-    above = seen.statistic("power", "bound", "told_above")
-    if seen.central("p3.bound").mark == FAILS and above != "":
-        yield (
-            "Some of the paper's own models exceed its bound on the gain; in "
-            f"{above} the excess is larger than the noise of the prompts."
+            "Some of the paper's own models exceed its bound on the gain; in pythia-1b the excess "
+            "is larger than what the categories of prompts and the number of models explain."
         )
 
 
@@ -221,10 +120,10 @@ def weights_and_layers(seen: Seen) -> Iterator[str]:
             "The ratio of the spectral norms sorts damping from expanding models no better than "
             f"calling them all alike: its best threshold is right for {right} of {ratio.n}."
         )
-    if spectral != HOLDS and ratio.ends.includes(0):
+    if spectral != HOLDS and ratio.deciding.includes(0):
         yield (
             "Over these few models a correlation of ratio and gain is neither shown nor ruled out "
-            f"(r = {ratio.value:+.2f}, {ratio.ends:+.2f})."
+            f"(r = {ratio.value:+.2f}, {ratio.deciding:+.2f})."
         )
     family, dense = (
         seen.statistic("crowding", sample, "density_rule", "accuracy_pct")
@@ -270,19 +169,19 @@ def weights_and_layers(seen: Seen) -> Iterator[str]:
 def tuning_and_order(seen: Seen) -> Iterator[str]:
     """What tuning does to the gain, and the order of the benchmarked models."""
     kept, damping = (
-        seen.answer("tuned_families"),
+        seen.answer("tuning_never"),
         seen.statistic("twins", "study", "n_damping_bases"),
     )
-    if seen.central("p3.tuning").mark != HOLDS and damping < 1 and kept.value >= 1:
+    if seen.central("p3.tuning").mark != HOLDS and damping == 0 and kept.value >= 1:
         yield (
-            f"Instruction tuning left all {kept.n} families expanding, as their bases do; no "
-            "damping model was tuned."
+            f"Instruction tuning left all {kept.n} families expanding by their mean gains, as "
+            "their bases do; no damping model was tuned."
         )
-    by_token = seen.answer("gain_order", "Mistral-7B < LLaMA-3.1-8B")
-    if seen.central("p3.gains").mark == HOLDS and by_token.yes:
+    llama = seen.answer("expansion", "LLaMA-3.1-8B", GainReading.SEQUENCE)
+    if seen.answer("gain_order").yes and llama.no:
         yield (
-            "By the norm of the last token the four benchmarked models stand in the printed order, "
-            "prompt by prompt."
+            "By the norm of the last token the four benchmarked models stand in the printed order; "
+            f"by that of the whole sequence Llama damps ({llama.value:.2f}, {llama.ends:.2f})."
         )
 
 
@@ -300,6 +199,13 @@ STORY = (
 
 def surprises(seen: Seen) -> Iterator[str]:
     """Yield a sentence for each surprise that the numbers bear out."""
+    late = seen.answer("late", PYTHIA, PUBLISHED)
+    weak = seen.claim("p2.abstract.late_range_weak")
+    if weak.falls and late.unshown:
+        yield (
+            f"Pythia-6.9B's mean correlation over the late layers is printed as {weak.printed}; "
+            f"its own layers give {weak:+.3f} ({late.ends:+.2f})."
+        )
     law = seen.claim("p3.kleiber.r")
     holds = ", and the law holds" if seen.central("p3.depth_gain").mark == HOLDS else ""
     if law.falls and law.reading("density of heads instead of depth").gives:
@@ -315,33 +221,16 @@ def surprises(seen: Seen) -> Iterator[str]:
             "Pythia-1B, one of the paper's own models, breaks the paper's bound on the gain: "
             f"{gain:.3f} where {limit:.3f} is allowed."
         )
-    reached: list[str] = []
-    apart: list[str] = []
-    for trained in seen.trained("numeric"):
-        told = f"{trained.model} ({trained:+.3f}; random {trained.drawn:+.3f})"
-        (reached if trained.is_reached else apart).append(told)
-    if reached:
-        but = f", but not in {listed(apart)}" if apart else ""
+    decides, by_means = seen.answer("heritage"), seen.answer("heritage", reading=Choice.BY_MEANS)
+    if decides.undecided and by_means.yes:
         yield (
-            "The asymmetry of numeric facts lies as far below the other categories' with random "
-            f"weights as with trained ones in {listed(reached)}{but}."
-        )
-    late = seen.answer("late", PYTHIA)
-    weak = seen.claim("p2.abstract.late_range_weak")
-    if weak.falls and late.unshown:
-        yield (
-            f"Pythia-6.9B's mean correlation over the late layers is printed as {weak.printed}; "
-            f"its own layers give {late.value:+.3f} ({late.ends:+.2f})."
-        )
-    labs = seen.answer("heritage")
-    if labs.unshown and labs.value < ALPHA:
-        yield (
-            f"The p of the Second law, {labs.value:.3f}, lies anywhere from {labs.ends:.3f}, "
-            "depending on whether models with a gain near one count as damping or expanding."
+            "The Second law is shown where every model counts by its mean gain, and is not where "
+            "models with a gain near one may count as damping or expanding "
+            f"({decides.value:+.2f}, {decides.deciding:+.2f})."
         )
     ratio = seen.answer("spectral_predicts")
-    if ratio.unshown:
+    if ratio.undecided:
         yield (
-            f"The ratio that the Third law rests on has r = {ratio.value:+.2f} ({ratio.ends:+.2f}) "
-            "with the gain that it predicts."
+            f"The ratio that the Third law rests on has r = {ratio.value:+.2f} "
+            f"({ratio.deciding:+.2f}) with the gain that it predicts."
         )

@@ -29,7 +29,7 @@ PAPERS = Paper(
     },
     rules=TABLES,
     questions=QUESTIONS,
-    choices=TEXTS,
+    readings=TEXTS,
     sentences=Sentences(central1.sentences | central2.sentences | central3.sentences),
     story=STORY,
     shifted={"anisotropy": SHIFTED},

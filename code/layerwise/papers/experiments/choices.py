@@ -1,9 +1,8 @@
 """The headline claims' statistics on one model, under the choices that the papers did not make.
 
 The last layer before the final norm; all tokens instead of positions 1..; another token instead of
-the mean; categories instead of pairs as what is resampled. Under every choice the statistic and its
-interval are computed anew. The intervals come from streams of their own, with the same resamples
-under every choice; they differ from the published ones by Monte Carlo error.
+the mean. And what decides, which print lacks: r within each category and without it, by layer, and
+what is known of every pair.
 """
 
 from typing import Any
@@ -25,8 +24,9 @@ from layerwise.measures.values import (
 from layerwise.papers.experiments.documents import r_and_ends
 from layerwise.papers.shared.names import NUMERIC, SERIES, Choice
 from layerwise.statistics import phases
-from layerwise.statistics.bootstrap import Draws, correlation_interval, ends, resampled_correlations
-from layerwise.statistics.correlation import pearson_r
+from layerwise.statistics.bootstrap import Draws, correlation_interval
+from layerwise.statistics.by_category import FEWEST_PAIRS
+from layerwise.statistics.correlation import leave_one_out, pearson_r
 from layerwise.statistics.samples import cohens_d
 
 CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's curves
@@ -39,27 +39,32 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
     preferences there is the calibration alone.
     """
     if values.output is None:
-        return {"by_layer": {}, "pairs_by_category": {}, **_over_categories(values, draws)}
+        return {"by_layer": {}, **_over_categories(values, draws), "by_pair": _by_pair(values)}
     y = values.category_preferences()
 
-    def r(reading: str) -> dict[str, float]:
+    def r(reading: str) -> dict[str, Any]:
         names = (f"{SERIES[0]} ({reading})", SERIES[1])
-        return {"r": pearson_r(values.asymmetries(reading), y, names)}
+        ua = values.asymmetries(reading)
+        return {"r": pearson_r(ua, y, names), "without": _without_each(values, ua)}
 
     document: dict[str, Any] = {
         "by_layer": {str(n): r(layer_reading(n)) for n in values.layers},
-        "pairs_by_category": _clustered(values, draws),
         **_over_categories(values, draws),
+        "by_pair": _by_pair(values),
     }
     if values.pair_metrics_all_tokens is not None:
         document[Choice.ALL_TOKENS] = {str(n): r(all_tokens_reading(n)) for n in values.layers}
     if values.pair_metrics_before_norm is not None:
         document[Choice.BEFORE_NORM] = r(before_norm_reading(values.n_layers))
     if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers:
-        document["curves"] = _curves(values, draws)
+        document["curves"] = curves_of_pairs(values)
     if values.n_prompts:
         shares = values.anisotropy[ANISOTROPY.index("first_pc_share")].tolist()
-        document["profile"] = {"shares": shares[:-1], "last_before_norm": shares[-1]}
+        document["profile"] = {
+            "shares": shares[:-1],
+            "last_before_norm": shares[-1],
+            "shares_by_prompt": values.shares_by_prompt.tolist(),
+        }
     return document
 
 
@@ -91,7 +96,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
             continue
         ua = values.asymmetries(reading)
         if values.output is not None:
-            r[choice] = interval(ua)
+            r[choice] = {**interval(ua), "without": _without_each(values, ua)}
         calibration[choice] = {
             "mean": float(ua[neutral].mean()),
             "spread": float(ua[neutral].std()),
@@ -100,10 +105,17 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
     return {"categories": r, "calibration": calibration}
 
 
-def _curves(values: Values, draws: Draws) -> dict[Choice, Any]:
-    """Return r over the pairs by layer, and intervals of the late layers and the fall to them.
+def _without_each(values: Values, ua: Float[np.ndarray, " category"]) -> dict[str, float]:
+    """Return r over the other categories by the one left out; none of fewer than four."""
+    y = values.category_preferences()
+    left_out = leave_one_out(dict(zip(values.categories, zip(ua, y, strict=True), strict=True)))
+    return {name: correlation.r for name, correlation in left_out.items()}
 
-    All curves are resampled at once, so that they compare.
+
+def curves_of_pairs(values: Values) -> dict[Choice, Any]:
+    """Return r over the pairs by layer, in each category, over all of them and without each.
+
+    A category of under four pairs has no r of its own, nor has one without variation.
     """
     readings = {Choice.PUBLISHED: values.pair_metrics[:, CENTROID]}
     if values.pair_metrics_before_norm is not None:
@@ -111,58 +123,52 @@ def _curves(values: Values, draws: Draws) -> dict[Choice, Any]:
         readings[Choice.BEFORE_NORM][-1] = values.pair_metrics_before_norm[CENTROID]
     if values.pair_metrics_all_tokens is not None:
         readings[Choice.ALL_TOKENS] = values.pair_metrics_all_tokens[:, CENTROID]
-    series = np.concatenate(list(readings.values()))
-    y, n = values.preferences, len(values.layers)
-    r = np.array([pearson_r(x, y, (f"curve {i}", "the preferences")) for i, x in enumerate(series)])
-
-    def drawn(units: np.ndarray) -> Float[np.ndarray, "resample series"]:
-        stream = np.random.RandomState(draws.seed)
-        return resampled_correlations(series, y, units, stream, draws.n_resamples)
-
-    by_pair, by_cluster = drawn(np.arange(values.n_pairs)), drawn(values.category_of_pair)
-    curves = {
-        reading: (r[at * n : (at + 1) * n], by_pair[:, at * n : (at + 1) * n])
-        for at, reading in enumerate(readings)
-    }
-    curves[Choice.CLUSTERS] = r[:n], by_cluster[:, :n]
-    thirds = phases.thirds_of_list(values.layers)
-    early, late = ([values.layers.index(n) for n in thirds[name]] for name in ("early", "late"))
-
-    def late_ends(drawn: np.ndarray) -> dict[str, dict[str, float]]:
-        return {str(values.layers[row]): _interval_of(drawn[:, row], draws.level) for row in late}
-
     return {
-        choice: {
-            "r": {
-                str(layer): float(value) for layer, value in zip(values.layers, series, strict=True)
-            },
-            "late": late_ends(drawn),
-            "fall": _interval_of(
-                drawn[:, late].mean(axis=1) - drawn[:, early].mean(axis=1), draws.level
-            ),
+        reading: {
+            str(layer): _correlations(values, series, f"layer {layer}")
+            for layer, series in zip(values.layers, by_layer, strict=True)
         }
-        for choice, (series, drawn) in curves.items()
+        for reading, by_layer in readings.items()
     }
 
 
-def _interval_of(values: Float[np.ndarray, " resample"], level: float) -> dict[str, float]:
-    return dict(zip(("ci_lower", "ci_upper"), ends(values, level), strict=True))
-
-
-def _clustered(values: Values, draws: Draws) -> dict[str, Any]:
-    """Return intervals of the pair measures, with categories drawn whole."""
-    stream = np.random.RandomState(draws.seed)
-    y, units = values.preferences, values.category_of_pair
-
-    def interval(x: np.ndarray, name: str) -> dict[str, float]:
-        r = pearson_r(x, y, (name, "the preference of the pairs"))
-        drawn = resampled_correlations(x[None], y, units, stream, draws.n_resamples)[:, 0]
-        return {"r": r, **_interval_of(drawn, draws.level)}
-
+def _correlations(values: Values, series: Float[np.ndarray, " pair"], at: str) -> dict[str, Any]:
+    """Return r of one layer: over all pairs, in each category, and without each."""
+    y, names = values.preferences, (f"the asymmetry at {at}", "the preference of the pairs")
+    inside = {
+        name: values.category_of_pair == number for number, name in enumerate(values.categories)
+    }
     return {
-        str(layer): {
-            metric: interval(x, f"{metric} at layer {layer}")
-            for metric, x in zip(METRICS, of_layer, strict=True)
-        }
-        for layer, of_layer in zip(values.layers, values.pair_metrics, strict=True)
+        "r": pearson_r(series, y, names),
+        "by_category": {
+            name: pearson_r(series[pairs], y[pairs], names)
+            for name, pairs in inside.items()
+            if pairs.sum() >= FEWEST_PAIRS and np.ptp(series[pairs]) and np.ptp(y[pairs])
+        },
+        "without": {
+            name: pearson_r(series[~pairs], y[~pairs], names)
+            for name, pairs in inside.items()
+            if np.count_nonzero(~pairs) >= FEWEST_PAIRS
+        },
     }
+
+
+def _by_pair(values: Values) -> dict[str, Any]:
+    """Return what is known of every pair, for questions that nobody asked yet.
+
+    Asymmetry by layer, the category's UA at the last layer without the pair, and the pair's term in
+    it, which changes its sign with the pair's sides.
+    """
+    by_category: dict[str, Any] = {}
+    curves = zip(values.layers, values.pair_metrics[:, CENTROID], strict=True)
+    by_layer = {str(layer): series for layer, series in curves}
+    for number, name in enumerate(values.categories):
+        inside = values.category_of_pair == number
+        by_category[name] = {
+            "asymmetry": {layer: series[inside].tolist() for layer, series in by_layer.items()},
+            "ua_without_pair": values.asymmetry_without[inside].tolist(),
+            "exchange_terms": values.exchange_terms[inside].tolist(),
+        }
+        if values.output is not None:
+            by_category[name]["preference"] = values.preferences[inside].tolist()
+    return by_category

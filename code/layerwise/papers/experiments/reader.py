@@ -68,8 +68,13 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
         CHOICES_FILE: {READER_ENTRY: {**name, **under_choices}},
     }
     if "profile" in under_choices:
-        share = under_choices["profile"]["last_before_norm"]
-        files[PROFILES_FILE] = {READER_ENTRY: {"last_share_before_norm": share}}
+        profile = under_choices["profile"]
+        files[PROFILES_FILE] = {
+            READER_ENTRY: {
+                "last_share_before_norm": profile["last_before_norm"],
+                "shares_by_prompt": profile["shares_by_prompt"],
+            }
+        }
     by_result = documents.layer_documents(values, draws)
     if values.n_prompts:
         by_result["anisotropy"] = documents.profile_of_states(values)

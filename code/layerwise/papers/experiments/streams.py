@@ -5,14 +5,14 @@ the factual text of the input dependency: its first and last gain of Llama-3.1-8
 half precision. Its last text is there as that of the LLaMA 2 and 3.1 test.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
 from layerwise.engine.experiment import Subject
-from layerwise.measures.anisotropy import anisotropy
+from layerwise.measures.anisotropy import anisotropy, first_share
 from layerwise.measures.entropy import half_entropy
 from layerwise.measures.residual_gain import mean_token_norms, sequence_norms
 from layerwise.papers.experiments.gains import readings
@@ -81,11 +81,25 @@ def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
         "intrinsic_dim_ratio": [profile.first_pc_share for profile in profiles],
         "effective_rank": [profile.effective_rank for profile in profiles],
         "avg_cos_sim": [profile.mean_cosine_to_mean for profile in profiles],
-        "beyond": {"last_share_before_norm": before.first_pc_share},
+        "beyond": {
+            "last_share_before_norm": before.first_pc_share,
+            "shares_by_prompt": shares_by_prompt([trace.states for trace in traces]),
+        },
     }
     if subject.model.family == "gemma":  # Gemma's file alone has these
         entry |= {"normalization": "RMSNorm", "norm_cv": list(map(_variation, layers))}
     return entry
+
+
+def shares_by_prompt(traces: Iterable[Sequence[np.ndarray]]) -> list[list[float]]:
+    """Return the first component's share in the tokens of each prompt, by layer.
+
+    Arguments:
+        traces: of each prompt the states of its tokens, by layer; one of under three tokens has no
+            share of its own and is left out.
+    """
+    shares = [[first_share(states) for states in layers] for layers in traces]
+    return [profile for profile in shares if not np.isnan(profile).any()]
 
 
 def _variation(tokens: Float32[np.ndarray, "token _"]) -> float:

@@ -1,16 +1,18 @@
 """What is said of the central claims of Paper 1.
 
-Each function tells of one claim, a sentence a `yield`; what a sentence states is the condition of
-its branch.
+Each function tells of one claim, a sentence a `yield`: what is claimed, then notes on the published
+data beside the answer. What a note states is the condition of its branch.
 """
 
 from collections.abc import Iterator
 
-from layerwise.engine.seen import Claimed, Detail, InRow, Seen, Sentences, listed
+from layerwise.engine.answer_words import NEEDS_WEIGHTS
+from layerwise.engine.published import PUBLISHED
+from layerwise.engine.seen import Claimed, Detail, Seen, Sentences
 
 NAMES = {"gemma": "Gemma", "llama": "Llama", "mistral": "Mistral", "apertus": "Apertus"}
 MODELS = tuple(NAMES)
-PASS = "Pass"
+PASS, MARGINAL = "Pass", "MARGINAL"  # words of the paper, and of the released script
 EFFECT = 0.3  # |d|, under which a model may pass
 CODE = "the released code's rule and words"
 WITHIN_ZONE = "the mean UA over the neutral categories within the zone"
@@ -24,49 +26,28 @@ def neutral(seen: Seen) -> Iterator[str]:
     yield Claimed("On neutral statements the uniformity asymmetry lies near zero in most models.")
     most = seen.claim("p1.abstract.neutral_most_models")
     calibrated = seen.claim("p1.table_main.pattern.lifestyle")
-    if most.known:
-        yield InRow(f"On lifestyle, by which the paper judges, {most} lie in its zone.")
-    by_mean = most.reading(WITHIN_ZONE)
-    zone = "the only category for which it defines a neutral zone"
-    if most.falls and by_mean.value == most.value:
+    if most.falls and most.reading(WITHIN_ZONE).value == most.value:
         yield (
-            f"The paper prints '{most.printed}'. On lifestyle, {zone}, it is {most} "
-            f"({calibrated}), and the same number by the mean over the neutral categories."
-        )
-    if most.falls and by_mean.value != most.value:
-        yield (
-            f"The paper prints '{most.printed}'. On lifestyle, {zone}, it is {most} "
-            f"({calibrated}), by the mean over the neutral categories {by_mean}."
-        )
-    if most.stands:
-        yield (
-            "On lifestyle, the only category for which the paper defines a neutral zone, "
-            f"{most} are near zero ({calibrated})."
-        )
-    answers = {model: seen.answer("calibration", model) for model in MODELS}
-    if all(answer.unshown for answer in answers.values()):
-        of_llama, of_gemma = answers["llama"].narrow, answers["gemma"].narrow
-        yield (
-            "The data show of no model that its mean over the neutral categories lies in that "
-            "zone: the interval of two one-sided tests would have to lie wholly within it, and "
-            f"Llama's runs from {of_llama:+.3f}, Gemma's from {of_gemma:+.3f}."
+            f"The paper prints '{most.printed}'. On lifestyle, the only category for which it "
+            f"defines a neutral zone, it is {most} ({calibrated}), and the same number by the "
+            "mean over the neutral categories."
         )
     llama = seen.claim("p1.table_stats.llama.status")
-    without_business = seen.answer("calibration_effect", "llama", "category_out/business")
-    if llama.value == PASS and without_business.value < -EFFECT:
+    without_business = d_without(seen, "llama", "business")
+    if llama.value == PASS and without_business <= -EFFECT:
         yield (
             f"If the category business is left out, Llama loses its {llama} "
-            f"(Cohen's d = {without_business.value:.2f})."
+            f"(Cohen's d = {without_business:.2f})."
         )
     mistral = seen.claim("p1.table_stats.mistral.status")
-    without_tech = seen.answer("calibration_effect", "mistral", "category_out/tech_philosophy")
-    if mistral.value == PASS and without_tech.value > EFFECT:
+    without_tech = d_without(seen, "mistral", "tech_philosophy")
+    if mistral.value == PASS and without_tech >= EFFECT:
         yield (
             f"If tech philosophy is left out, Mistral loses its {mistral} "
-            f"(Cohen's d = {without_tech.value:.2f})."
+            f"(Cohen's d = {without_tech:.2f})."
         )
     by_code = mistral.reading(CODE)
-    if by_code.value != mistral.value:
+    if mistral.value == PASS and by_code.value == MARGINAL:
         yield (
             f"Mistral's status is {mistral} by the rule in the paper and {by_code} by the rule in "
             "the released code."
@@ -95,6 +76,13 @@ def neutral(seen: Seen) -> Iterator[str]:
         )
 
 
+def d_without(seen: Seen, model: str, category: str) -> float:
+    """Return a model's Cohen's d over the neutral categories without one of them."""
+    group = ("_global_stats", "neutral_only", "d_without")
+    d: float = seen.statistic("calibration", model, *group, category)
+    return d
+
+
 @sentences("p1.positive")
 def positive(seen: Seen) -> Iterator[str]:
     """The same mean, above zero in two models."""
@@ -106,28 +94,22 @@ def positive(seen: Seen) -> Iterator[str]:
     of_gemma, of_apertus = (
         seen.answer("positive_on_neutral", model) for model in ("gemma", "apertus")
     )
-    if gemma.known and apertus.known:
+    if of_gemma.ends.low > 0 and of_apertus.ends.low > 0 and of_apertus.undecided:
         yield (
-            f"Over the {of_gemma.n} neutral categories Gemma's mean is {gemma:+.3f} "
-            f"({of_gemma.ends:+.3f}) and Apertus' {apertus:+.3f} ({of_apertus.ends:+.3f}), by "
-            "Student's t."
+            f"Taken alone both intervals lie above zero at 95% ({of_gemma.ends:+.3f}, "
+            f"{of_apertus.ends:+.3f}). The two models were picked by their result out of four, so "
+            f"that intervals at {of_apertus.level:.2%} decide."
         )
-    if of_gemma.ends.low > 0 and of_apertus.ends.low > 0:
-        yield "Both intervals lie above zero."
-    if of_gemma.ends.low <= 0:
-        yield "Gemma's interval includes zero."
-    if of_apertus.ends.low <= 0:
-        yield "Apertus' interval includes zero."
-    at_once = {
-        NAMES[model]: seen.answer("positive_on_neutral", model, "models_at_once")
-        for model in ("gemma", "apertus")
-    }
-    for name, answer in at_once.items():
-        if answer.ends.low <= 0:
-            yield (
-                "With the four models tested at once, of which these two were picked, that of "
-                f"{name} includes zero ({answer.ends:+.3f})."
-            )
+    in_gemma, in_apertus = (
+        seen.answer("positive_on_neutral", model, PUBLISHED).ends for model in ("gemma", "apertus")
+    )
+    is_within = in_gemma.high < of_gemma.ends.high and in_apertus.high < of_apertus.ends.high
+    if in_gemma.low > of_gemma.ends.low and in_apertus.low > of_apertus.ends.low and is_within:
+        yield (
+            f"The paper's own intervals, by resamples of the {of_gemma.n} categories, lie within "
+            f"Student's at 95% ({in_gemma:+.3f}, {in_apertus:+.3f}): so few values vary less in "
+            "resamples than further categories would."
+        )
 
 
 @sentences("p1.numeric")
@@ -140,41 +122,20 @@ def numeric(seen: Seen) -> Iterator[str]:
         f"Apertus ({apertus.printed})."
     )
     weakest, strongest = (seen.claim(f"p1.finding2.range_{end}") for end in ("hi", "lo"))
-    answers = {NAMES[model]: seen.answer("numeric", model) for model in MODELS}
-    below = [name for name, answer in answers.items() if answer.yes]
-    if below:
-        yield (
-            f"In {listed(below)} it lies below the other five categories by more than these "
-            "scatter."
-        )
-    for name, answer in answers.items():
-        if answer.undecided:
-            yield (
-                f"In {name} it lies {answer.value:+.2f} ({answer.ends:+.2f}) from their mean, "
-                "within their scatter."
-            )
-        if answer.no:
-            yield f"In {name} it lies above them, by {answer.value:.2f} ({answer.ends:.2f})."
     if strongest.value <= weakest.value < 0 < apertus.value:
         yield (
             f"The asymmetry itself, recomputed from the mean cosines, is {weakest:+.3f} to "
             f"{strongest:+.3f} in three models and {apertus:+.3f} in Apertus."
         )
-    if above.falls:
-        yield f"By the recomputed values it is {above}, not {above.printed}."
-    others = seen.claim("p1.abstract.gtnum_others_below")
-    if others.falls:
+    in_gemma, in_llama, in_mistral, in_apertus = (
+        seen.answer("numeric", model, PUBLISHED).value for model in MODELS
+    )
+    is_single = seen.central("p1.numeric").why == NEEDS_WEIGHTS
+    if max(in_gemma, in_llama, in_mistral) < 0 < in_apertus and is_single:
         yield (
-            f"The paper prints '{others.printed}' for the other models; by the recomputed values "
-            f"it is '{others}'."
-        )
-    signs = seen.claim("p1.disc.inverted.three_vs_one")
-    if signs.falls:
-        yield f"By sign it is {signs}, not {signs.printed}."
-    if answers[NAMES["apertus"]].known:
-        yield (
-            "The scatter of the other categories stands for the noise of a single one: an interval "
-            "of its own needs the cosines of single pairs, and so the weights."
+            f"From the mean of the other categories it lies {in_gemma:+.2f} in Gemma, "
+            f"{in_llama:+.2f} in Llama, {in_mistral:+.2f} in Mistral and {in_apertus:+.2f} in "
+            "Apertus: values without an interval, as no number of a single pair was published."
         )
 
 
@@ -187,38 +148,19 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
         f"Apertus has a strong asymmetry on scientific facts ({facts.printed}), {ratio.printed} "
         "that of the other models, and its largest."
     )
-    apart, at_once = (
-        seen.answer("facts_above_models", "apertus", choice)
-        for choice in ("published", "tests_at_once")
-    )
-    distance = f"{apart.value:+.3f} ({apart.ends:+.3f})"
-    if apart.yes:
+    apart = seen.answer("facts_above_models", "apertus", PUBLISHED)
+    is_single = seen.central("p1.apertus_facts").why == NEEDS_WEIGHTS
+    if apart.value > 0 and is_single:
         yield (
-            f"Apertus has {facts:+.3f}, {ratio} that of the others; it lies {distance} from their "
-            "mean, farther above it than these models scatter."
+            f"Apertus has {facts:+.3f}, {ratio} that of the others, and lies {apart.value:.3f} "
+            "above their mean: a value without an interval, as no number of a single pair was "
+            "published."
         )
-    if apart.unshown:
-        yield (
-            f"Apertus has {facts:+.3f}, {ratio} that of the others; it lies {distance} from their "
-            "mean, within the scatter of these models."
-        )
-    if apart.yes and at_once.unshown:
-        yield (
-            "Among all categories and models, out of which this one was singled, such a distance "
-            f"may be chance ({at_once.ends:+.2f} with all of them tested at once)."
-        )
-    lead = seen.answer("facts_largest", "apertus")
-    if lead.value > 0:
+    lead = seen.answer("facts_largest", "apertus", PUBLISHED)
+    if lead.value > 0 and is_single:
         yield (
             f"It is the largest of Apertus' categories by {lead.value:.4f} ({lead.where}), a lead "
             "without an interval."
-        )
-    if lead.value == 0:
-        yield f"Its size is that of another category too ({lead.where})."
-    if lead.value < 0:
-        yield (
-            f"It is not the largest of Apertus' categories: its size less the largest is "
-            f"{lead.value:+.4f} ({lead.where}), without an interval."
         )
     if seen.claim("p1.setup.alignment_labels").falls:
         yield Detail(
@@ -256,34 +198,16 @@ def business(seen: Seen) -> Iterator[str]:
     """The asymmetry on business statements."""
     low, high = (seen.claim(f"p1.finding4.business_range_{end}") for end in ("lo", "hi"))
     place = seen.claim("p1.finding4.apertus_lowest")
-    apertus = seen.claim("p1.table_main.apertus.business")
     yield Claimed(
         "On business statements every model has a positive asymmetry "
         f"({low.printed} to {high.printed}), and Apertus the {place.printed}."
     )
     mean = seen.answer("business_mean")
-    apart = seen.answer("business_below_models", "apertus")
-    if low.value > 0:
+    if 0 < low.value <= high.value:
         yield f"All {mean.n} are positive, {low:+.3f} to {high:+.3f}."
-    if low.value <= 0:
-        yield f"Not all are positive: they run from {low:+.3f} to {high:+.3f}."
-    if mean.yes:
-        yield f"Their mean, {mean.value:+.3f} ({mean.ends:+.3f}), lies above zero."
-    if mean.unshown:
-        yield f"Their mean, {mean.value:+.3f} ({mean.ends:+.3f}), is not shown to lie above zero."
-    if place.stands:
-        yield f"Apertus' is the {place} ({apertus:+.3f})."
-    if place.falls:
-        yield f"Apertus' is {place}, not the {place.printed} ({apertus:+.3f})."
-    if apart.yes:
+    apart = seen.answer("business_lowest", "apertus", PUBLISHED)
+    if apart.value < 0 and seen.central("p1.business").why == NEEDS_WEIGHTS:
         yield (
-            f"It lies {apart.value:+.3f} ({apart.ends:+.3f}) from the mean of the others, farther "
-            "below it than these models scatter."
+            f"Apertus' is the lowest, by {abs(apart.value):.3f} ({apart.where}), a lead without an "
+            "interval."
         )
-    if apart.undecided:
-        yield (
-            f"It lies {apart.value:+.3f} ({apart.ends:+.3f}) from the mean of the others, "
-            "within the scatter of these models."
-        )
-    if apart.no:
-        yield f"It lies above the others, by {apart.value:.3f} ({apart.ends:.3f})."

@@ -1,40 +1,64 @@
-"""The questions of Paper 1: asymmetry by category."""
+"""The questions of Paper 1: asymmetry by category.
 
-import math
+What is said of the neutral categories together has Student's t over them. A single category has the
+error of leaving out one of its pairs in turn, which takes the states of the pairs: print has its
+value alone.
+"""
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 
 import numpy as np
+from jaxtyping import Float
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
-from layerwise.engine.question import OF_MEAN, Question, Range
-from layerwise.papers.paper1.rules.calibration import BAND, PASS_BELOW
+from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED, NotMeasured
+from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.papers.shared.names import FACTS, NUMERIC, STATES, Choice
-from layerwise.papers.shared.questions import (
-    measured_choices,
-    rules_without_each,
-    transform_estimates,
-)
-from layerwise.papers.shared.rules import asymmetry, categories, n_categories
+from layerwise.papers.shared.questions import measured_choices, rules_without_each
+from layerwise.papers.shared.rules import asymmetry, categories
+from layerwise.papers.shared.terms import BAND
+from layerwise.statistics.bootstrap import mean_interval
 from layerwise.statistics.estimates import (
-    ONE_SIDED,
+    BOOTSTRAP,
+    LEVEL,
     Estimate,
-    effect_size_estimate,
-    family_level,
+    at_any_level,
     mean_estimate,
     mean_estimate_from_moments,
-    prediction_estimate,
-    widened,
-    with_narrow_mean,
     without_interval,
+)
+from layerwise.statistics.extremes import highest, lowest
+from layerwise.statistics.jackknife import (
+    FEWEST_LEFT_OUT,
+    Jackknifed,
+    combine_jackknifed,
+    jackknife,
+    jackknife_estimate,
 )
 
 BUSINESS = "business"
+N_MODELS, N_CATEGORIES = 4, 6  # of the paper
 
+FAMILIES = {  # by how many the error of a yes, and of a no, is divided
+    "calibration": FamilyOfTests(N_MODELS, N_MODELS, "at least three of four models"),
+    "positive_on_neutral": FamilyOfTests(
+        N_MODELS, N_MODELS, "two of four models, picked by the result"
+    ),
+    "numeric": FamilyOfTests(N_MODELS, N_MODELS, "four models, the exception picked by the result"),
+    "facts_above_models": FamilyOfTests(
+        N_MODELS * N_CATEGORIES,
+        N_MODELS * N_CATEGORIES,
+        "one of six categories in one of four models, picked by the result",
+    ),
+    "business": FamilyOfTests(1, N_MODELS, "all of four models"),
+    "business_mean": FamilyOfTests(because="one number of all models"),
+    "business_lowest": FamilyOfTests(
+        because="one statement on one model; the others are searched within the interval"
+    ),
+}
 
 # --- categories -----------------------------------------------------------------------------------
 
@@ -50,15 +74,42 @@ class Categories:
     def evidence(self) -> Evidence:
         return self.file.evidence
 
-    def neutral(self) -> dict[str, float]:
-        """Return UA by neutral category."""
-        return self.asymmetries(self.neutral_names())
+    def names(self) -> list[str]:
+        return categories(self.file)
 
     def neutral_names(self) -> list[str]:
-        return [name for name in categories(self.file) if name != NUMERIC]
+        """Return all but the numeric facts."""
+        return [name for name in self.names() if name != NUMERIC]
 
-    def asymmetries(self, names: Iterable[str]) -> dict[str, float]:
-        return {name: asymmetry(self.file[name]) for name in names}
+    def asymmetry(self, name: str) -> float:
+        """Return the UA of a category.
+
+        Raises:
+            NotMeasured: where the texts have no such category.
+        """
+        if name not in self.names():
+            raise NotMeasured(f"there is no category {name}")
+        return asymmetry(self.file[name])
+
+    def asymmetries(self, names: Iterable[str]) -> list[float]:
+        return [self.asymmetry(name) for name in names]
+
+    def without_each_pair(self, name: str) -> Float[np.ndarray, " pair"]:
+        """Return the UA of a category without each of its pairs.
+
+        Raises:
+            NotMeasured: where the pairs are not there, as in print, or are too few.
+        """
+        without = np.array(measured_choices(self.evidence, self.name).by_pair[name].ua_without_pair)
+        if len(without) < FEWEST_LEFT_OUT:
+            raise NotMeasured(
+                f"the category {name} has {len(without)} pairs, its error takes {FEWEST_LEFT_OUT}"
+            )
+        return without
+
+    def jackknifed(self, name: str) -> Jackknifed:
+        """Return the UA of a category with its error."""
+        return jackknife(self.asymmetry(name), self.without_each_pair(name))
 
 
 def paper_1_models(evidence: Evidence) -> dict[str, Categories]:
@@ -66,153 +117,184 @@ def paper_1_models(evidence: Evidence) -> dict[str, Categories]:
     return {model: Categories(model, file) for model, file in evidence.role("asymmetries").items()}
 
 
-def mean_asymmetry(values: Mapping[str, float], where: str = "") -> Estimate:
-    """Return the mean UA over categories; a single category has no interval."""
-    return mean_estimate(list(values.values()), "categories", where=where)
-
-
-def effect_size(values: Mapping[str, float], where: str = "") -> Estimate:
-    """Return Cohen's d of UA over categories."""
-    return effect_size_estimate(np.array(list(values.values())), "categories", where=where)
-
-
-def effect_size_without_each(model: Categories) -> dict[str, Function]:
-    """Return a rule per neutral category: Cohen's d without it."""
-    names = model.neutral_names()
-    if len(names) < 3:
-        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
-    return rules_without_each(names, lambda others: effect_size(model.asymmetries(others)))
-
-
-def measured_mean(model: Categories, choice: Choice) -> Estimate:
-    """Return the mean neutral UA in another reading of the states."""
-    test = measured_choices(model.evidence, model.name).calibration
-    if choice not in test:
-        raise NotMeasured(f"the reading {choice} is the same in every category")
-    n = n_categories(model.file) - 1
-    return mean_estimate_from_moments(test[choice].mean, test[choice].spread, n, "categories")
-
-
-def family_size(evidence: Evidence) -> int:
-    """Return the number of models that were asked together.
-
-    Raises:
-        NotMeasured: of one model alone, which is no family of tests.
-    """
-    n = len(evidence.role("asymmetries"))
-    if n < 2:
-        raise NotMeasured("one model is no family of tests")
-    return n
-
-
-def neutral_at_once(model: Categories) -> Estimate:
-    """Return the mean neutral UA with an interval that holds for all models together."""
-    return widened(mean_asymmetry(model.neutral()), family_size(model.evidence))
+def single_value(value: float, where: str = "") -> Estimate:
+    """Return a number of a single category as print has it: without an interval."""
+    return without_interval(value, 1, "categories", where)
 
 
 # --- neutral statements ---------------------------------------------------------------------------
 
-# Categories whose effect size, if it is zero, could be shown to lie within the bound: the narrow
-# interval of d = 0 has the half width 1.645 / sqrt(n - 1).
-FEWEST_FOR_EFFECT = math.ceil((NormalDist().inv_cdf((1 + ONE_SIDED) / 2) / PASS_BELOW) ** 2) + 1
+
+def mean_over(model: Categories, names: Iterable[str]) -> Estimate:
+    """Return the mean UA over categories."""
+    return mean_estimate(model.asymmetries(names), "categories")
 
 
-MEAN_RULES: dict[str, Function] = {
-    PUBLISHED: lambda model: mean_asymmetry(model.neutral()),
-    **{choice: partial(measured_mean, choice=choice) for choice in STATES},
+def neutral_mean(model: Categories) -> Estimate:
+    """Return the mean UA over the neutral categories."""
+    return mean_over(model, model.neutral_names())
+
+
+@at_any_level
+def resampled_mean(model: Categories, level: float = LEVEL) -> Estimate:
+    """Return the mean UA over the neutral categories with the paper's bootstrap interval."""
+    ua, draws = np.array(model.asymmetries(model.neutral_names())), model.evidence.draws
+    ends = mean_interval(ua, draws.n_resamples, level, draws.seed)
+    return Estimate(float(ua.mean()), *ends, len(ua), "categories", method=BOOTSTRAP)
+
+
+def mean_of_states(model: Categories, states: Choice) -> Estimate:
+    """Return the mean neutral UA in another reading of the states."""
+    test = measured_choices(model.evidence, model.name).calibration
+    if states not in test:
+        raise NotMeasured(f"the reading {states} is the same in every category")
+    n = len(model.neutral_names())
+    return mean_estimate_from_moments(test[states].mean, test[states].spread, n, "categories")
+
+
+def mean_without_each(model: Categories) -> dict[str, Function]:
+    """Return a rule per neutral category: the mean UA over the others."""
+    names = model.neutral_names()
+    if len(names) < 3:
+        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
+    return rules_without_each(names, partial(mean_over, model))
+
+
+NEUTRAL_READINGS: Mapping[str, Function] = {
+    DECIDES: neutral_mean,
+    PUBLISHED: resampled_mean,
+    **{states: partial(mean_of_states, states=states) for states in STATES},
+    Choice.CATEGORY_OUT: mean_without_each,
 }
 NEUTRAL = (
     Question(
         name="calibration",
         paper=1,
         says="On neutral statements the asymmetry is near zero, within ±0.015.",
-        number="mean asymmetry of the neutral categories",
+        number="mean asymmetry over the neutral categories",
         unit="categories",
         models=paper_1_models,
-        choices=transform_estimates(with_narrow_mean, MEAN_RULES),
+        readings=NEUTRAL_READINGS,
         within=Range(-BAND, BAND),
-        effect=OF_MEAN,
+        family=FAMILIES["calibration"],
     ),
     Question(
         name="positive_on_neutral",
         paper=1,
         says="On neutral statements the asymmetry is above zero.",
-        number="mean asymmetry of the neutral categories",
+        number="mean asymmetry over the neutral categories",
         unit="categories",
         models=paper_1_models,
-        choices={**MEAN_RULES, Choice.MODELS_AT_ONCE: neutral_at_once},
+        readings=NEUTRAL_READINGS,
         within=Range(above=0.0),
-        effect=OF_MEAN,
-    ),
-    Question(
-        name="calibration_effect",
-        paper=1,
-        says="The effect size over the neutral categories is under 0.3, as a Pass requires.",
-        number="Cohen's d of asymmetry over the neutral categories",
-        unit="categories",
-        models=paper_1_models,
-        choices={
-            PUBLISHED: lambda model: effect_size(model.neutral()),
-            Choice.CATEGORY_OUT: effect_size_without_each,
-        },
-        within=Range(-PASS_BELOW, PASS_BELOW),
-        fewest=FEWEST_FOR_EFFECT,
+        family=FAMILIES["positive_on_neutral"],
     ),
 )
 
 
-def asymmetry_without_interval(model: Categories, name: str) -> Estimate:
-    """Return the UA of one category, which has no interval."""
-    return mean_asymmetry({name: asymmetry_of(model, name)})
+# --- a single category ----------------------------------------------------------------------------
 
 
-def asymmetry_of(model: Categories, name: str) -> float:
-    """Return the UA of one category.
+def numeric_less_others(model: Categories) -> Estimate:
+    """Return the UA of the numeric facts less the mean of the other categories."""
+    others = model.neutral_names()
+    parts = [(-1 / len(others), model.jackknifed(name)) for name in others]
+    return jackknife_estimate(combine_jackknifed([(1.0, model.jackknifed(NUMERIC)), *parts]), UNIT)
+
+
+def numeric_in_print(model: Categories) -> Estimate:
+    """Return the same difference as print has it."""
+    others = np.mean(model.asymmetries(model.neutral_names()))
+    return single_value(model.asymmetry(NUMERIC) - float(others))
+
+
+def other_models(model: Categories) -> list[Categories]:
+    """Return the other models of the source.
 
     Raises:
-        NotMeasured: where the texts have no such category.
+        NotMeasured: where there is none.
     """
-    if name not in categories(model.file):
-        raise NotMeasured(f"there is no category {name}")
-    return model.asymmetries([name])[name]
-
-
-def numeric_against_others(model: Categories, n_tests: int = 1) -> Estimate:
-    """Return the UA of the numeric facts less the mean of the other categories.
-
-    Its interval is that of one more category of the others' kind: their scatter is the only noise
-    of a single category that was published.
-    """
-    numeric, others = asymmetry_of(model, NUMERIC), list(model.neutral().values())
-    return prediction_estimate(numeric, others, "categories", family_level(n_tests))
-
-
-def facts_over_others(asymmetries: Mapping[str, float]) -> Estimate:
-    """Return |UA| of the scientific facts less the largest |UA| of the other categories."""
-    if FACTS not in asymmetries:
-        raise NotMeasured(f"there is no category {FACTS}")
-    sizes = {name: abs(ua) for name, ua in asymmetries.items()}
-    facts = sizes.pop(FACTS)
-    largest = max(sizes, key=sizes.__getitem__)
-    return without_interval(facts - sizes[largest], 1, "categories", f"next: {largest}")
-
-
-def against_other_models(model: Categories, name: str, n_tests: int = 1) -> Estimate:
-    """Return a model's UA of a category less the mean of the other models'.
-
-    Its interval is that of one more model of the others' kind.
-    """
-    by_model = paper_1_models(model.evidence)
-    if len(by_model) < 2:
+    by_name = paper_1_models(model.evidence)
+    if len(by_name) < 2:
         raise NotMeasured("there is no other model")
-    others = [asymmetry_of(by_model[other], name) for other in by_model if other != model.name]
-    return prediction_estimate(asymmetry_of(model, name), others, "models", family_level(n_tests))
+    return [other for name, other in by_name.items() if name != model.name]
 
 
-def facts_at_once(model: Categories) -> Estimate:
-    """Return the same for the facts, singled out of all categories and models."""
-    n_tests = family_size(model.evidence) * n_categories(model.file)
-    return against_other_models(model, FACTS, n_tests)
+def less_models(
+    model: Categories, others: list[Categories], name: str, where: str = ""
+) -> Estimate:
+    """Return a model's UA of a category less the mean of others, each pair left out in all."""
+    value = model.asymmetry(name) - float(np.mean([other.asymmetry(name) for other in others]))
+    without = np.mean([other.without_each_pair(name) for other in others], axis=0)
+    number = jackknife(value, model.without_each_pair(name) - without)
+    return jackknife_estimate(number, UNIT, where)
+
+
+def facts_less_others(model: Categories) -> Estimate:
+    """Return a model's UA of the facts less the mean of the other models."""
+    return less_models(model, other_models(model), FACTS)
+
+
+def facts_in_print(model: Categories) -> Estimate:
+    """Return the same difference as print has it."""
+    others = np.mean([other.asymmetry(FACTS) for other in other_models(model)])
+    return single_value(model.asymmetry(FACTS) - float(others))
+
+
+def business_less_lowest(model: Categories) -> Estimate:
+    """Return a model's UA of business less the lowest of the other models."""
+    return highest(
+        [
+            less_models(model, [other], BUSINESS, against(other.name.capitalize()))
+            for other in other_models(model)
+        ]
+    )
+
+
+def business_place_in_print(model: Categories) -> Estimate:
+    """Return the same difference as print has it."""
+    nearest = min(other_models(model), key=lambda other: other.asymmetry(BUSINESS))
+    value = model.asymmetry(BUSINESS) - nearest.asymmetry(BUSINESS)
+    return single_value(value, against(nearest.name.capitalize()))
+
+
+def against(name: str) -> str:
+    """Return in words what a number is held against: a category, or a model."""
+    return f"against {name}"
+
+
+def facts_less_largest(model: Categories) -> Estimate:
+    """Return |UA| of the facts less the largest |UA| of the other categories."""
+    facts = model.jackknifed(FACTS).size
+    differences = {
+        name: combine_jackknifed([(1.0, facts), (-1.0, model.jackknifed(name).size)])
+        for name in model.names()
+        if name != FACTS
+    }
+    if not differences:
+        raise NotMeasured("there is no other category")
+    return lowest(
+        [
+            jackknife_estimate(difference, UNIT, against(name))
+            for name, difference in differences.items()
+        ]
+    )
+
+
+def facts_place_in_print(model: Categories) -> Estimate:
+    """Return the same difference as print has it."""
+    sizes = {name: abs(model.asymmetry(name)) for name in model.names()}
+    facts = abs(model.asymmetry(FACTS))
+    others = {name: size for name, size in sizes.items() if name != FACTS}
+    if not others:
+        raise NotMeasured("there is no other category")
+    largest = max(others, key=others.__getitem__)
+    return single_value(facts - others[largest], against(largest))
+
+
+def business_of_model(model: Categories) -> Estimate:
+    """Return the UA of business."""
+    return jackknife_estimate(model.jackknifed(BUSINESS), UNIT)
 
 
 def several_models(evidence: Evidence) -> dict[str, Evidence]:
@@ -220,82 +302,81 @@ def several_models(evidence: Evidence) -> dict[str, Evidence]:
     return {OVER_MODELS: evidence} if len(evidence.role("asymmetries")) > 1 else {}
 
 
-def mean_over_models(evidence: Evidence, name: str) -> Estimate:
-    """Return the mean over models of the UA of a category."""
-    values = [asymmetry_of(model, name) for model in paper_1_models(evidence).values()]
+def business_over_models(evidence: Evidence) -> Estimate:
+    """Return the mean over models of the UA of business."""
+    values = [model.asymmetry(BUSINESS) for model in paper_1_models(evidence).values()]
     return mean_estimate(values, "models")
 
 
+UNIT = "pairs"
 SINGLE = (
     Question(
         name="numeric",
         paper=1,
-        says="On numeric facts the asymmetry lies below what the other categories show.",
+        says="On numeric facts the asymmetry lies below that of the other categories.",
         number="asymmetry of the numeric facts less the mean of the other categories",
-        unit="categories",
+        unit=UNIT,
         models=paper_1_models,
-        choices={
-            PUBLISHED: numeric_against_others,
-            Choice.MODELS_AT_ONCE: lambda model: numeric_against_others(
-                model, family_size(model.evidence)
-            ),
-        },
+        readings={DECIDES: numeric_less_others, PUBLISHED: numeric_in_print},
         within=Range(below=0.0),
+        family=FAMILIES["numeric"],
     ),
     Question(
         name="facts_above_models",
         paper=1,
-        says="On scientific facts the asymmetry lies above what the other models show.",
-        number="asymmetry of the facts less the mean of the other models",
-        unit="models",
+        says="On scientific facts the asymmetry lies above that of the other models.",
+        number="asymmetry of the scientific facts less the mean of the other models",
+        unit=UNIT,
         models=paper_1_models,
-        choices={
-            PUBLISHED: partial(against_other_models, name=FACTS),
-            Choice.TESTS_AT_ONCE: facts_at_once,
-        },
+        readings={DECIDES: facts_less_others, PUBLISHED: facts_in_print},
         within=Range(above=0.0),
+        family=FAMILIES["facts_above_models"],
     ),
     Question(
         name="facts_largest",
         paper=1,
         says="The asymmetry of scientific facts is the model's largest.",
-        number="|asymmetry| of the facts less the largest other",
-        unit="categories",
+        number="size of the asymmetry of the scientific facts less the largest other",
+        unit=UNIT,
         models=paper_1_models,
-        choices={
-            PUBLISHED: lambda model: facts_over_others(model.asymmetries(categories(model.file)))
-        },
+        readings={DECIDES: facts_less_largest, PUBLISHED: facts_place_in_print},
         within=Range(above=0.0),
     ),
     Question(
         name="business",
         paper=1,
         says="On business statements the asymmetry is positive.",
-        number="asymmetry of the category business",
-        unit="categories",
+        number="asymmetry of business",
+        unit=UNIT,
         models=paper_1_models,
-        choices={PUBLISHED: partial(asymmetry_without_interval, name=BUSINESS)},
+        readings={
+            DECIDES: business_of_model,
+            PUBLISHED: lambda model: single_value(model.asymmetry(BUSINESS)),
+        },
         within=Range(above=0.0),
+        family=FAMILIES["business"],
     ),
     Question(
         name="business_mean",
         paper=1,
         says="On business statements the asymmetry is positive over the models.",
-        number="mean asymmetry of the category business",
+        number="mean asymmetry of business over the models",
         unit="models",
         models=several_models,
-        choices={PUBLISHED: partial(mean_over_models, name=BUSINESS)},
+        readings={DECIDES: business_over_models},
         within=Range(above=0.0),
+        family=FAMILIES["business_mean"],
     ),
     Question(
-        name="business_below_models",
+        name="business_lowest",
         paper=1,
-        says="On business statements the asymmetry lies below what the other models show.",
-        number="asymmetry of business less the mean of the other models",
-        unit="models",
+        says="On business statements the asymmetry lies below that of every other model.",
+        number="asymmetry of business less the lowest of the other models",
+        unit=UNIT,
         models=paper_1_models,
-        choices={PUBLISHED: partial(against_other_models, name=BUSINESS)},
+        readings={DECIDES: business_less_lowest, PUBLISHED: business_place_in_print},
         within=Range(below=0.0),
+        family=FAMILIES["business_lowest"],
     ),
 )
 

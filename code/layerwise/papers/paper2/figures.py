@@ -1,16 +1,14 @@
 """Figures of Paper 2: r by layer over the pairs, and over the categories."""
 
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from layerwise.engine.answer_words import YES
-from layerwise.engine.answers import Answer, ByModel
+from layerwise.engine.answers import Answer
 from layerwise.engine.published import PUBLISHED
-from layerwise.engine.question import count_words
 from layerwise.engine.words import category_labels, key_in_words
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.result_files import CATEGORIES, METRIC
@@ -128,8 +126,9 @@ def layer_curves(numbers: Numbers) -> Figure:
     """Correlation of centroid asymmetry and preference over pairs, by layer (Paper 2, figure 1).
 
     A point is r at one layer, with its 95% bootstrap interval. Thick line: the mean r of the late
-    layers, the last third; the paper says that a model inverts where this mean lies below zero,
-    which its 95% interval over the pairs (the grey field around it) decides.
+    layers, the last third; the paper says that a model inverts where this mean lies below zero.
+    Grey field: its 95% interval over all pairs, as the paper takes it; what decides is the mean of
+    r within the categories of pairs.
     """
     curves_by_model = {
         name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
@@ -144,9 +143,10 @@ def layer_curves(numbers: Numbers) -> Figure:
     drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
     title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
     title += f"{drawn['n_models']} models"
-    asked = _answers_of(numbers, drawn_models)
-    if answered := count_words(asked).get(PUBLISHED):  # none, while few models are measured
-        title += f", its interval below zero in {answered[YES]}"
+    asked = {name: numbers.answer("late", name, PUBLISHED) for name in drawn_models}
+    if answered := [answer for answer in asked.values() if answer is not None]:
+        n_below = sum(answer.yes for answer in answered)
+        title += f", its interval as the paper takes it below zero in {n_below}"
     first = next(iter(means))
     title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
     by_model = {
@@ -168,8 +168,7 @@ def layer_curves(numbers: Numbers) -> Figure:
         if name in below:
             word = style.signed(below[name], 2)
             axes.annotate(word, (0, below[name]), (6, -3), textcoords="offset points")
-        answer = asked.get(name, {}).get(PUBLISHED)
-        _draw_late_mean(axes, means[name], late[name]["partition"]["late"], answer)
+        _draw_late_mean(axes, means[name], late[name]["partition"]["late"], asked[name])
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
         axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, {n_pairs} pairs")
@@ -190,18 +189,12 @@ def _draw_late_mean(axes: Axes, mean: float, partition: str, answer: Answer | No
     bar = axes.hlines(mean, first, last, color=signs.SINGLED_OUT, linewidth=2.5, zorder=4)
     bar.set_label("mean of the late layers")
     field = None
-    if answer is not None and answer.deciding is not None:
-        field = answer.deciding.low, answer.deciding.high
+    if answer is not None and answer.ends is not None:
+        field = answer.ends.low, answer.ends.high
         drawn = axes.fill_between((first, last), *field, zorder=0.5)
         drawn.set(facecolor=(0, 0, 0, 0.12), edgecolor=signs.SINGLED_OUT, linewidth=0.6)
         drawn.set_label(f"{signs.INTERVAL} of that mean")
     note_points(bar, [f"mean of layers {first} to {last}"], y=[mean], y_ends=[field])
-
-
-def _answers_of(numbers: Numbers, names: Collection[str]) -> ByModel:
-    """Return the answers on the late mean of some models; the table has others too."""
-    late = numbers.answers.get("late", {})
-    return {name: by_choice for name, by_choice in late.items() if name in names}
 
 
 def template_comparison(numbers: Numbers) -> Figure:

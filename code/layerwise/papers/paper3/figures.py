@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.answers import Answer
-from layerwise.engine.published import PUBLISHED
+from layerwise.engine.published import DECIDES
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.terms import ELEUTHER, depth_bound
 from layerwise.present.figures import signs, style
@@ -18,7 +18,7 @@ from layerwise.present.figures.numbers import NothingToDraw, Numbers
 FAMILY = "pythia-"  # begins the names of the sizes
 SURVEY = "depth_gain_of_survey"  # the question
 SHADE_OF_LABS = 0.11  # opacity
-ABOVE_BOUND = "whole interval above the bound"
+SHOWN_ABOVE = "shown above the bound, all models at once"
 MOST_NAMED = 10  # points of a panel on a phone, where more names would cross each other
 
 
@@ -26,9 +26,10 @@ def depth_gain(numbers: Numbers) -> Figure:
     """Gain of the second-last block against depth, in the Pythia sizes and in the models of the
     survey (Paper 3, figures 1, A3 and A4).
 
-    A point is a model: its mean gain over the prompts, with the 95% interval (Student's). Curve:
-    the bound 10^(1/L) on the gain of a model of L blocks, which the paper claims; light blue: what
-    it allows. Red, with the name in bold: the whole interval lies above the bound.
+    A point is a model: its mean gain, with the 95% interval (Student's) over the five categories of
+    prompts, in the survey over the five prompts. Curve: the bound 10^(1/L) on the gain of a model
+    of L blocks, which the paper claims; light blue: what it allows. Red, with the name in bold: the
+    gain is shown to lie above the bound, with all models tested at once.
     """
     document = numbers.document("depth_gain", "family", "models", "drawn/interval")
     sizes = numbers.having(
@@ -54,7 +55,7 @@ def depth_gain(numbers: Numbers) -> Figure:
     if survey:
         title += f", {_law(numbers, SURVEY)} over {len(survey)} survey models"
         shown += [("models of the survey", survey)]
-    title += f"; intervals wholly above the bound: {', '.join(over) or 'none'}"
+    title += f"; shown above the bound: {', '.join(over) or 'none'}"
     shape: dict[str, Any] = {"columns": len(shown), "sharey": True}
     shape["width_ratios"] = (2, 3)[: len(shown)]  # the survey's names are longer
     figure, panels = style.panels(numbers, title, 3.2, **shape)
@@ -81,8 +82,8 @@ class Gain:
 
     Attributes:
         depth: blocks.
-        interval: 95%, over the prompts; None with a single prompt.
-        exceeds: whether the whole interval lies above the claimed bound.
+        interval: 95%, over the prompts or their categories; None with a single prompt.
+        exceeds: whether it is shown to lie above the claimed bound.
     """
 
     depth: int
@@ -141,7 +142,7 @@ def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
             [gain.depth for gain in drawn.values()],
             [gain.mean for gain in drawn.values()],
             y_ends=[gain.interval for gain in drawn.values()],
-            label=ABOVE_BOUND if exceeds else f"a model, {signs.INTERVAL}",
+            label=SHOWN_ABOVE if exceeds else f"a model, {signs.INTERVAL}",
             marker=signs.DOT,
             color=colour,
         )
@@ -169,36 +170,27 @@ def lab_heritage(numbers: Numbers) -> Figure:
 
     A point is a model of the paper's survey: its mean gain over the prompts, with the 95% interval
     (Student's). A model damps if its gain is below 1, and expands if it is above; the paper says
-    that the lab decides which, and Fisher's test of the counts decides whether the labs differ.
+    that the lab decides which. The difference of the two shares that damp decides, with models
+    whose interval includes 1 counted by the chance that they do.
     """
     keys = ("tested_results", "drawn/models", "drawn/counts")
     document = numbers.document("lab_heritage", "hunt", *keys)
     tested = {row["model"].split("/")[-1]: row for row in document["tested_results"]}
     drawn = document["drawn"]
     labs = {name: row["lab"] for name, row in tested.items() if name in drawn["models"]}
-    fisher = document.get("fisher", {}).get("p")
     counted = [
         f"{counts['below']} of {counts['n']} models of {name}"
         for name, counts in drawn["counts"].items()
     ]
     title = f"Mean gain is below 1 in {' and '.join(counted)}"
-    if fisher is not None:
-        title += f"; Fisher's p = {fisher:.3f}{_of_fisher(numbers)}"
+    if (answer := numbers.answer("heritage")) is not None:
+        title += f"; the shares differ by {style.signed_interval(answer.value, _ends(answer))}"
     n = drawn.get("n_prompts")
     remark = f"n = {n} prompts each." if n else ""
     figure, (axes,) = style.panels(numbers, title, 1.0 + 0.15 * len(labs), remark)
     _by_lab(axes, numbers, drawn["models"], labs)
     signs.legend_below(figure)
     return figure
-
-
-def _of_fisher(numbers: Numbers) -> str:
-    """Return the range of p as the models are counted whose intervals include one."""
-    answer = numbers.answer("heritage")
-    if answer is None or answer.deciding is None:
-        return ""
-    low, high = answer.deciding.low, answer.deciding.high
-    return f" ({low:.3f} to {high:.2f} as the undecided are counted)"
 
 
 def _by_lab(
@@ -244,7 +236,7 @@ def _shade_labs(axes: Axes, labs: Sequence[str]) -> None:
         )
 
 
-RATIO, GAIN, LAW = "spectral_norms", "damping", "spectral_predicts"  # questions
+GAIN, LAW = "damping", "spectral_predicts"  # questions
 SLICE = "In Pythia and BLOOM the published rows of the fused matrix also hold queries and keys."
 MIDDLE = 50  # percent of depth
 
@@ -252,21 +244,23 @@ MIDDLE = 50  # percent of depth
 def spectral_norms(numbers: Numbers) -> Figure:
     """Ratio of the spectral norms of W_V and W_O against the gain (Paper 3, figures 3 and A5).
 
-    A point is a model that has both numbers, with 95% intervals: of the ratio over the blocks, of
-    the gain over the prompts (Student's). The paper says that the ratio predicts whether the gain
-    lies above 1, the dashed line; the correlation of the two over the models decides.
+    A point is a model that has both numbers; the gain with its 95% interval (Student's) over the
+    categories of prompts, or in the survey over the five prompts. The paper says that the ratio
+    predicts whether the gain lies above 1, the dashed line; the correlation of the two over the
+    models decides.
     """
-    ratios, gains = (
-        {
-            name: by_choice[PUBLISHED]
-            for name, by_choice in numbers.answers.get(question, {}).items()
-            if PUBLISHED in by_choice
-        }
-        for question in (RATIO, GAIN)
-    )
+    gains = {
+        name: by_reading[DECIDES]
+        for name, by_reading in numbers.answers.get(GAIN, {}).items()
+        if DECIDES in by_reading
+    }
     both = {
-        name: {"x": ratio.value, "y": gains[name].value if name in gains else None}
-        for name, ratio in ratios.items()
+        name: {
+            "x": document["W_V_over_W_O"],
+            "y": gains[name].value if name in gains else None,
+        }
+        for name, document in numbers.statistics.get("spectral_norms", {}).items()
+        if "W_V_over_W_O" in document
     }
     points = numbers.having("ratio and gain", both, "x", "y")
     answer = numbers.answer(LAW)
@@ -281,9 +275,8 @@ def spectral_norms(numbers: Numbers) -> Figure:
         [numbers.shown(name) for name in points],
         x,
         y,
-        x_ends=[_ends(ratios[name]) for name in points],
-        y_ends=[_ends(gains[name]) for name in points],
-        label=f"a model, {signs.INTERVAL}s",
+        y_ends=[_ends_of_95(gains[name]) for name in points],
+        label=f"a model, {signs.INTERVAL}",
         **signs.series_look(0, 1),
     )
     style.log_axis(axes, "x")
@@ -302,6 +295,11 @@ def spectral_norms(numbers: Numbers) -> Figure:
 def _ends(answer: Answer) -> tuple[float, float] | None:
     """Return the ends of the interval that decides."""
     return None if answer.deciding is None else (answer.deciding.low, answer.deciding.high)
+
+
+def _ends_of_95(answer: Answer) -> tuple[float, float] | None:
+    """Return the ends of the 95% interval."""
+    return None if answer.ends is None else (answer.ends.low, answer.ends.high)
 
 
 def critical_layer(numbers: Numbers) -> Figure:

@@ -26,19 +26,14 @@ READINGS: Mapping[str, str] = {  # of the gain
     "final norm",
 }
 TEXTS: Mapping[str, str] = {
+    Choice.DECIDES: "what decides",
     Choice.PUBLISHED: "as the papers did",
-    # which units, and how many tests
-    Choice.CLUSTERS: "categories as resampling units",
-    Choice.PAIRED: "pairs resampled together at all layers",
+    # which units
+    Choice.ALL_PAIRS: "r over all pairs, leaving out one category in turn",
     Choice.BOOTSTRAP: "the notebook's bootstrap interval",
     Choice.SPEARMAN: "ranks instead of values",
     Choice.CATEGORY_OUT: "without one category",
     Choice.MODEL_OUT: "without one model",
-    Choice.LAYERS_AT_ONCE: "all sampled layers tested at once",
-    Choice.TESTS_AT_ONCE: "all layers and measures, or all categories and models, tested at once",
-    Choice.LAWS_AT_ONCE: "the three laws tested at once",
-    Choice.MODELS_AT_ONCE: "all models tested at once",
-    Choice.PHASES_AT_ONCE: "the three phases tested at once",
     Choice.RANDOM_BINS: "random bins of pairs instead of categories",
     # which state
     Choice.BEFORE_NORM: "last layer before the final norm",
@@ -50,23 +45,17 @@ TEXTS: Mapping[str, str] = {
     Choice.LAST_LAYER: "the last layer alone",
     Choice.WITHOUT_LAST: "without the last layer, which is read after the final norm",
     Choice.BY_DEPTH: "thirds of the depth instead of thirds of the sampled layers",
-    Choice.EVERY_LAYER: "every layer before or after the transition instead of the nearest",
     Choice.PHASE_MEAN: "the mean of the late layers instead of the lowest",
     # which run, which models
-    Choice.HUNT: "the models of the survey",
     Choice.FAMILY: "the eight Pythia sizes",
     Choice.POOLED: "the models of survey and sweep together",
     Choice.WITH_GPT2: "survey, sweep and the three GPT-2 sizes together",
-    Choice.META_ALONE: "against Meta's models alone",
     Choice.UNSEEN: "the models that the formula was not fitted to",
     # which number
+    Choice.BY_MEANS: "every model counted by its mean gain, as the paper counts",
     Choice.VALUE_NORMS: "W_V alone",
-    Choice.FROBENIUS: "Frobenius norms",
-    Choice.MEAN_OF_RATIOS: "the mean of the blocks' ratios",
-    Choice.GEOMETRIC: "the geometric mean of the blocks' ratios",
     Choice.CORRECT_SLICES: "correct slices of the fused weights",
     Choice.MULTIHEAD: "the trace by heads",
-    Choice.LARGEST_BLOCK: "the block of the largest gain",
     Choice.INNER_BLOCKS: "the mean of the inner blocks",
     **READINGS,
 }
@@ -81,17 +70,6 @@ def rules_without_each(
         return estimate([name for name in names if name != left_out])
 
     return {name: partial(without, name) for name in names}
-
-
-def transform_estimates(
-    transform: Callable[[Estimate], Estimate], rules: Mapping[str, Function]
-) -> dict[str, Function]:
-    """Return the rules of some choices, each with its estimate transformed."""
-
-    def transformed(rule: Function, entry: Any) -> Estimate:
-        return transform(rule(entry))
-
-    return {choice: partial(transformed, rule) for choice, rule in rules.items()}
 
 
 def measured_choices(evidence: Evidence, model: str) -> Entry:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.engine.answers import Answer, Answers, get_answer, read_answers
-from layerwise.engine.published import OVER_MODELS, PUBLISHED
+from layerwise.engine.published import DECIDES, OVER_MODELS
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import Names, display_names, label_model
 from layerwise.errors import LayerwiseError
@@ -65,9 +65,15 @@ class Numbers:
         """The answers to the papers' questions."""
         return read_answers(self.statistics)
 
-    def answer(self, question: str, model: str = OVER_MODELS) -> Answer | None:
-        """Return the answer to a question, asked as the papers did; None where there is none."""
-        return get_answer(self.answers, question, model, PUBLISHED)
+    def answer(
+        self, question: str, model: str = OVER_MODELS, reading: str = DECIDES
+    ) -> Answer | None:
+        """Return the answer to a question; None where there is none.
+
+        Arguments:
+            reading: the one that decides, or another, that of the papers say.
+        """
+        return get_answer(self.answers, question, model, reading)
 
     def document(self, analysis: str, name: str, *keys: str) -> Document:
         """Return a document, once it has what the keys ("a/b" for what is nested) name."""

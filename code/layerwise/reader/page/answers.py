@@ -7,8 +7,17 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from layerwise.engine.answer_words import NO, NO_SPREAD, TOO_FEW, UNDECIDED, YES
+from layerwise.engine.answer_words import (
+    NO,
+    NO_CATEGORIES,
+    NO_SPREAD,
+    OPEN_WORDS,
+    TOO_FEW,
+    UNDECIDED,
+    YES,
+)
 from layerwise.engine.answers import Answer
+from layerwise.engine.published import DECIDES
 from layerwise.engine.question import ModelAnswers, Question, find_again, shared_answers
 from layerwise.engine.seen import equal_p
 from layerwise.engine.words import category_labels, in_words
@@ -19,7 +28,13 @@ from layerwise.papers.shared.rules import decisive_category, r_without_each_cate
 from layerwise.present.csv_text import Value
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose
-from layerwise.present.range_picture import RangePicture, RangeRow, draw_range, range_svg
+from layerwise.present.range_picture import (
+    RangePicture,
+    RangeRow,
+    Taken,
+    draw_range,
+    range_svg,
+)
 from layerwise.present.strip import FAILS, HOLDS, OPEN, SYMBOLS
 from layerwise.present.strip_picture import svg_file
 from layerwise.present.tables import Table, interval_decimals, significant
@@ -33,12 +48,12 @@ MORE_STYLE = (
     ".beside{stroke:#888;stroke-width:1.4}.hit{fill:transparent}.random-draw{fill:none;stroke:#888}"
 )
 # The marks of the papers' page whose colours mean the same.
-MARKS = {YES: HOLDS, NO: FAILS, UNDECIDED: OPEN, NO_SPREAD: OPEN, TOO_FEW: OPEN}
-
+MARKS = {YES: HOLDS, NO: FAILS, **dict.fromkeys(OPEN_WORDS, OPEN)}
 
 # How an open question is counted.
 OPEN_PHRASES = {
     UNDECIDED: "{} undecided",
+    NO_CATEGORIES: "{} without categories",
     NO_SPREAD: "{} without a spread",
     TOO_FEW: "{} with too few units",
 }
@@ -207,10 +222,10 @@ def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
         mark=MARKS[asked.word],
         symbol=SYMBOLS[MARKS[asked.word]],
         others=[
-            (_choice_in_words(choice, other), other.word, value_and_interval(other))
-            for choice, other in answer.others.items()
+            (_reading_in_words(reading, other), other.word, value_and_interval(other))
+            for reading, other in answer.others.items()
         ],
-        same=describe_agreement(answer.n_same, len(answer.others)),
+        same=describe_agreement(answer.n_same, len(answer.words)),
         strip=picture(answer, drawn),
         noise=None if noise is None else (significant(noise.band or 0.0, 2), noise.same, noise.n),
         random="" if control is None else describe_draws(asked.word, control.same, drawn, places),
@@ -222,7 +237,7 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
     ends = [spell_number(end, places) for end in (min(drawn), max(drawn))]
     numbers = ends[0] if len(drawn) == 1 else " to ".join(ends)
     text = f"random weights: {numbers}"
-    if word in (NO_SPREAD, TOO_FEW):
+    if word not in (YES, NO, UNDECIDED):
         return text
     if len(drawn) == 1:
         return f"{text}, {'the same' if same else 'another'} answer"
@@ -231,15 +246,17 @@ def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | N
 
 
 def describe_agreement(same: int, n: int) -> str:
-    """Return under how many of n other choices the answer is the same, in words."""
+    """Return under how many of n other readings the answer is the same, in words."""
+    if not n:
+        return "the same number"
     if same == n:
         return "the same answer" if n == 1 else f"the same answer under all {n}"
     return "another answer" if n == 1 else f"another answer under {n - same} of {n}"
 
 
-def _choice_in_words(choice: str, answer: Answer) -> str:
-    """Return a choice, and where the number under it stands."""
-    words = PAPERS.choice_in_words(choice)
+def _reading_in_words(reading: str, answer: Answer) -> str:
+    """Return a reading, and where its number stands."""
+    words = PAPERS.reading_in_words(reading)
     return f"{words} ({answer.where})" if answer.where else words
 
 
@@ -311,9 +328,7 @@ def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
         label="",
         number="",
         word=asked.word,
-        value=asked.value,
-        low=low,
-        high=high,
+        thick=Taken(asked.value, asked.word, low, high),
         above=question.above,
         below=question.below,
     )
@@ -349,7 +364,7 @@ def answers_as_html(answers: Sequence[ModelAnswers], beside: Mapping[str, Any]) 
             shown.same if shown.others else NOTHING,
         )
         rows.append(Markup("<tr>{}</tr>").format(_cells("td", cells)))
-    head = ("question", "this model", "", "answer", "under other choices")
+    head = ("question", "this model", "", "answer", "under other readings")
     caption = escape(summarize(answers))
     return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(
         caption, _cells("th", head), Markup("").join(rows)
@@ -363,12 +378,12 @@ def _cells(tag: str, texts: Sequence[str]) -> Markup:
 
 
 def answers_table(answers: Sequence[ModelAnswers]) -> Table:
-    """Return a row per question: the answer, its number, and whether other choices agree."""
+    """Return a row per question: the answer, its number, and whether other readings agree."""
     rows: list[list[Value]] = []
     shown: list[list[str]] = []
     for answer in answers:
         asked, says = answer.asked, answer.question.says
-        counts = asked.n, answer.n_same, len(answer.others)
+        counts = asked.n, answer.n_same, len(answer.words)
         rows.append([says, asked.word, asked.value, *ends_or_none(asked), *counts])
         value, _ = value_and_interval(asked)
         numbers = value, *(interval_ends(asked) or [NOTHING, NOTHING]), *map(str, counts)
@@ -376,26 +391,26 @@ def answers_table(answers: Sequence[ModelAnswers]) -> Table:
     columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
     note = (
         "value, low, high: the number that the question is about and the interval that decides, "
-        "over n units. same, of: other choices of method that give the same answer, of those "
-        "computed."
+        "over n units. same, of: other readings of the claim that give the same answer, of those "
+        "computed; leaving units out is one."
     )
     return Table("answers", summarize(answers), dict.fromkeys(columns), rows, [note], shown)
 
 
 def claims_table(answers: Sequence[ModelAnswers]) -> Table:
-    """Return every claim as the papers asked it, under other choices, and on their models."""
+    """Return every claim with what decides it, by other readings, and on the papers' models."""
     rows: list[list[Value]] = []
     for answer in answers:
         says = answer.question.says
-        asked = [("as the papers did", answer.asked)]
+        asked = [(PAPERS.reading_in_words(DECIDES), answer.asked)]
         asked += [
-            (PAPERS.choice_in_words(choice), other) for choice, other in answer.others.items()
+            (PAPERS.reading_in_words(reading), other) for reading, other in answer.others.items()
         ]
         for how, given in asked:
             rows.append([says, how, given.value, *ends_or_none(given), given.n, given.word])
         for model, value in answer.printed.items():
             rows.append([says, f"papers: {display_name(model)}", value, *[None] * 4])
-    columns = ("claim", "how it was asked", "value", "low", "high", "n", "outcome")
+    columns = ("claim", "reading", "value", "low", "high", "n", "outcome")
     caption = (
         "The papers' claims: the number a claim is about, the interval that decides, what follows."
     )

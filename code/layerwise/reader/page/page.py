@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from layerwise.engine.answer_words import MEANINGS
+from layerwise.engine.answer_words import MEANINGS, NEEDS_WEIGHTS
 from layerwise.engine.measured import group_by_reason
 from layerwise.engine.question import ModelAnswers
 from layerwise.files import write_text
@@ -25,6 +25,9 @@ from layerwise.reader.page.answers import (
     summarize_random_weights,
 )
 from layerwise.reader.page.sections import Section
+
+# Of the words that answer; that it needs the weights is said of print alone.
+WORDS = {word: meaning for word, meaning in MEANINGS.items() if word != NEEDS_WEIGHTS}
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def html(
         "listed": LISTED,
         "by_model": answers_by_question(own.asked),
         "drawn": summarize_random_weights(own.beside),
-        "meanings": MEANINGS,
+        "meanings": WORDS,
         "pictures": pictures,
         "at": "" if part == "." else f"{part}/",
         "files": embedded(files),

@@ -22,6 +22,7 @@ from layerwise.engine.records import (
     sealed,
     verdicts_csv,
 )
+from layerwise.engine.words import display_names
 from layerwise.files import together, write_json, write_text
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
@@ -49,13 +50,14 @@ def run(
     runs that their inputs come from, `runs` what measured them, `failed` and `left_out` what was
     not, and how many claims wait for it.
 
-    A surprise may name the answers of the small models in TRAINED.
+    Sentences may name the answers of the small models in TRAINED.
     """
-    tables, origins = read_published(published), None
+    tables, origins, registry = read_published(published), None, read_models(models)
     if source == "measured":
-        origins = Origins(read_measurements(numbers), read_models(models), tables)
+        origins = Origins(read_measurements(numbers), registry, tables)
     sides = read_sides(source, statistics, tables, origins)
-    judged = judge_ledger(claims, sides, tables, PAPERS, read_trained(trained))
+    names = display_names(registry)
+    judged = judge_ledger(claims, sides, tables, PAPERS, read_trained(trained), names)
     records = judged["claims"]
     counts = count_by_paper(records)
     if origins is None:

@@ -9,7 +9,13 @@ from layerwise.engine.records import judged
 from layerwise.home import here
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.shared.published import read_published
-from layerwise.present.trace import as_text, recompute, record_of, with_origins
+from layerwise.present.trace import (
+    as_text,
+    recompute,
+    recompute_readings,
+    record_of,
+    with_origins,
+)
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws
 
@@ -44,7 +50,8 @@ def trace_central(claim: dict[str, Any], source: str) -> dict[str, Any]:
     """A central claim, each of its estimates with its rule, inputs and value computed now."""
     evidence = published_evidence() if source == "published" else None
     points = [
-        point | {"now": evidence and recompute(point["statistic"], evidence, TABLES)}
+        point
+        | {"now": recompute_readings(point["statistic"], evidence, TABLES) if evidence else {}}
         for point in claim["points"]
     ]
     return claim | {"points": points}

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.papers.across.curves import own_curves
-from layerwise.papers.paper3.figures import ABOVE_BOUND, bound_by_depth, show_gains
+from layerwise.papers.paper3.figures import bound_by_depth, show_gains
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import CATEGORIES
@@ -22,6 +22,7 @@ QUANTITIES = {  # title and name on the axis
     SHARE: quantities.ANISOTROPY[SHARE],
     GAIN: ("by block", quantities.GAIN),
 }
+ABOVE_BOUND = "whole interval above the bound"
 LOGARITHMIC = (GAIN, *MATRICES)
 LEVELS = {CATEGORIES: 0, PAIRWISE: 0, GAIN: 1}  # no correlation, neither damped nor expanded
 MOST_NAMED = 21  # models: of more the legend would leave no room for the panels

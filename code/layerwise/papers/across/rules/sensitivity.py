@@ -1,7 +1,7 @@
 """The result file of a reader's model under choices that the papers did not make.
 
-Pairs in whole categories, the last layer before the final norm, all tokens, all layers at once; and
-`rows`: every question, as the papers asked it and under every other choice.
+r within the categories, the last layer before the final norm, all tokens, all layers at once; and
+`rows`: every question, by the reading that decides and by every other one.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from layerwise.engine.published import pointer
 from layerwise.papers.across.questions import rows
 from layerwise.papers.shared.names import READER_ENTRY, Choice
 from layerwise.papers.shared.result_files import CHOICES_FILE
-from layerwise.papers.shared.rules import n_categories, p_over_categories, pair_test
+from layerwise.papers.shared.rules import n_categories, p_over_categories
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
@@ -63,7 +63,23 @@ def statistics_under_choices(model: Entry) -> Rules:
             "last_share": last,
         }
 
+    def within_categories() -> dict[str, Any] | None:
+        if "curves" not in model:
+            return None
+        return {
+            str(layer): {
+                "r": at.r,
+                "by_category": {name: at.by_category[name] for name in at.by_category},
+            }
+            for layer, at in by_layer(model.curves[Choice.PUBLISHED]).items()
+        }
+
     return {
+        "within_categories": Rule(
+            within_categories,
+            "r over the pairs by layer, over all of them and in each category; None without three "
+            "sampled layers, the last among them",
+        ),
         "before_norm": Rule(
             before_norm,
             "r over the categories before and behind the final norm; None where states before the "
@@ -89,9 +105,9 @@ def statistics_under_choices(model: Entry) -> Rules:
     }
 
 
-SHOWN = ("pairs_by_category", "model", "model_display")
+SHOWN = ("model", "model_display")
 READER = Document(
     f"{CHOICES_FILE}#{pointer(READER_ENTRY)}",
-    {"": statistics_under_choices, "pairs_by_category/*/*": pair_test},
+    {"": statistics_under_choices},
     places={pointer(part): (CHOICES_FILE, pointer(READER_ENTRY, part)) for part in SHOWN},
 )

@@ -105,6 +105,14 @@ def calibration_of_model(results: Entry) -> Rules:
     def zero_in_words() -> str:
         return f"CI {'includes' if includes_zero(group_interval(results)) else 'excludes'} zero"
 
+    def d_without_each() -> dict[str, float]:
+        neutral = [name for name in categories(results) if name != NUMERIC]
+        ua = {name: asymmetry(results[name]) for name in neutral}
+        return {
+            left_out: cohens_d(np.array([ua[name] for name in neutral if name != left_out]))
+            for left_out in neutral
+        }
+
     def script_status() -> str:
         return code_status(group_interval(results), neutral_d(results))
 
@@ -115,6 +123,9 @@ def calibration_of_model(results: Entry) -> Rules:
         "_global_stats/neutral_only/sample_d": Rule(
             lambda: sample_d(group_asymmetries(results)),
             "Cohen's d of UA over the categories, sample SD",
+        ),
+        "_global_stats/neutral_only/d_without": Rule(
+            d_without_each, "Cohen's d of UA over the neutral categories, by the one left out"
         ),
         "_verdicts/zero": Rule(
             zero_in_words, "whether the interval of the neutral mean includes zero"

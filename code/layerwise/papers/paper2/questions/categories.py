@@ -6,14 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, by_layer
-from layerwise.engine.published import PUBLISHED, NotMeasured
-from layerwise.engine.question import OF_R, Question, Range
+from layerwise.engine.published import DECIDES, PUBLISHED, NotMeasured
+from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.models.registry import slug_of
 from layerwise.papers.paper2.rules.bins import n_bins, p_over_bins
 from layerwise.papers.shared.names import STATES, Choice
-from layerwise.papers.shared.questions import measured_choices, rules_without_each
+from layerwise.papers.shared.questions import measured_choices
 from layerwise.papers.shared.rules import (
     asymmetry,
     categories,
@@ -22,16 +21,17 @@ from layerwise.papers.shared.rules import (
     r_over_categories,
 )
 from layerwise.statistics import curves
-from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+from layerwise.statistics.by_category import FEWEST_FOR_JACKKNIFE, JACKKNIFE, jackknife_r
+from layerwise.statistics.correlation import pearson_p, pearson_r
 from layerwise.statistics.estimates import (
-    BOOTSTRAP,
+    PERMUTATIONS,
     Estimate,
     correlation_estimate,
-    deviation_estimate,
-    family_level,
-    pearson_estimate,
+    published_correlation,
     spearman_estimate,
+    without_interval,
 )
+from layerwise.statistics.extremes import highest, lowest
 
 
 @dataclass(frozen=True)
@@ -92,19 +92,23 @@ def last_r(model: Entry) -> float:
     return float(list(by_layer(model.layer_results).values())[-1].correlation)
 
 
-def r_at_last_layer(model: LastLayer, n_tests: int = 1) -> Estimate:
-    """Return r over the categories, at the level of a family of tests."""
-    return correlation_estimate(model.r(), model.n, "categories", family_level(n_tests))
+def r_at_last_layer(model: LastLayer) -> Estimate:
+    """Return r over the categories at the last layer, leaving out one category in turn."""
+    return jackknife_of_series(*model.series(model.names()))
 
 
-def rules_without_each_category(model: LastLayer) -> dict[str, Function]:
-    """Return a rule per category: r over the others."""
-    names = model.names()
-    if len(names) <= MIN_POINTS:
-        raise NotMeasured(f"{len(names)} categories leave too few when one goes")
-    return rules_without_each(
-        names, lambda others: pearson_estimate(*model.series(others), "categories")
-    )
+def jackknife_of_series(x: np.ndarray, y: np.ndarray) -> Estimate:
+    """Return r over categories with the interval of leaving out one of them in turn."""
+    n, fewest = len(x), FEWEST_FOR_JACKKNIFE
+    if n < fewest:
+        return without_interval(pearson_r(x, y), n, "categories", method=JACKKNIFE, fewest=fewest)
+    kept = [np.arange(n) != number for number in range(n)]
+    return jackknife_r(pearson_r(x, y), [pearson_r(x[others], y[others]) for others in kept])
+
+
+def exact_r(model: LastLayer) -> Estimate:
+    """Return r over the categories at the last layer by the exact law of normal series."""
+    return correlation_estimate(model.r(), model.n, "categories")
 
 
 def rank_correlation(model: LastLayer) -> Estimate:
@@ -133,13 +137,13 @@ def bootstrapped_r(model: LastLayer) -> Estimate:
     """Return r with the notebook's bootstrap interval; resamples of few points need a p as well."""
     test = last_test(model, "category_bootstrap", "layer_results")
     p = float(pearson_p(test.r, model.n))
-    return Estimate(test.r, *ends(test), model.n, "categories", p, method=BOOTSTRAP)
+    return published_correlation(test.r, ends(test), model.n, "categories", p=p)
 
 
 def bins_estimate(test: Entry, where: str = "") -> Estimate:
     """Return r of a test over the bins; the resamples of few bins need a p as well."""
     p = p_over_bins(test)
-    return Estimate(test.r, *ends(test), n_bins(test), "bins", p, where, method=BOOTSTRAP)
+    return published_correlation(test.r, ends(test), n_bins(test), "bins", where, p)
 
 
 def r_over_bins(model: LastLayer) -> Estimate:
@@ -147,27 +151,44 @@ def r_over_bins(model: LastLayer) -> Estimate:
     return bins_estimate(last_test(model, "bins", "bootstrap_results"))
 
 
-def measured_r(model: LastLayer, choice: Choice) -> Estimate:
+def measured_r(model: LastLayer, states: Choice) -> Estimate:
     """Return r over the categories in another reading of the last layer's states."""
     tests = measured_choices(model.evidence, model.name).categories
-    if choice not in tests:
-        raise NotMeasured(f"the reading {choice} is the same in every category")
-    return correlation_estimate(tests[choice].r, model.n, "categories")
+    if states not in tests:
+        raise NotMeasured(f"the reading {states} is the same in every category")
+    test = tests[states]
+    return jackknife_r(test.r, [test.without[name] for name in test.without])
 
 
 def r_over_mid_bins(model: LastLayer) -> Estimate:
-    """Return the lower r over the bins at the two layers that the notebook calls the middle."""
+    """Return the lower r over the bins of the two layers that the notebook calls the middle."""
     tests = drawn_tests(model, "bins", "bootstrap_results")
-    layer = min(curves.MID_LAYERS, key=lambda layer: tests[layer].r)
-    return bins_estimate(tests[layer], f"layer {layer}")
+    return lowest([bins_estimate(tests[layer], f"layer {layer}") for layer in curves.MID_LAYERS])
 
 
 def r_over_mid_categories(model: LastLayer) -> Estimate:
-    """Return the higher r over the categories at these two layers."""
+    """Return the higher r over the categories of these two layers, by leaving out a category."""
+    tests = measured_choices(model.evidence, model.name).by_layer
+    at = {layer: tests[layer] for layer in curves.MID_LAYERS}
+    return highest(
+        [
+            jackknife_r(test.r, [test.without[name] for name in test.without], f"layer {layer}")
+            for layer, test in at.items()
+        ]
+    )
+
+
+def exact_mid_r(model: LastLayer) -> Estimate:
+    """Return the higher r over the categories of these two layers, by the exact law."""
     tests = by_layer(model.tests)
-    r = {layer: r_of_test(tests[layer]) for layer in curves.MID_LAYERS}
-    layer = max(r, key=r.__getitem__)
-    return correlation_estimate(r[layer], model.n, "categories", where=f"layer {layer}")
+    return highest(
+        [
+            correlation_estimate(
+                r_of_test(tests[layer]), model.n, "categories", where=f"layer {layer}"
+            )
+            for layer in curves.MID_LAYERS
+        ]
+    )
 
 
 def r_of_test(test: Entry) -> float:
@@ -192,66 +213,73 @@ def size_families(evidence: Evidence) -> dict[str, Entry]:
 
 
 def spread_of_peaks(models: Entry) -> Estimate:
-    """Return the population SD of the depths of the largest r, percent, with its interval."""
+    """Return the population SD of the depths of the largest r, percent.
+
+    It has no interval: each depth is where the largest of several noisy r lies, so that sizes with
+    one curve seem to differ. What could tell is a trend with size, by the orders of the sizes.
+    """
     depths = []
     for model in models.values():
         r = {layer: r_of_test(test) for layer, test in by_layer(model.layer_results).items()}
         depths.append(100 * max(r, key=r.__getitem__) / model.n_layers)
-    return deviation_estimate(depths, "models")
+    sd, n = float(np.std(depths)), len(depths)
+    return without_interval(sd, n, "sizes", method=PERMUTATIONS, fewest=FEWEST_SIZES)
 
 
+# Sizes whose orders reach a two-sided p under 0.05: 2/4! is 0.083, 2/5! is 0.017.
+FEWEST_SIZES = 5
 STABLE = 10.0  # percent of depth, the bound of notebook 002
+N_SAMPLED = 9  # layers of Pythia-6.9B, of which the notebook picked the middle ones by their result
 
 QUESTIONS = (
     Question(
         name="mid_bins",
         paper=2,
         says="Over random bins asymmetry and preference correlate positively at the middle layers.",
-        number="r over the bins",
+        number="lower correlation of the two middle layers, over the bins",
         unit="bins",
         models=sizes_in_print,
-        choices={PUBLISHED: r_over_mid_bins},
+        readings={DECIDES: r_over_mid_bins},
         within=Range(above=0.0),
+        family=FamilyOfTests(N_SAMPLED, N_SAMPLED, "layers that stand out among nine"),
     ),
     Question(
         name="category_mid",
         paper=2,
         says="Over the categories asymmetry and preference correlate positively at some middle "
         "layer.",
-        number="r over the categories",
+        number="higher correlation of the two middle layers, over the categories",
         unit="categories",
         models=sizes_in_print,
-        choices={PUBLISHED: r_over_mid_categories},
+        readings={DECIDES: r_over_mid_categories, PUBLISHED: exact_mid_r},
         within=Range(above=0.0),
-        effect=OF_R,
     ),
     Question(
         name="peak_shift",
         paper=2,
         says="The depth of the largest r over the categories differs between the sizes.",
-        number="deviation of that depth, percent",
-        unit="models",
+        number="spread between the sizes of the depth at which r is highest, percent",
+        unit="sizes",
         models=size_families,
-        choices={PUBLISHED: spread_of_peaks},
+        readings={DECIDES: spread_of_peaks},
         within=Range(above=STABLE),
+        fewest=FEWEST_SIZES,
     ),
     Question(
         name="category_inversion",
         paper=2,
         says="Over the categories asymmetry and preference correlate negatively at the last layer.",
-        number="r over the categories",
+        number="correlation at the last layer, over the categories",
         unit="categories",
         models=last_layers_by_model,
-        choices={
-            PUBLISHED: r_at_last_layer,
+        readings={
+            DECIDES: r_at_last_layer,
+            PUBLISHED: exact_r,
             Choice.BOOTSTRAP: bootstrapped_r,
-            Choice.CATEGORY_OUT: rules_without_each_category,
             Choice.SPEARMAN: rank_correlation,
-            Choice.LAYERS_AT_ONCE: lambda model: r_at_last_layer(model, len(model.tests)),
             Choice.RANDOM_BINS: r_over_bins,
-            **{choice: partial(measured_r, choice=choice) for choice in STATES},
+            **{states: partial(measured_r, states=states) for states in STATES},
         },
         within=Range(below=0.0),
-        effect=OF_R,
     ),
 )

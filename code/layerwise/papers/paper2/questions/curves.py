@@ -1,31 +1,49 @@
-"""The questions of Paper 2 on curves of r over the pairs by layer, and where they turn."""
+"""The questions of Paper 2 on curves of r over the pairs by layer, and where they turn.
 
-from dataclasses import replace
-from functools import partial
+A pair's asymmetry and its preference are said to correlate. Pairs come in six categories, of which
+one can make any r over all of them, so r within each category decides, combined over the
+categories; print has r over all pairs alone, and no pairs. The papers' own r and interval are the
+reading `PUBLISHED`, r over all pairs with an interval over the categories the reading `ALL_PAIRS`.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from layerwise.engine.derivation import Function
-from layerwise.engine.evidence import Entry, Evidence, by_layer
-from layerwise.engine.published import PUBLISHED, NotMeasured
-from layerwise.engine.question import OF_R, Question, Range
+from layerwise.engine.evidence import Evidence, by_layer
+from layerwise.engine.published import DECIDES, PUBLISHED, NotMeasured
+from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.papers.paper2.rules.pairs import PairCurve, read_curve
 from layerwise.papers.shared.names import Choice
-from layerwise.papers.shared.questions import measured_choices, transform_estimates
-from layerwise.papers.shared.result_files import METRIC
-from layerwise.papers.shared.rules import ends, n_categories
+from layerwise.papers.shared.questions import measured_choices
+from layerwise.papers.shared.rules import categories, n_pairs
 from layerwise.statistics import phases
+from layerwise.statistics.by_category import (
+    Correlations,
+    jackknife_r,
+    r_by_category,
+    z_difference_by_category,
+)
+from layerwise.statistics.curves import fishers_z
 from layerwise.statistics.estimates import (
     BOOTSTRAP,
+    LEVEL,
     WORST_CASE,
+    Ends,
     Estimate,
-    widened_r,
-    with_narrow_r,
+    published_correlation,
 )
+from layerwise.statistics.extremes import crossing_distance, highest, lowest
 
-WEAKEST_INVERSION = 0.17  # |r|: the printed weak end of what the abstract calls a late inversion
-N_PHASES = 3  # early, mid and late
+# Llama's, in print the weakest r at a lowest late layer whose published interval excludes zero.
+WEAKEST_INVERSION = 0.32
+INVERTING = ("pythia-6p9b", "llama-3p1-8b", "apertus-8b")  # models that are said to invert
+UNIT = "categories"
+ABOVE, BELOW = Range(above=0.0), Range(below=0.0)
 
 # --- curves over layers ---------------------------------------------------------------------------
 
@@ -35,254 +53,345 @@ def curves_by_model(evidence: Evidence) -> dict[str, PairCurve]:
     return {model: read_curve(model, evidence) for model in evidence.role("curves")}
 
 
-def measured_curve(curve: PairCurve, choice: Choice) -> Entry:
-    """Return the curve as measured under a choice.
+def correlations(curve: PairCurve, states: Choice = Choice.PUBLISHED) -> dict[int, Correlations]:
+    """Return r in each category and over all pairs, by sampled layer, in a reading of the states.
 
     Raises:
-        NotMeasured: where there is none.
+        NotMeasured: where the pairs are not there, as in print.
     """
     measured = measured_choices(curve.evidence, curve.model)
-    if "curves" not in measured:
-        raise NotMeasured("a curve needs three sampled layers with the last among them")
-    return measured.curves[choice]
+    if "curves" not in measured or states not in measured.curves:
+        raise NotMeasured("r within the categories was not measured at three layers and the last")
+    sizes = {name: n_pairs(curve.source, name) for name in categories(curve.source)}
+    return {
+        layer: Correlations(
+            by_category={name: at.by_category[name] for name in at.by_category},
+            sizes=sizes,
+            over_all=at.r,
+            without={name: at.without[name] for name in at.without},
+        )
+        for layer, at in by_layer(measured.curves[states]).items()
+    }
 
 
-def n_of_unit(curve: PairCurve, unit: str) -> int:
-    """Return the number of pairs, or of categories, behind every r."""
-    return curve.n_pairs if unit == "pairs" else n_categories(curve.source)
+Rule = Callable[[PairCurve], Estimate]
+Layers = Callable[[PairCurve], list[int]]
 
 
-def mean_over(curve: PairCurve, layers: list[int]) -> Estimate:
-    """Return the mean r of layers; its ends are the means of theirs, no nearer than its own."""
+def phase(name: str) -> Layers:
+    """Return what selects a phase: a third of the sampled layers, as in the notebooks."""
+    return lambda curve: require_layers(curve.phase(name))
+
+
+def phase_by_depth(name: str) -> Layers:
+    """Return what selects the layers of a third of the depth."""
+    return lambda curve: require_layers(curve.phase_by_depth(name))
+
+
+def late_but_last(curve: PairCurve) -> list[int]:
+    """Return the late layers before the final norm."""
+    return require_layers([layer for layer in curve.phase("late") if layer != curve.layers[-1]])
+
+
+def every_layer(curve: PairCurve) -> list[int]:
+    """Return the sampled layers."""
+    return curve.layers
+
+
+def require_layers(layers: list[int]) -> list[int]:
+    """Return layers.
+
+    Raises:
+        NotMeasured: where there are none.
+    """
     if not layers:
         raise NotMeasured("no sampled layer lies there")
-    r, intervals = curve.r(layers), curve.ends(layers)
-    low, high = (
-        float(np.mean([interval[side] for interval in intervals.values()])) for side in (0, 1)
-    )
-    where = f"layers {phases.span(layers)}" if len(layers) > 1 else f"layer {layers[0]}"
-    mean = phases.phase_mean(r, layers)
-    return Estimate(mean, low, high, curve.n_pairs, "pairs", where=where, method=BOOTSTRAP)
-
-
-def mean_by_category(curve: PairCurve, phase: str) -> Estimate:
-    """Return the mean r of a phase with intervals in which whole categories are drawn."""
-    layers = curve.phase(phase)
-    tests = [
-        measured_choices(curve.evidence, curve.model).pairs_by_category[layer][METRIC]
-        for layer in layers
-    ]
-    r, low, high = (
-        float(np.mean([test[key] for test in tests])) for key in ("r", "ci_lower", "ci_upper")
-    )
-    n = n_categories(curve.source)
-    where = f"layers {phases.span(layers)}"
-    return Estimate(r, low, high, n, "categories", where=where, method=BOOTSTRAP)
-
-
-def fall_of_r(curve: PairCurve) -> Estimate:
-    """Return late minus early mean r; ends as if both means were wrong in opposite ways."""
-    early, late = (mean_over(curve, curve.phase(name)) for name in ("early", "late"))
-    low, high = late.low - early.high, late.high - early.low
-    return Estimate(late.value - early.value, low, high, curve.n_pairs, "pairs", method=WORST_CASE)
-
-
-def measured_fall(curve: PairCurve, choice: Choice, unit: str = "pairs") -> Estimate:
-    """Return late minus early mean r under a choice, all layers resampled at once."""
-    measured = measured_curve(curve, choice)
-    r, parts = by_layer(measured.r), phases.thirds_of_list(list(by_layer(measured.r)))
-    early, late = (phases.phase_mean(r, parts[name]) for name in ("early", "late"))
-    n = n_of_unit(curve, unit)
-    return Estimate(late - early, *ends(measured.fall), n, unit, method=BOOTSTRAP)
-
-
-def extreme_layer(curve: PairCurve, layers: list[int], lowest: bool = True) -> Estimate:
-    """Return r of the layer where it is lowest (or highest)."""
-    r = curve.r(layers)
-    layer = (min if lowest else max)(r, key=r.__getitem__)
-    return r_at_layer(curve, layer)
-
-
-def r_at_layer(curve: PairCurve, layer: int) -> Estimate:
-    """Return r at a layer with its interval."""
-    (interval,) = curve.ends([layer]).values()
-    r = curve.r([layer])[layer]
-    where = f"layer {layer}"
-    return Estimate(r, *interval, curve.n_pairs, "pairs", where=where, method=BOOTSTRAP)
-
-
-def extreme_at_once(
-    curve: PairCurve, layers: list[int], n_tests: int, lowest: bool = True
-) -> Estimate:
-    """Return r of that layer with its interval at the level of a whole family of tests."""
-    return widened_r(extreme_layer(curve, layers, lowest), n_tests)
-
-
-def n_tests_of_curve(curve: PairCurve) -> int:
-    """Return the number of tests, layers times measures, of a file with several measures."""
-    place = curve.place
-    if place.metric is None:
-        raise NotMeasured("the file has one measure")
-    return sum(len(measures) for measures in curve.source.of(place.file)[place.group].values())
-
-
-def measured_lowest(curve: PairCurve, choice: Choice, unit: str = "pairs") -> Estimate:
-    """Return r of the lowest late layer under a choice."""
-    measured = measured_curve(curve, choice)
-    r, late = by_layer(measured.r), by_layer(measured.late)
-    layer = min(late, key=r.__getitem__)
-    where, n = f"layer {layer}", n_of_unit(curve, unit)
-    return Estimate(r[layer], *ends(late[layer]), n, unit, where=where, method=BOOTSTRAP)
-
-
-def late_layers_but_last(curve: PairCurve) -> list[int]:
-    """Return the late layers before the final norm."""
-    layers = [layer for layer in curve.phase("late") if layer != curve.layers[-1]]
-    if not layers:
-        raise NotMeasured("the last layer is the only late one")
     return layers
 
 
-def phase_question(name: str, says: str, within: Range, edge: Choice) -> Question:
+def where(layers: Sequence[int]) -> str:
+    """Return layers in words."""
+    return f"layers {phases.span(list(layers))}" if len(layers) > 1 else f"layer {layers[0]}"
+
+
+def mean_r(curve: PairCurve, layers: Layers, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return the mean r of layers, within the categories."""
+    at, chosen = correlations(curve, states), layers(curve)
+    return r_by_category([at[layer] for layer in chosen], where(chosen))
+
+
+def r_at(curve: PairCurve, layer: int, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return r at a layer, within the categories."""
+    return r_by_category([correlations(curve, states)[layer]], where([layer]))
+
+
+def lowest_r(curve: PairCurve, layers: Layers, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return the lowest r of some layers, within the categories."""
+    return lowest([r_at(curve, layer, states) for layer in layers(curve)])
+
+
+def highest_r(curve: PairCurve, layers: Layers, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return the highest r of some layers, within the categories."""
+    return highest([r_at(curve, layer, states) for layer in layers(curve)])
+
+
+def fall(curve: PairCurve, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return Fisher's z of the late layers less that of the early ones, within the categories."""
+    at = correlations(curve, states)
+    early, late = (phase(name)(curve) for name in ("early", "late"))
+    return z_difference_by_category([at[layer] for layer in late], [at[layer] for layer in early])
+
+
+# --- over all pairs: as the papers take r, and with an interval over the categories ---
+
+
+def published_at(curve: PairCurve, layer: int) -> Estimate:
+    """Return r over all pairs at a layer with the papers' bootstrap interval."""
+    (interval,) = curve.ends([layer]).values()
+    return published_correlation(
+        curve.r([layer])[layer], interval, curve.n_pairs, "pairs", where([layer])
+    )
+
+
+def published_mean(curve: PairCurve, layers: Layers) -> Estimate:
+    """Return the mean r over all pairs; its ends are the means of theirs, so not too near."""
+    chosen = layers(curve)
+    each = [published_at(curve, layer) for layer in chosen]
+
+    def ends(level: float) -> Ends:
+        low, high = np.mean([estimate.ends(level) for estimate in each], axis=0)
+        return float(low), float(high)
+
+    mean = phases.phase_mean(curve.r(chosen), chosen)
+    return Estimate(
+        mean,
+        *ends(0.95),
+        curve.n_pairs,
+        "pairs",
+        where=where(chosen),
+        method=BOOTSTRAP,
+        at_level=ends,
+    )
+
+
+def published_extreme(
+    curve: PairCurve, layers: Layers, extreme: Callable[[Sequence[Estimate]], Estimate]
+) -> Estimate:
+    """Return the lowest, or highest, r over all pairs of some layers, with its own interval."""
+    each = [published_at(curve, layer) for layer in layers(curve)]
+    found = extreme(each)
+    return next(estimate for estimate in each if estimate.where == found.where)
+
+
+def published_fall(curve: PairCurve) -> Estimate:
+    """Return z of the late mean r less that of the early one, with ends of the worst case."""
+    early, late = (published_mean(curve, phase(name)) for name in ("early", "late"))
+    return _worst_case(late.mapped(fishers_z), early.mapped(fishers_z))
+
+
+def _worst_case(first: Estimate, second: Estimate) -> Estimate:
+    """Return a difference of two numbers whose common error is not known.
+
+    Its ends are as if both were wrong in opposite ways.
+    """
+
+    def ends(level: float) -> Ends:
+        (low, high), (low_second, high_second) = first.ends(level), second.ends(level)
+        return low - high_second, high - low_second
+
+    low, high = ends(LEVEL)
+    return Estimate(
+        first.value - second.value,
+        low,
+        high,
+        first.n,
+        first.unit,
+        method=WORST_CASE,
+        at_level=ends,
+    )
+
+
+def all_pairs_at(curve: PairCurve, layers: Sequence[int]) -> Estimate:
+    """Return the mean r over all pairs of layers with the interval of leaving out a category."""
+    at = correlations(curve)
+    names = list(at[layers[0]].without)
+    if len(layers) == 1:
+        only = at[layers[0]]
+        return jackknife_r(only.over_all, [only.without[name] for name in names], where(layers))
+
+    def mean_of(r: Sequence[float]) -> float:
+        return math.tanh(float(np.mean([fishers_z(value) for value in r])))
+
+    without = [mean_of([at[layer].without[name] for layer in layers]) for name in names]
+    over_all = mean_of([at[layer].over_all for layer in layers])
+    return jackknife_r(over_all, without, where(layers))
+
+
+def all_pairs_mean(curve: PairCurve, layers: Layers) -> Estimate:
+    """Return the same of a selection of layers."""
+    return all_pairs_at(curve, layers(curve))
+
+
+def all_pairs_extreme(
+    curve: PairCurve, layers: Layers, extreme: Callable[[Sequence[Estimate]], Estimate]
+) -> Estimate:
+    """Return the lowest, or highest, r over all pairs, each by leaving out a category."""
+    return extreme([all_pairs_at(curve, [layer]) for layer in layers(curve)])
+
+
+# --- early, late, and the fall between ---
+
+
+def by_states(rule: Callable[..., Estimate], *args: object) -> dict[str, Function]:
+    """Return a rule for each other reading of the states."""
+    return {
+        states: lambda curve, states=states: rule(curve, *args, states=states)
+        for states in (Choice.BEFORE_NORM, Choice.ALL_TOKENS)
+    }
+
+
+ALL_THREE = FamilyOfTests(1, len(INVERTING), "said of all three models")
+
+
+def phase_question(name: str, says: str, within: Range, edge: Layers, of_edge: Choice) -> Question:
     """Return the question whether the mean r of a phase lies on one side of zero.
 
     Arguments:
-        edge: the choice of the first layer alone, or of the last.
+        edge: selects the first layer alone, or the last; `of_edge` is the reading.
     """
-    layer = 0 if edge is Choice.FIRST_LAYER else -1
     return Question(
         name=name,
         paper=2,
         says=says,
-        number=f"mean r of the {name} third",
-        unit="pairs",
+        number=f"mean correlation over the {name} layers, within the categories",
+        unit=UNIT,
         models=curves_by_model,
-        choices={
-            PUBLISHED: lambda curve: mean_over(curve, curve.phase(name)),
-            edge: lambda curve: r_at_layer(curve, curve.layers[layer]),
-            Choice.BY_DEPTH: lambda curve: mean_over(curve, curve.phase_by_depth(name)),
-            Choice.PHASES_AT_ONCE: lambda curve: widened_r(
-                mean_over(curve, curve.phase(name)), N_PHASES
-            ),
-            Choice.CLUSTERS: lambda curve: mean_by_category(curve, name),
+        readings={
+            DECIDES: lambda curve: mean_r(curve, phase(name)),
+            PUBLISHED: lambda curve: published_mean(curve, phase(name)),
+            Choice.ALL_PAIRS: lambda curve: all_pairs_mean(curve, phase(name)),
+            of_edge: lambda curve: mean_r(curve, edge),
+            Choice.BY_DEPTH: lambda curve: mean_r(curve, phase_by_depth(name)),
+            **by_states(mean_r, phase(name)),
         },
         within=within,
-        effect=OF_R,
+        family=ALL_THREE,
     )
 
 
-# r of the late layers, by choice; a family of tests has no narrow interval.
-LATE_RULES: dict[str, Function] = {
-    PUBLISHED: lambda curve: extreme_layer(curve, curve.phase("late")),
-    Choice.PHASE_MEAN: lambda curve: mean_over(curve, curve.phase("late")),
-    Choice.WITHOUT_LAST: lambda curve: extreme_layer(curve, late_layers_but_last(curve)),
-}
-MEASURED_LATE_RULES: dict[str, Function] = {
-    Choice.BEFORE_NORM: partial(measured_lowest, choice=Choice.BEFORE_NORM),
-    Choice.ALL_TOKENS: partial(measured_lowest, choice=Choice.ALL_TOKENS),
-    Choice.CLUSTERS: partial(measured_lowest, choice=Choice.CLUSTERS, unit="categories"),
-}
-INVERTED = Question(
-    name="late_inversion",
-    paper=2,
-    says="Some late layer has a negative r.",
-    number="r of the lowest late layer",
-    unit="pairs",
-    models=curves_by_model,
-    choices={
-        **LATE_RULES,
-        Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
-            curve, curve.phase("late"), len(curve.layers)
-        ),
-        Choice.TESTS_AT_ONCE: lambda curve: extreme_at_once(
-            curve, curve.phase("late"), n_tests_of_curve(curve)
-        ),
-        **MEASURED_LATE_RULES,
-    },
-    within=Range(below=0.0),
-    effect=OF_R,
-)
-CURVE_QUESTIONS = (
+PHASE_QUESTIONS = (
     phase_question(
         "early",
         "In early layers a pair's asymmetry and preference correlate positively.",
-        Range(above=0.0),
+        ABOVE,
+        lambda curve: curve.layers[:1],
         Choice.FIRST_LAYER,
     ),
     phase_question(
         "late",
         "In late layers a pair's asymmetry and preference correlate negatively.",
-        Range(below=0.0),
+        BELOW,
+        lambda curve: curve.layers[-1:],
         Choice.LAST_LAYER,
     ),
     Question(
         name="sign_change",
         paper=2,
         says="From early to late layers r falls.",
-        number="late minus early mean r",
-        unit="pairs",
+        number="Fisher's z of the late less the early correlation, within the categories",
+        unit=UNIT,
         models=curves_by_model,
-        choices={
-            PUBLISHED: fall_of_r,
-            Choice.PAIRED: partial(measured_fall, choice=Choice.PUBLISHED),
-            Choice.BEFORE_NORM: partial(measured_fall, choice=Choice.BEFORE_NORM),
-            Choice.ALL_TOKENS: partial(measured_fall, choice=Choice.ALL_TOKENS),
-            Choice.CLUSTERS: partial(measured_fall, choice=Choice.CLUSTERS, unit="categories"),
-        },
-        within=Range(below=0.0),
+        readings={DECIDES: fall, PUBLISHED: published_fall, **by_states(fall)},
+        within=BELOW,
     ),
-    INVERTED,
-    Question(
-        name="no_inversion",
+)
+
+
+# --- some layer, and every layer ---
+
+
+def extreme_question(
+    name: str,
+    says: str,
+    number: str,
+    within: Range,
+    rule: Callable[..., Estimate],
+    extreme: Callable[[Sequence[Estimate]], Estimate],
+    layers: Layers,
+    family: FamilyOfTests,
+    more: dict[str, Function],
+) -> Question:
+    """Return a question on the lowest, or the highest, r of some layers."""
+    return Question(
+        name=name,
         paper=2,
-        says="No late layer inverts: the lowest late r lies above -0.17, the paper's weakest "
-        "inversion, and is not significantly negative.",
-        number="r of the lowest late layer",
-        unit="pairs",
+        says=says,
+        number=number,
+        unit=UNIT,
         models=curves_by_model,
-        choices=transform_estimates(with_narrow_r, {**LATE_RULES, **MEASURED_LATE_RULES}),
-        within=Range(above=-WEAKEST_INVERSION),
-        against=INVERTED.within,
-    ),
-    Question(
-        name="everywhere_negative",
-        paper=2,
-        says="r is negative in every layer.",
-        number="r of the highest layer",
-        unit="pairs",
-        models=curves_by_model,
-        choices={
-            PUBLISHED: lambda curve: extreme_layer(curve, curve.layers, lowest=False),
-            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
-                curve, curve.layers, len(curve.layers), lowest=False
-            ),
+        readings={
+            DECIDES: lambda curve: rule(curve, layers),
+            PUBLISHED: lambda curve: published_extreme(curve, layers, extreme),
+            Choice.ALL_PAIRS: lambda curve: all_pairs_extreme(curve, layers, extreme),
+            **more,
+            **by_states(rule, layers),
         },
-        within=Range(below=0.0),
-        effect=OF_R,
+        within=within,
+        family=family,
+    )
+
+
+LATE = phase("late")
+LOWEST_LATE = "lowest correlation at a late layer, within the categories"
+OTHER_LATE: dict[str, Function] = {
+    Choice.PHASE_MEAN: lambda curve: mean_r(curve, LATE),
+    Choice.WITHOUT_LAST: lambda curve: lowest_r(curve, late_but_last),
+}
+EXTREME_QUESTIONS = (
+    extreme_question(
+        "late_inversion",
+        "Some late layer has a negative r.",
+        LOWEST_LATE,
+        BELOW,
+        lowest_r,
+        lowest,
+        LATE,
+        FamilyOfTests(4, 4, "at least three of four models"),
+        OTHER_LATE,
+    ),
+    extreme_question(
+        "no_inversion",
+        f"No late layer inverts: the lowest late r lies above -{WEAKEST_INVERSION}, the weakest "
+        "inversion that is itself shown.",
+        LOWEST_LATE,
+        Range(above=-WEAKEST_INVERSION),
+        lowest_r,
+        lowest,
+        LATE,
+        FamilyOfTests(because="one model, named as the exception before its layers were searched"),
+        OTHER_LATE,
+    ),
+    extreme_question(
+        "everywhere_negative",
+        "r is negative in every layer.",
+        "highest correlation of any layer, within the categories",
+        BELOW,
+        highest_r,
+        highest,
+        every_layer,
+        FamilyOfTests(because="one model; its layers are searched within the interval"),
+        {},
     ),
 )
 
 
 # --- where r changes its sign ---------------------------------------------------------------------
 
-# The layers between which r turns negative, in the abstract. For Apertus it names the second one.
-PRINTED_TRANSITIONS = {"pythia-6p9b": (28, 32), "llama-3p1-8b": (4, 8), "apertus-8b": (8, 12)}
-
 
 def turning_curves(evidence: Evidence) -> dict[str, PairCurve]:
-    """Return the papers' curves with a printed transition; a reader's model has none."""
+    """Return the papers' curves that are said to turn; a reader's model has none."""
     by_model = curves_by_model(evidence)
-    return {model: by_model[model] for model in PRINTED_TRANSITIONS if model in by_model}
-
-
-def layer_before(curve: PairCurve) -> int:
-    """Return the last layer before the printed transition."""
-    return PRINTED_TRANSITIONS[curve.model][0]
-
-
-def layer_after(curve: PairCurve) -> int:
-    """Return the first layer behind the printed transition."""
-    return PRINTED_TRANSITIONS[curve.model][1]
+    return {model: by_model[model] for model in INVERTING if model in by_model}
 
 
 TwoCurves = tuple[PairCurve, PairCurve]  # said to turn negative at different layers
@@ -296,90 +405,67 @@ def turning_pairs(evidence: Evidence) -> dict[str, TwoCurves]:
     }
 
 
-def opposite_signs(pair: TwoCurves, *, at_once: bool = False) -> Estimate:
-    """Return the nearer to zero of two r of opposite signs, at the layer where it is largest.
+def turn(first: Estimate, last: Estimate) -> Estimate:
+    """Return the nearer to zero of a first r and of minus a last one.
 
-    It is positive where at some layer one model correlates positively and the other negatively;
-    its ends are those of that one of the two intervals that is nearer to zero.
+    It lies above zero where r is positive first and negative last, which both ends must show.
     """
-    first_curve, second_curve = pair
-    layers = [layer for layer in first_curve.layers if layer in set(second_curve.layers)]
-    n_tests = len(layers) if at_once else 1
-    by_layer = {}
-    for layer in layers:
-        first, second = (widened_r(r_at_layer(curve, layer), n_tests) for curve in pair)
-        positive_first = weaker_of(first, opposite_of(second)), first_curve.model
-        positive_second = weaker_of(opposite_of(first), second), second_curve.model
-        by_layer[layer] = max(positive_first, positive_second, key=lambda way: way[0].value)
-    layer = max(by_layer, key=lambda layer: by_layer[layer][0].value)
-    estimate, positive = by_layer[layer]
-    return replace(estimate, where=f"layer {layer}, where r is positive in {positive}")
+    return lowest([first, last.mapped(operator.neg)])
 
 
-def opposite_of(estimate: Estimate) -> Estimate:
-    """Return a number with the other sign."""
-    return replace(estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low)
+def turn_of(curve: PairCurve, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return it of the first and the last sampled layer, within the categories."""
+    first, last = curve.layers[0], curve.layers[-1]
+    return turn(r_at(curve, first, states), r_at(curve, last, states))
 
 
-def weaker_of(first: Estimate, second: Estimate) -> Estimate:
-    """Return the smaller of two numbers, with the smaller ends of their intervals."""
-    ends = min(first.low, second.low), min(first.high, second.high)
-    return replace(first, value=min(first.value, second.value), low=ends[0], high=ends[1])
+def published_turn(curve: PairCurve) -> Estimate:
+    """Return it of r over all pairs."""
+    return turn(published_at(curve, curve.layers[0]), published_at(curve, curve.layers[-1]))
+
+
+def distance_of_turns(pair: TwoCurves, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return the steps between two crossings, within the categories."""
+    first, second = (
+        {layer: r_at(curve, layer, states) for layer in curve.layers} for curve in pair
+    )
+    return crossing_distance(first, second)
+
+
+def published_distance(pair: TwoCurves) -> Estimate:
+    """Return the steps between two crossings of r over all pairs."""
+    first, second = (
+        {layer: published_at(curve, layer) for layer in curve.layers} for curve in pair
+    )
+    return crossing_distance(first, second)
 
 
 TRANSITION_QUESTIONS = (
     Question(
+        name="turns",
+        paper=2,
+        says="r is positive in the first layer and negative in the last.",
+        number="nearer to zero of the first correlation and minus the last, within the categories",
+        unit=UNIT,
+        models=turning_curves,
+        readings={DECIDES: turn_of, PUBLISHED: published_turn, **by_states(turn_of)},
+        within=ABOVE,
+        family=ALL_THREE,
+    ),
+    Question(
         name="turn_apart",
         paper=2,
-        says="At some layer r is positive in the one model and negative in the other.",
-        number="the nearer to zero of two r of opposite signs",
-        unit="pairs",
+        says="The two models turn negative at different layers.",
+        number="number of sampled layers between the two crossings, within the categories",
+        unit=UNIT,
         models=turning_pairs,
-        choices={
-            PUBLISHED: opposite_signs,
-            Choice.LAYERS_AT_ONCE: partial(opposite_signs, at_once=True),
+        readings={
+            DECIDES: distance_of_turns,
+            PUBLISHED: published_distance,
+            **by_states(distance_of_turns),
         },
         within=Range(above=0.0),
-    ),
-    Question(
-        name="positive_before",
-        paper=2,
-        says="Up to the printed transition r is positive.",
-        number="r of the last layer before it",
-        unit="pairs",
-        models=turning_curves,
-        choices={
-            PUBLISHED: lambda curve: r_at_layer(curve, layer_before(curve)),
-            Choice.EVERY_LAYER: lambda curve: extreme_layer(
-                curve, [layer for layer in curve.layers if layer <= layer_before(curve)]
-            ),
-            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
-                curve, [layer_before(curve)], len(curve.layers)
-            ),
-        },
-        within=Range(above=0.0),
-        effect=OF_R,
-    ),
-    Question(
-        name="negative_after",
-        paper=2,
-        says="From the printed transition on r is negative.",
-        number="r of the first layer from there on",
-        unit="pairs",
-        models=turning_curves,
-        choices={
-            PUBLISHED: lambda curve: r_at_layer(curve, layer_after(curve)),
-            Choice.EVERY_LAYER: lambda curve: extreme_layer(
-                curve,
-                [layer for layer in curve.layers if layer >= layer_after(curve)],
-                lowest=False,
-            ),
-            Choice.LAYERS_AT_ONCE: lambda curve: extreme_at_once(
-                curve, [layer_after(curve)], len(curve.layers)
-            ),
-        },
-        within=Range(below=0.0),
-        effect=OF_R,
+        family=FamilyOfTests(1, 3, "said of all three pairs of models"),
     ),
 )
 
@@ -387,62 +473,52 @@ TRANSITION_QUESTIONS = (
 # --- the layer of the strongest r -----------------------------------------------------------------
 
 LOWEST_MODEL, LOWEST_LAYER = "apertus-8b", 28  # of the abstract: "rather than the final layer"
-CurveAndLayer = tuple[PairCurve, int]  # that curve, and a layer other than its lowest in print
 
 
-def layers_beside_lowest(evidence: Evidence) -> dict[str, CurveAndLayer]:
-    """Return the curve with each layer but the printed extremum; a reader's model has none."""
+def curve_with_extremum(evidence: Evidence) -> dict[str, PairCurve]:
+    """Return the curve whose lowest layer is printed; a reader's model has none."""
     by_model = curves_by_model(evidence)
-    if LOWEST_MODEL not in by_model:
-        return {}
-    curve = by_model[LOWEST_MODEL]
-    return {f"layer {layer}": (curve, layer) for layer in curve.layers if layer != LOWEST_LAYER}
+    return {LOWEST_MODEL: by_model[LOWEST_MODEL]} if LOWEST_MODEL in by_model else {}
 
 
-def lowest_less_other(beside: CurveAndLayer, *, at_once: bool = False) -> Estimate:
-    """Return r of the printed layer less r of the other; ends as if both were wrong oppositely."""
-    curve, layer = beside
-    n_tests = len(curve.layers) if at_once else 1
-    lowest, other = (
-        widened_r(r_at_layer(curve, sampled), n_tests) for sampled in (LOWEST_LAYER, layer)
+def lowest_less_others(curve: PairCurve, states: Choice = Choice.PUBLISHED) -> Estimate:
+    """Return z of the printed layer less that of the other layer that comes nearest."""
+    at = correlations(curve, states)
+    if LOWEST_LAYER not in at:
+        raise NotMeasured(f"layer {LOWEST_LAYER} was not sampled")
+    return highest(
+        [
+            z_difference_by_category([at[LOWEST_LAYER]], [other], f"against layer {layer}")
+            for layer, other in at.items()
+            if layer != LOWEST_LAYER
+        ]
     )
-    where = f"{lowest.where} less {other.where}"
-    ends = lowest.low - other.high, lowest.high - other.low
-    value = lowest.value - other.value
-    return Estimate(value, *ends, curve.n_pairs, "pairs", where=where, method=WORST_CASE)
 
 
-def measured_lowest_less_other(beside: CurveAndLayer, choice: Choice) -> Estimate:
-    """Return r of the printed layer less r of another late one, under a choice."""
-    curve, layer = beside
-    measured = measured_curve(curve, choice)
-    r, late = by_layer(measured.r), by_layer(measured.late)
-    if layer not in late:
-        raise NotMeasured("only the late layers have an interval under this choice")
-    (low, high), (low_other, high_other) = (
-        ends(late[sampled]) for sampled in (LOWEST_LAYER, layer)
-    )
-    worst = low - high_other, high - low_other
-    return Estimate(r[LOWEST_LAYER] - r[layer], *worst, curve.n_pairs, "pairs", method=WORST_CASE)
+def published_lowest_less_others(curve: PairCurve) -> Estimate:
+    """Return z of the printed layer less that of the nearest other, with ends of the worst case."""
+    z = {layer: published_at(curve, layer).mapped(fishers_z) for layer in curve.layers}
+    printed = z.pop(LOWEST_LAYER)
+    return highest([_worst_case(printed, other) for other in z.values()])
 
 
 EXTREMUM_QUESTIONS = (
     Question(
-        name="below_other",
+        name="below_others",
         paper=2,
-        says="At the printed layer r is lower than at the other layer.",
-        number="r of that layer less r of the other",
-        unit="pairs",
-        models=layers_beside_lowest,
-        choices={
-            PUBLISHED: lowest_less_other,
-            Choice.LAYERS_AT_ONCE: partial(lowest_less_other, at_once=True),
-            Choice.BEFORE_NORM: partial(measured_lowest_less_other, choice=Choice.BEFORE_NORM),
-            Choice.ALL_TOKENS: partial(measured_lowest_less_other, choice=Choice.ALL_TOKENS),
+        says="At the printed layer r is lower than at every other layer.",
+        number="Fisher's z at layer 28 less the nearest of the other layers, within the categories",
+        unit=UNIT,
+        models=curve_with_extremum,
+        readings={
+            DECIDES: lowest_less_others,
+            PUBLISHED: published_lowest_less_others,
+            **by_states(lowest_less_others),
         },
-        within=Range(below=0.0),
+        within=BELOW,
+        family=FamilyOfTests(because="one statement on one layer, which its paper names"),
     ),
 )
 
 
-QUESTIONS = (*CURVE_QUESTIONS, *TRANSITION_QUESTIONS, *EXTREMUM_QUESTIONS)
+QUESTIONS = (*PHASE_QUESTIONS, *EXTREME_QUESTIONS, *TRANSITION_QUESTIONS, *EXTREMUM_QUESTIONS)

@@ -1,9 +1,8 @@
 """The questions of Paper 3 on gains: single models and the bound, the benchmark, tuned models.
 
-The gain of a model is a mean over prompts.
+The gain of a model is a mean over prompts, by category of these where the categories are told.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,35 +11,44 @@ from itertools import pairwise
 import numpy as np
 
 from layerwise.engine.derivation import Function
-from layerwise.engine.evidence import Entry, Evidence
-from layerwise.engine.published import OVER_MODELS, PUBLISHED, NotMeasured
-from layerwise.engine.question import OF_MEAN, Question, Range
+from layerwise.engine.evidence import Entry, Evidence, floats
+from layerwise.engine.published import DECIDES, OVER_MODELS, NotMeasured
+from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.measures.residual_gain import GainReading
 from layerwise.models.registry import slug_of
 from layerwise.papers.paper3.rules.gain_files import Rows, models_by_name
-from layerwise.papers.paper3.rules.twins import VARIANTS, keeps_side, last_gains
-from layerwise.papers.shared.names import Choice
+from layerwise.papers.paper3.rules.prompts import UNIT, categories_of, prompts_estimate
+from layerwise.papers.paper3.rules.sequence_gains import BENCHMARKED, last_gain, mistral_stream
+from layerwise.papers.paper3.rules.twins import VARIANTS
 from layerwise.papers.shared.questions import experiment_file, measured_entry
-from layerwise.papers.shared.result_files import HUNT, SWEEP
+from layerwise.papers.shared.result_files import FOUR, HUNT, INPUTS, SWEEP
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.estimates import (
+    LEVEL,
     Estimate,
-    family_level,
-    logarithms,
-    mean_estimate,
+    at_any_level,
+    chance_below,
+    estimate_from_counts,
     mean_estimate_from_moments,
-    on_log_scale,
     share_estimate,
-    widened,
     without_interval,
 )
+from layerwise.statistics.extremes import least_clear
 from layerwise.statistics.power import units_all_alike
 
-BELOW_ONE = Range(below=1.0)
+BELOW_ONE, ABOVE_ONE, ABOVE_ZERO = Range(below=1.0), Range(above=1.0), Range(above=0.0)
 HUNT_PROMPTS = 5  # of the notebook; its file has mean and deviation alone
-N_LAWS = 3
+N_POOLED = 23  # models with gains in print
+THREE_LAWS = FamilyOfTests(3, 3, "one of three laws, told by its result")
 MAJORITY = 0.5
 FEWEST_FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show that most are so
+# The definitions of one block's gain; behind the final norm, which the paper leaves out, is none.
+DEFINITIONS = (
+    GainReading.LAST_BLOCK,
+    GainReading.LAST_BLOCK_ROUNDED,
+    GainReading.SEQUENCE,
+    GainReading.TOKEN,
+)
 
 
 @dataclass(frozen=True)
@@ -60,40 +68,34 @@ class GainModel:
         """Return the number of blocks."""
         return len(self.entry.all_layer_gains)
 
-    def reading(self, name: GainReading) -> Estimate:
-        """Return the last gain in one definition, a mean over the prompts."""
-        if name == GainReading.PENULTIMATE and "residual_gain_all" in self.entry:
-            return mean_estimate(self.entry.residual_gain_all[:], "prompts")
-        if "readings" in self.entry:  # a reader's
-            return mean_estimate(self.entry.readings[name].all[:], "prompts")
+    def gain(self) -> Estimate:
+        """Return the gain of the second-last block, a mean over the prompts."""
+        if "residual_gain_all" in self.entry:
+            return self._over_prompts(self.entry.residual_gain_all)
         try:
-            file = experiment_file(self.experiment)
-            gains = measured_entry(self.entry.evidence, file, slug_of(self.name), "gains", name)
-            return mean_estimate(gains[:], "prompts")
-        except NotMeasured:
-            return self.moments(name)
+            return self.by(GainReading.PENULTIMATE)
+        except NotMeasured:  # print has the survey's mean and deviation alone
+            mean, spread = self.entry.all_layer_gains[-2], self.entry.gain_no_ln_std
+            found = mean_estimate_from_moments(mean, spread, HUNT_PROMPTS, "prompts")
+            return replace(found, uncategorised=True)
 
-    def moments(self, name: GainReading) -> Estimate:
-        """Return the last gain in one definition from the printed mean and deviation.
+    def by(self, definition: GainReading) -> Estimate:
+        """Return the last gain by a definition, a mean over the prompts.
 
         Raises:
-            NotMeasured: for a definition that is not in print.
+            NotMeasured: for print, which has none of it by prompt.
         """
-        if name not in IN_PRINT:
-            raise NotMeasured(f"the gain {name!r} of {self.name} was not measured")
-        block, key = IN_PRINT[name]
-        mean, spread = self.entry.all_layer_gains[block], self.entry[key]
-        swept = "residual_gain_all" in self.entry
-        n = len(self.entry.residual_gain_all) if swept else HUNT_PROMPTS
-        return mean_estimate_from_moments(mean, spread, n, "prompts")
+        if "readings" in self.entry:  # a reader's
+            if definition not in self.entry.readings:
+                raise NotMeasured(f"the gain {definition!r} of {self.name} was not measured")
+            return self._over_prompts(self.entry.readings[definition].all)
+        file, slug = experiment_file(self.experiment), slug_of(self.name)
+        return self._over_prompts(
+            measured_entry(self.entry.evidence, file, slug, "gains", definition)
+        )
 
-
-# The definitions in print: the block, and the deviation over the prompts.
-IN_PRINT = {
-    GainReading.PENULTIMATE: (-2, "gain_no_ln_std"),
-    GainReading.FINAL_NORM: (-1, "gain_with_ln_std"),
-}
-NO_SPREAD = "no spread over prompts was published"
+    def _over_prompts(self, gains: Entry) -> Estimate:
+        return prompts_estimate(floats(gains), categories_of(self.entry))
 
 
 def sweep_models(evidence: Evidence) -> dict[str, GainModel]:
@@ -130,54 +132,21 @@ def all_models_together(evidence: Evidence) -> dict[str, Evidence]:
 def relative_to_bound(model: GainModel, estimate: Estimate) -> Estimate:
     """Return a gain as a multiple of equation 3's bound at the model's depth."""
     bound = depth_bound(model.depth)
-    ends = {name: getattr(estimate, name) / bound for name in ("value", "low", "high")}
-    return replace(estimate, **ends)
+    return estimate.mapped(lambda gain: gain / bound)
 
 
-def block_gain(model: GainModel, block: int, where: str) -> Estimate:
-    """Return the mean gain of a block; few files have its spread over the prompts."""
-    mean = model.entry.all_layer_gains[block]
-    if "all_layer_gains_std" not in model.entry:
-        return without_interval(mean, 1, "prompts", f"{where}; {NO_SPREAD}")
-    n = len(model.entry.residual_gain_all)
-    return mean_estimate_from_moments(
-        mean, model.entry.all_layer_gains_std[block], n, "prompts", where=where
-    )
+def rules_by_definition(
+    transform: Callable[[GainModel, Estimate], Estimate],
+) -> dict[str, Function]:
+    """Return the rule that decides, and one for each other definition of the last gain."""
 
-
-def largest_block_gain(model: GainModel) -> Estimate:
-    """Return the largest mean gain of a block."""
-    block = int(np.argmax(model.entry.all_layer_gains[:]))
-    return block_gain(model, block, f"block {block}")
-
-
-def inner_mean(model: GainModel) -> float:
-    """Return the geometric mean of the gains between the first block and the last."""
-    return math.exp(np.mean(logarithms(model.entry.all_layer_gains[1:-1])))
-
-
-def inner_blocks_gain(model: GainModel) -> Estimate:
-    """Return the geometric mean of the inner blocks' gains with its interval over the blocks."""
-    logs = logarithms(model.entry.all_layer_gains[1:-1])
-    return on_log_scale(mean_estimate(logs, "blocks"))
-
-
-def rules_by_reading(transform: Callable[[GainModel, Estimate], Estimate]) -> dict[str, Function]:
-    """Return a rule per definition of the last gain besides the published one."""
-
-    def rule(name: GainReading, model: GainModel) -> Estimate:
-        return transform(model, model.reading(name))
+    def rule(definition: GainReading, model: GainModel) -> Estimate:
+        return transform(model, model.by(definition))
 
     return {
-        name: partial(rule, name) for name in GainReading if name is not GainReading.PENULTIMATE
+        DECIDES: lambda model: transform(model, model.gain()),
+        **{definition: partial(rule, definition) for definition in DEFINITIONS},
     }
-
-
-def gain_at_once(model: GainModel) -> Estimate:
-    """Return the gain with an interval that holds for all pooled models together."""
-    if not model.entry.evidence.role("sample"):
-        raise NotMeasured("one model is no family of tests")
-    return widened(model.reading(GainReading.PENULTIMATE), len(pooled_models(model.entry.evidence)))
 
 
 DAMPING = Question(
@@ -185,113 +154,191 @@ DAMPING = Question(
     paper=3,
     says="The second-last block damps the residual stream: its gain is below 1.",
     number="mean gain",
-    unit="prompts",
+    unit=UNIT,
     models=single_models,
-    choices={
-        PUBLISHED: lambda model: model.reading(GainReading.PENULTIMATE),
-        Choice.MODELS_AT_ONCE: gain_at_once,
-        Choice.INNER_BLOCKS: inner_blocks_gain,
-        **rules_by_reading(lambda _, estimate: estimate),
-    },
+    readings=rules_by_definition(lambda _, estimate: estimate),
     within=BELOW_ONE,
 )
-WITHOUT_PRODUCT = {
-    name: rule
-    for name, rule in rules_by_reading(relative_to_bound).items()
-    if name != GainReading.TOTAL_AMPLIFICATION  # a product of all blocks is no gain of one
-}
 BOUND = Question(
     name="bound",
     paper=3,
     says="No gain exceeds 10^(1/L), with L blocks.",
-    number="mean gain over that bound",
-    unit="prompts",
+    number="mean gain over 10^(1/L)",
+    unit=UNIT,
     models=single_models,
-    choices={
-        PUBLISHED: lambda model: relative_to_bound(model, model.reading(GainReading.PENULTIMATE)),
-        Choice.MODELS_AT_ONCE: lambda model: relative_to_bound(model, gain_at_once(model)),
-        Choice.LARGEST_BLOCK: lambda model: relative_to_bound(model, largest_block_gain(model)),
-        Choice.INNER_BLOCKS: lambda model: relative_to_bound(model, inner_blocks_gain(model)),
-        **WITHOUT_PRODUCT,
-    },
+    readings=rules_by_definition(relative_to_bound),
     within=BELOW_ONE,
+    family=FamilyOfTests(1, N_POOLED, f"no gain of {N_POOLED} models: any of them refutes it"),
 )
 
 
-# --- the benchmark and tuned models ---
+# --- the benchmark --------------------------------------------------------------------------------
+
+# The abstract's order, and of each model the side that it names.
+ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
+# Where print has gains of whole-sequence norms for several texts, each of a kind of its own.
+SEVERAL_TEXTS = "LLaMA-3.1-8B"
 
 
-def rows_by_model(evidence: Evidence) -> dict[str, Rows]:
-    """Return the rows of the four models, and those of the tuned families, by name and variant."""
-    rows_by_name: dict[str, Rows] = {}
-    for table in evidence.role("benchmark").values():
-        rows_by_name |= Rows(table).by("Model")
-    for family, twins in tuned_families(evidence).items():
-        for variant, rows in twins.by("Variant").items():
-            rows_by_name[f"{family} {variant}"] = rows
-    return rows_by_name
+@dataclass(frozen=True)
+class PromptRows:
+    """The rows of one model in a table of gains by prompt."""
+
+    name: str
+    rows: Rows
+
+    @property
+    def categories(self) -> list[str]:
+        """The category of each prompt."""
+        return [str(name) for name in self.rows.column("Category")]
+
+    @property
+    def gains(self) -> np.ndarray:
+        """The last gain of each prompt: last token, before the final norm."""
+        return self.rows["Last_Gain"]
+
+    def gains_by(self, definition: GainReading) -> np.ndarray:
+        """Return the last gain of each prompt by another definition.
+
+        Raises:
+            NotMeasured: for print, which has none of it.
+        """
+        evidence, file = self.rows.table.evidence, experiment_file("bench")
+        return floats(measured_entry(evidence, file, slug_of(self.name), "gains", definition))
+
+    def mean(self) -> Estimate:
+        """Return the mean last gain over the prompts."""
+        return prompts_estimate(self.gains, self.categories)
+
+    def mean_by(self, definition: GainReading) -> Estimate:
+        """Return the mean last gain over the prompts by another definition."""
+        return prompts_estimate(self.gains_by(definition), self.categories)
+
+    def mean_of_sequence(self) -> Estimate:
+        """Return the mean last gain of whole-sequence norms.
+
+        Over the benchmark's prompts where these were measured; print has other texts, of which
+        there are several for Llama alone, each of a kind of its own.
+
+        Raises:
+            NotMeasured: for a model of which there is neither.
+        """
+        try:
+            return self.mean_by(GainReading.SEQUENCE)
+        except NotMeasured:
+            return self._mean_over_texts()
+
+    def _mean_over_texts(self) -> Estimate:
+        evidence = self.rows.table.evidence
+        if self.name == SEVERAL_TEXTS:
+            texts = evidence[INPUTS].results
+            gains = [text.gains[-1] for text in texts.values()]
+            return prompts_estimate(gains, texts.keys(), where="a text each")
+        if self.name == "Mistral-7B":
+            return without_interval(last_gain(mistral_stream(evidence)), 1, UNIT)
+        if self.name not in BENCHMARKED:
+            raise NotMeasured(f"no norm of a whole sequence was measured for {self.name}")
+        stream = evidence[FOUR].results[BENCHMARKED[self.name]]
+        return without_interval(last_gain(stream), 1, UNIT)
 
 
+def benchmarked_models(evidence: Evidence) -> dict[str, PromptRows]:
+    """Return the models of the benchmark."""
+    return {
+        name: PromptRows(name, rows)
+        for table in evidence.role("benchmark").values()
+        for name, rows in Rows(table).by("Model").items()
+    }
+
+
+def tuned_models(evidence: Evidence) -> dict[str, PromptRows]:
+    """Return the base and the tuned model of each family, "Gemma-7B instruct"."""
+    return {
+        f"{family} {variant}": PromptRows(f"{family} {variant}", rows)
+        for family, twins in tuned_families(evidence).items()
+        for variant, rows in twins.by("Variant").items()
+    }
+
+
+OF_BENCHMARK = FamilyOfTests(
+    1, len(ORDER), f"the sides of {len(ORDER)} models: any of them refutes it"
+)
+SIDES: dict[str, Function] = {
+    DECIDES: PromptRows.mean,
+    GainReading.SEQUENCE: PromptRows.mean_of_sequence,
+    GainReading.TOKEN: lambda model: model.mean_by(GainReading.TOKEN),
+}
 EXPANSION = Question(
     name="expansion",
     paper=3,
     says="The last block, before the final norm, expands the residual stream.",
     number="mean last gain",
-    unit="prompts",
-    models=rows_by_model,
-    choices={
-        PUBLISHED: lambda rows: mean_estimate(rows["Last_Gain"], "prompts"),
-        Choice.MODELS_AT_ONCE: lambda rows: mean_estimate(
-            rows["Last_Gain"], "prompts", family_level(len(rows_by_model(rows.table.evidence)))
-        ),
-    },
-    within=Range(above=1.0),
+    unit=UNIT,
+    models=lambda evidence: benchmarked_models(evidence) | tuned_models(evidence),
+    readings=SIDES,
+    within=ABOVE_ONE,
+    family=OF_BENCHMARK,
+)
+LAST_DAMPING = Question(
+    name="last_damping",
+    paper=3,
+    says="The last block, before the final norm, damps the residual stream.",
+    number="mean last gain",
+    unit=UNIT,
+    models=benchmarked_models,
+    readings=SIDES,
+    within=BELOW_ONE,
+    family=OF_BENCHMARK,
 )
 
 
-# --- the benchmark's order, and tuned models beside their bases -----------------------------------
-
-# Neighbours in the abstract's order, and the name of each comparison.
-ORDER = ("Pythia-6.9B", "Mistral-7B", "LLaMA-3.1-8B", "Gemma-7B")
+# --- the benchmark's order ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """The rows of two models of the benchmark; the second is said to have the larger gain."""
-
-    first: Rows
-    second: Rows
+def benchmark_together(evidence: Evidence) -> dict[str, dict[str, PromptRows]]:
+    """Return the models of the benchmark as one entry; nothing for a source without one."""
+    models = benchmarked_models(evidence)
+    return {OVER_MODELS: models} if models else {}
 
 
-def neighbouring_models(evidence: Evidence) -> dict[str, Neighbours]:
-    """Return the neighbours in the printed order, by their comparison."""
-    by_name = rows_by_model(evidence)
-    pairs = pairwise(ORDER) if by_name else ()
-    return {f"{a} < {b}": Neighbours(by_name[a], by_name[b]) for a, b in pairs}
+def least_clear_step(
+    models: dict[str, PromptRows], gains_of: Callable[[PromptRows], np.ndarray]
+) -> Estimate:
+    """Return the step between neighbours in the printed order that is least clearly a rise.
+
+    Each is paired, as all models saw the same prompts.
+    """
+    steps = {
+        f"{first} to {second}": prompts_estimate(
+            gains_of(models[second]) - gains_of(models[first]), models[first].categories
+        )
+        for first, second in pairwise(ORDER)
+    }
+    return least_clear(steps)
 
 
-def rise_of_gain(neighbours: Neighbours, n_tests: int = 1) -> Estimate:
-    """Return the second's mean gain less the first's, paired: both saw the same prompts."""
-    first, second = (
-        np.asarray(rows["Last_Gain"], dtype=float) for rows in (neighbours.first, neighbours.second)
-    )
-    return mean_estimate(second - first, "prompts", family_level(n_tests))
+def order_by(definition: GainReading) -> Function:
+    """Return the rule on the same order by another definition of the gain."""
+    return lambda models: least_clear_step(models, lambda model: model.gains_by(definition))
 
 
 GAIN_ORDER = Question(
     name="gain_order",
     paper=3,
     says="The last gains of the four benchmarked models stand in the printed order.",
-    number="the larger mean last gain less the next smaller",
-    unit="prompts",
-    models=neighbouring_models,
-    choices={
-        PUBLISHED: rise_of_gain,
-        Choice.MODELS_AT_ONCE: lambda neighbours: rise_of_gain(neighbours, len(ORDER) - 1),
+    number="least clear step from a model's mean last gain to that of the next",
+    unit=UNIT,
+    models=benchmark_together,
+    readings={
+        DECIDES: lambda models: least_clear_step(models, lambda model: model.gains),
+        **{name: order_by(name) for name in (GainReading.SEQUENCE, GainReading.TOKEN)},
     },
-    within=Range(above=0.0),
-    effect=OF_MEAN,
+    within=ABOVE_ZERO,
+    family=FamilyOfTests(1, len(ORDER) - 1, "all three steps: any of them refutes it"),
 )
+
+
+# --- tuned models beside their bases --------------------------------------------------------------
 
 
 def tuned_families(evidence: Evidence) -> dict[str, Rows]:
@@ -302,61 +349,83 @@ def tuned_families(evidence: Evidence) -> dict[str, Rows]:
     return by_family
 
 
-def share_of_families(evidence: Evidence) -> Estimate:
-    """Return the share of the families whose tuned model stays on its base's side of 1.
-
-    The unit is the family: a claim on what tuning can do is about models, not about prompts.
-    """
-    kept = [keeps_side(family) for family in tuned_families(evidence).values()]
-    return share_estimate(kept, "families")
+def families_together(evidence: Evidence) -> dict[str, dict[str, Rows]]:
+    """Return the tuned families as one entry; nothing for a source without any."""
+    families = tuned_families(evidence)
+    return {OVER_MODELS: families} if families else {}
 
 
-def tuned_from_one(family: Rows, n_tests: int = 1) -> Estimate:
+def base_and_tuned(family: Rows) -> tuple[Estimate, Estimate]:
+    """Return the mean last gain of a base model and of its tuned twin."""
+    base, tuned = (PromptRows("", family.where(Variant=variant)).mean() for variant in VARIANTS)
+    return base, tuned
+
+
+@at_any_level
+def distance_from_one(base: Estimate, tuned: Estimate, level: float = LEVEL) -> Estimate:
     """Return the tuned model's mean gain less 1, counted towards the side of its base.
 
-    It is negative where tuning turned the side; of a base whose interval includes 1 neither side
-    is, and the ends say so.
+    It is negative where tuning turned the side. Of a base whose interval includes 1 neither side
+    is shown, and the ends say so.
     """
-    level = family_level(n_tests)
-    base, tuned = (
-        mean_estimate(last_gains(family, variant), "prompts", level) for variant in VARIANTS
+    sign = 1 if base.value > 1 else -1
+    low, high = sorted(sign * (end - 1) for end in tuned.ends(level))
+    if base.ends(level)[0] <= 1 <= base.ends(level)[1]:
+        high = max(abs(low), abs(high))
+        low = -high
+    return replace(tuned, value=sign * (tuned.value - 1), low=low, high=high)
+
+
+def least_clear_side(families: dict[str, Rows]) -> Estimate:
+    """Return the distance from 1 of the family whose tuned model keeps its side least clearly."""
+    return least_clear(
+        {name: distance_from_one(*base_and_tuned(family)) for name, family in families.items()}
     )
-    distance, low, high = tuned.value - 1, tuned.low - 1, tuned.high - 1
-    if base.value < 1:
-        distance, low, high = -distance, -high, -low
-    if base.low <= 1 <= base.high:
-        low, high = -max(abs(low), abs(high)), max(abs(low), abs(high))
-    return replace(tuned, value=distance, low=low, high=high)
 
 
-SIDE_KEPT = Question(
-    name="side_kept",
+def share_of_families(families: dict[str, Rows]) -> Estimate:
+    """Return the share of the families whose tuned model stays on its base's side of 1.
+
+    The unit is the family: a claim on what tuning can do is about models, not about prompts. Where
+    a gain cannot be distinguished from 1, its family is counted by the chance that it keeps the
+    side.
+    """
+    chances, by_value = [], 0
+    for family in families.values():
+        base, tuned = base_and_tuned(family)
+        damps = [chance_below(gain, BELOW_ONE.below) for gain in (base, tuned)]
+        chances.append(damps[0] * damps[1] + (1 - damps[0]) * (1 - damps[1]))
+        by_value += (base.value > 1) == (tuned.value > 1)
+
+    def share(n_kept: int) -> Estimate:
+        return share_estimate([place < n_kept for place in range(len(chances))], "families")
+
+    counted = estimate_from_counts(share, [chances], [by_value], len(chances))
+    n_open = sum(0 < chance < 1 for chance in chances)
+    return replace(counted, where=f"{n_open} counted by the chance that they do" if n_open else "")
+
+
+SIDES_KEPT = Question(
+    name="sides_kept",
     paper=3,
-    says="The tuned model's gain stays on its base's side of 1.",
-    number="distance of the tuned gain from 1, towards its base's side",
-    unit="prompts",
-    models=tuned_families,
-    choices={
-        PUBLISHED: tuned_from_one,
-        Choice.MODELS_AT_ONCE: lambda family: tuned_from_one(
-            family, len(tuned_families(family.table.evidence))
-        ),
-    },
-    within=Range(above=0.0),
+    says="In every family the tuned model's gain stays on its base's side of 1.",
+    number="least clear distance of a tuned model's gain from 1, on its base's side",
+    unit=UNIT,
+    models=families_together,
+    readings={DECIDES: least_clear_side},
+    within=ABOVE_ZERO,
+    family=FamilyOfTests(1, 3, "all three families: any of them refutes it"),
 )
-
-
-TUNED_FAMILIES = Question(
-    name="tuned_families",
+TUNING_NEVER = Question(
+    name="tuning_never",
     paper=3,
     says="In most families of models tuning keeps the gain on its side of 1.",
-    number="share of the families that do",
+    number="share of the families whose tuned model keeps its base's side of 1",
     unit="families",
-    models=all_models_together,
-    choices={PUBLISHED: share_of_families},
+    models=families_together,
+    readings={DECIDES: share_of_families},
     within=Range(above=MAJORITY),
     fewest=FEWEST_FOR_MAJORITY,
 )
 
-
-QUESTIONS = (DAMPING, BOUND, EXPANSION, GAIN_ORDER, SIDE_KEPT, TUNED_FAMILIES)
+QUESTIONS = (DAMPING, BOUND, EXPANSION, LAST_DAMPING, GAIN_ORDER, SIDES_KEPT, TUNING_NEVER)

@@ -1,52 +1,46 @@
 """The questions of Paper 3 over models: what depth, lab and density of heads say of the gain.
 
 The side of 1 on which a model's gain lies is an answer like any other, so what counts sides counts
-the undecided by the chance that they damp.
+the undecided by the chance that they damp; the papers count by the mean gains.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from layerwise.engine.answers import ALPHA
 from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.published import PUBLISHED, NotMeasured
-from layerwise.engine.question import OF_MEAN, OF_R, Question, Range
-from layerwise.measures.residual_gain import GainReading
+from layerwise.engine.published import DECIDES, NotMeasured
+from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.papers.paper3.questions.gains import (
+    ABOVE_ZERO,
     BELOW_ONE,
-    FEWEST_FOR_MAJORITY,
-    MAJORITY,
-    N_LAWS,
+    THREE_LAWS,
     GainModel,
     all_models_together,
     hunt_models,
-    inner_mean,
     pooled_models,
     sweep_models,
 )
 from layerwise.papers.paper3.rules.crowding import LIMIT
-from layerwise.papers.paper3.rules.gain_files import Rows, dampens, density, final_gain, gain
-from layerwise.papers.paper3.rules.lab_heritage import ELEUTHER, fisher_p
+from layerwise.papers.paper3.rules.gain_files import Rows, dampens, density, gain
+from layerwise.papers.paper3.rules.prompts import prompts_estimate
 from layerwise.papers.shared.names import Choice
 from layerwise.papers.shared.questions import rules_without_each
 from layerwise.papers.shared.result_files import GPT2
+from layerwise.papers.shared.terms import ELEUTHER
 from layerwise.statistics.estimates import (
-    FISHERS_TEST,
     Estimate,
     chance_below,
     correlation_difference_estimate,
-    difference_estimate,
     estimate_from_counts,
-    family_level,
-    mean_estimate,
+    logarithms,
     pearson_estimate,
-    share_estimate,
+    share_difference_estimate,
     spearman_estimate,
 )
 
@@ -54,17 +48,18 @@ Models = Mapping[str, GainModel]
 Number = Callable[[GainModel], float]
 Select = Callable[[Evidence], Models]
 LEAVE_OUT: Mapping[str, Any] = {"leave_out": True}
+BELOW_ZERO = Range(below=0.0)
 
 
 def rules_over_models(
-    estimate: Callable[..., Estimate], models: Select, choices: Mapping[str, Mapping[str, Any]]
+    estimate: Callable[..., Estimate], models: Select, readings: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Function]:
-    """Return a rule per choice, from one estimate over models.
+    """Return the rule that decides, and a rule per other reading, from one estimate over models.
 
     Arguments:
         estimate: of models by name, with options.
-        models: which models, where a choice names no others.
-        choices: {choice: options of the estimate}; the option `models` selects other models, and
+        models: which models, where a reading names no others.
+        readings: {reading: options of the estimate}; the option `models` selects other models, and
             `LEAVE_OUT` leaves each of them out in turn.
     """
 
@@ -78,7 +73,9 @@ def rules_over_models(
             )
         return estimate(chosen, **given)
 
-    return {choice: partial(rule, options) for choice, options in choices.items()}
+    return {
+        reading: partial(rule, options) for reading, options in {DECIDES: {}, **readings}.items()
+    }
 
 
 def mean_gain(model: GainModel) -> float:
@@ -86,20 +83,17 @@ def mean_gain(model: GainModel) -> float:
     return gain(model.entry)
 
 
-def mean_final_gain(model: GainModel) -> float:
-    """Return the mean gain of the last block, after the final norm."""
-    return final_gain(model.entry)
+def inner_mean(model: GainModel) -> float:
+    """Return the geometric mean of the gains between the first block and the last."""
+    return math.exp(np.mean(logarithms(model.entry.all_layer_gains[1:-1])))
 
 
-def r_of_depth(
-    models: Models, *, gain_of: Number = mean_gain, n_tests: int = 1, ranks: bool = False
-) -> Estimate:
+def r_of_depth(models: Models, *, gain_of: Number = mean_gain, ranks: bool = False) -> Estimate:
     """Return r of depth and gain over models, or Spearman's with `ranks`."""
     depths = np.array([float(model.depth) for model in models.values()])
     gains = np.array([gain_of(model) for model in models.values()])
-    if ranks:
-        return spearman_estimate(depths, gains, "models")
-    return pearson_estimate(depths, gains, "models", family_level(n_tests))
+    of_series = spearman_estimate if ranks else pearson_estimate
+    return of_series(depths, gains, "models")
 
 
 DEPTH_GAIN = Question(
@@ -109,20 +103,17 @@ DEPTH_GAIN = Question(
     number="r of depth and mean gain",
     unit="models",
     models=all_models_together,
-    choices=rules_over_models(
+    readings=rules_over_models(
         r_of_depth,
         sweep_models,
         {
-            PUBLISHED: {},
             Choice.MODEL_OUT: LEAVE_OUT,
             Choice.SPEARMAN: {"ranks": True},
-            Choice.LAWS_AT_ONCE: {"n_tests": N_LAWS},
-            GainReading.FINAL_NORM: {"gain_of": mean_final_gain},
             Choice.INNER_BLOCKS: {"gain_of": inner_mean},
         },
     ),
-    within=Range(below=0.0),
-    effect=OF_R,
+    within=BELOW_ZERO,
+    family=THREE_LAWS,
 )
 DEPTH_GAIN_OF_SURVEY = Question(
     name="depth_gain_of_survey",
@@ -131,15 +122,12 @@ DEPTH_GAIN_OF_SURVEY = Question(
     number="r of depth and mean gain",
     unit="models",
     models=all_models_together,
-    choices=rules_over_models(
-        r_of_depth, hunt_models, {PUBLISHED: {}, Choice.POOLED: {"models": pooled_models}}
-    ),
-    within=Range(below=0.0),
-    effect=OF_R,
+    readings=rules_over_models(r_of_depth, hunt_models, {Choice.POOLED: {"models": pooled_models}}),
+    within=BELOW_ZERO,
 )
 
 
-# --- sides of 1, and tests that count them --------------------------------------------------------
+# --- sides of 1, and the shares of groups that damp -----------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -163,12 +151,15 @@ class Sides:
         """Return the sides of two groups together."""
         return Sides(self.chances + other.chances, self.by_value + other.by_value)
 
+    def by_means(self) -> "Sides":
+        """Return the same with every model counted by its mean gain."""
+        flags = (1.0,) * self.by_value + (0.0,) * (self.n - self.by_value)
+        return Sides(flags, self.by_value)
 
-def count_sides(
-    models: Iterable[GainModel], reading: GainReading = GainReading.PENULTIMATE
-) -> Sides:
+
+def count_sides(models: Iterable[GainModel]) -> Sides:
     """Return the sides of 1 on which the gains of models lie."""
-    return sides_of([model.reading(reading) for model in models])
+    return sides_of([model.gain() for model in models])
 
 
 def sides_of(estimates: Sequence[Estimate]) -> Sides:
@@ -183,224 +174,103 @@ def split_by_lab(models: Models) -> tuple[list[GainModel], list[GainModel]]:
     return eleuther, [model for model in models.values() if is_other_lab(model)]
 
 
-def fisher_of_labs(
-    models: Models, reading: GainReading = GainReading.PENULTIMATE, n_tests: int = 1
-) -> Estimate:
-    """Return Fisher's p, EleutherAI against the others: see `fisher_of_sides`."""
-    groups = [count_sides(group, reading) for group in split_by_lab(models)]
-    return fisher_of_sides(groups, n_tests)
+def split_by_density(models: Models) -> tuple[list[GainModel], list[GainModel]]:
+    """Return the models with crowded heads, as the paper's limit has it, and all others."""
+    dense = [model for model in models.values() if head_density(model) >= LIMIT]
+    return dense, [model for model in models.values() if head_density(model) < LIMIT]
 
 
-def fisher_of_sides(groups: Sequence[Sides], n_tests: int = 1) -> Estimate:
-    """Return Fisher's p that the first of two groups damps more often, and its range.
+def difference_of_shares(first: Sides, second: Sides, *, by_means: bool = False) -> Estimate:
+    """Return the share of a group that damps less that of another.
 
-    A model whose gain cannot be distinguished from 1 is counted by the chance that it damps. A
-    table that leans the other way is no evidence for the claim, p = 1, and its own p is `opposite`.
-    For several tests p is multiplied by their number (Bonferroni).
+    A model whose gain cannot be distinguished from 1 is counted by the chance that it damps.
+
+    Arguments:
+        by_means: count every model by its mean gain, as the papers do.
+
+    Raises:
+        NotMeasured: if a group is left without models.
     """
-    if not all_of(group.n for group in groups):
+    if not all_of((first.n, second.n)):
         raise NotMeasured("a group is left without models")
+    if by_means:
+        first, second = first.by_means(), second.by_means()
+    n = first.n, second.n
 
-    total = sum(group.n for group in groups)
+    def difference(*counted: int) -> Estimate:
+        return share_difference_estimate((counted[0], counted[1]), n, "models")
 
-    def p(first: int, second: int) -> Estimate:
-        table = np.array([[first, groups[0].n - first], [second, groups[1].n - second]])
-        both_ways = min(1.0, n_tests * fisher_p(table))
-        leans = first / groups[0].n >= second / groups[1].n
-        towards, away = (both_ways, 1.0) if leans else (1.0, both_ways)
-        ends = towards, towards, towards
-        counted = (first, groups[0].n), (second, groups[1].n)
-        return Estimate(*ends, total, "models", method=FISHERS_TEST, opposite=away, groups=counted)
-
-    return estimate_from_counts(
-        p, [group.chances for group in groups], [group.by_value for group in groups], total
-    )
+    counts = first.by_value, second.by_value
+    found = estimate_from_counts(difference, [first.chances, second.chances], counts, sum(n))
+    shares = f"{counts[0]} of {n[0]} against {counts[1]} of {n[1]}"
+    return replace(found, where=", ".join(filter(None, (shares, found.where))))
 
 
-def fisher_with_gpt2(evidence: Evidence) -> Estimate:
-    """Return Fisher's p over survey, sweep and the three GPT-2 sizes, these by their last gain."""
+def difference_between(
+    split: Callable[[Models], tuple[list[GainModel], list[GainModel]]],
+) -> Callable[..., Estimate]:
+    """Return the estimate over models of that difference between two groups of them."""
+
+    def estimate(models: Models, *, by_means: bool = False) -> Estimate:
+        first, second = (count_sides(group) for group in split(models))
+        return difference_of_shares(first, second, by_means=by_means)
+
+    return estimate
+
+
+def difference_of_labs_with_gpt2(evidence: Evidence) -> Estimate:
+    """Return the difference of labs over survey, sweep and the three GPT-2 sizes.
+
+    These have a last gain, over the prompts of another notebook.
+    """
     eleuther, others = (count_sides(group) for group in split_by_lab(pooled_models(evidence)))
     tests = [
-        mean_estimate(rows["Last_Gain"], "prompts")
+        prompts_estimate(rows["Last_Gain"], rows.column("Category"))
         for rows in Rows(evidence[GPT2]).by("Model").values()
     ]
-    return fisher_of_sides([eleuther, others + sides_of(tests)])
+    return difference_of_shares(eleuther, others + sides_of(tests))
 
 
-def difference_of_labs(models: Models, n_tests: int = 1) -> Estimate:
-    """Return the mean gain of EleutherAI's models less that of the others."""
-    first, second = (
-        np.array([mean_gain(model) for model in group]) for group in split_by_lab(models)
-    )
-    return difference_estimate(first, second, "models", family_level(n_tests))
-
-
-def share_on_side(
-    models: Iterable[GainModel], *, damping: bool, reading: GainReading = GainReading.PENULTIMATE
-) -> Estimate:
-    """Return the share of a group that damps, or expands, the undecided by their chances."""
-    counts = count_sides(models, reading)
-
-    def share(n_damping: int) -> Estimate:
-        flags = [(place < n_damping) == damping for place in range(counts.n)]
-        return share_estimate(flags, "models")
-
-    return estimate_from_counts(share, [counts.chances], [counts.by_value], counts.n)
-
-
-def share_that_damps(models: Models, reading: GainReading = GainReading.PENULTIMATE) -> Estimate:
-    """Return the share of EleutherAI's models that damp."""
-    return share_on_side(split_by_lab(models)[0], damping=True, reading=reading)
-
-
-def share_that_expands(models: Models, reading: GainReading = GainReading.PENULTIMATE) -> Estimate:
-    """Return the share of the other labs' models that expand."""
-    return share_on_side(split_by_lab(models)[1], damping=False, reading=reading)
-
-
-HERITAGE = (
-    Question(
-        name="heritage",
-        paper=3,
-        says="EleutherAI's models damp more often than the others: Fisher's p is below 0.05.",
-        number="Fisher's p",
-        unit="models",
-        models=all_models_together,
-        choices={
-            **rules_over_models(
-                fisher_of_labs,
-                hunt_models,
-                {PUBLISHED: {}, Choice.POOLED: {"models": pooled_models}},
-            ),
-            Choice.WITH_GPT2: fisher_with_gpt2,
-            **rules_over_models(
-                fisher_of_labs,
-                hunt_models,
-                {
-                    GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM},
-                    Choice.LAWS_AT_ONCE: {"n_tests": N_LAWS},
-                    Choice.MODEL_OUT: LEAVE_OUT,
-                },
-            ),
-        },
-        within=Range(below=ALPHA),
-    ),
-    Question(
-        name="lab_difference",
-        paper=3,
-        says="EleutherAI's mean gain lies below that of the others.",
-        number="difference of the mean gains",
-        unit="models",
-        models=all_models_together,
-        choices=rules_over_models(
-            difference_of_labs,
+HERITAGE = Question(
+    name="heritage",
+    paper=3,
+    says="A larger share of EleutherAI's models damps than of all others.",
+    number="share of EleutherAI's models that damp less that of the others",
+    unit="models",
+    models=all_models_together,
+    readings={
+        **rules_over_models(
+            difference_between(split_by_lab),
             hunt_models,
             {
-                PUBLISHED: {},
+                Choice.BY_MEANS: {"by_means": True},
                 Choice.POOLED: {"models": pooled_models},
-                Choice.LAWS_AT_ONCE: {"n_tests": N_LAWS},
                 Choice.MODEL_OUT: LEAVE_OUT,
             },
         ),
-        within=Range(below=0.0),
-        effect=OF_MEAN,
-    ),
-    Question(
-        name="eleuther_damps",
-        paper=3,
-        says="Most of EleutherAI's models damp.",
-        number="share of EleutherAI's models that damp",
-        unit="models",
-        models=all_models_together,
-        choices=rules_over_models(
-            share_that_damps,
-            hunt_models,
-            {
-                PUBLISHED: {},
-                Choice.FAMILY: {"models": sweep_models},
-                Choice.POOLED: {"models": pooled_models},
-                GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM},
-            },
-        ),
-        within=Range(above=MAJORITY),
-        fewest=FEWEST_FOR_MAJORITY,
-    ),
-    Question(
-        name="others_expand",
-        paper=3,
-        says="Most models of the other labs expand.",
-        number="share of the others that expand",
-        unit="models",
-        models=all_models_together,
-        choices=rules_over_models(
-            share_that_expands,
-            hunt_models,
-            {PUBLISHED: {}, GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM}},
-        ),
-        within=Range(above=MAJORITY),
-        fewest=FEWEST_FOR_MAJORITY,
-    ),
+        Choice.WITH_GPT2: difference_of_labs_with_gpt2,
+    },
+    within=ABOVE_ZERO,
+    family=THREE_LAWS,
 )
-
-
-# --- does the density of heads predict damping? ---------------------------------------------------
-
-
-def fisher_of_densities(models: Models, reading: GainReading = GainReading.PENULTIMATE) -> Estimate:
-    """Return Fisher's p that models with dense heads damp more often: see `fisher_of_sides`."""
-    dense = [model for model in models.values() if head_density(model) >= LIMIT]
-    sparse = [model for model in models.values() if head_density(model) < LIMIT]
-    return fisher_of_sides([count_sides(group, reading) for group in (dense, sparse)])
-
-
-def r_of_density(models: Models) -> Estimate:
-    """Return r of head density and gain over models."""
-    densities = np.array([head_density(model) for model in models.values()])
-    gains = np.array([mean_gain(model) for model in models.values()])
-    return pearson_estimate(densities, gains, "models")
-
-
-CROWDING = (
-    Question(
-        name="crowding",
-        paper=3,
-        says="Models with dense heads damp more often than the others: Fisher's p is below 0.05.",
-        number="Fisher's p",
-        unit="models",
-        models=all_models_together,
-        choices=rules_over_models(
-            fisher_of_densities,
-            hunt_models,
-            {
-                PUBLISHED: {},
-                Choice.FAMILY: {"models": sweep_models},
-                Choice.POOLED: {"models": pooled_models},
-                GainReading.FINAL_NORM: {"reading": GainReading.FINAL_NORM},
-                Choice.MODEL_OUT: LEAVE_OUT,
-            },
-        ),
-        within=Range(below=ALPHA),
+CROWDING = Question(
+    name="crowding",
+    paper=3,
+    says="A larger share of the models with crowded heads damps than of the others.",
+    number="share of crowded models that damp less that of the others",
+    unit="models",
+    models=all_models_together,
+    readings=rules_over_models(
+        difference_between(split_by_density),
+        hunt_models,
+        {
+            Choice.BY_MEANS: {"by_means": True},
+            Choice.FAMILY: {"models": sweep_models},
+            Choice.POOLED: {"models": pooled_models},
+            Choice.MODEL_OUT: LEAVE_OUT,
+        },
     ),
-    Question(
-        name="density_gain",
-        paper=3,
-        says="The denser the heads, the smaller the gain.",
-        number="r of head density and mean gain",
-        unit="models",
-        models=all_models_together,
-        choices=rules_over_models(
-            r_of_density,
-            sweep_models,
-            {
-                PUBLISHED: {},
-                Choice.HUNT: {"models": hunt_models},
-                Choice.POOLED: {"models": pooled_models},
-                Choice.MODEL_OUT: LEAVE_OUT,
-            },
-        ),
-        within=Range(below=0.0),
-        effect=OF_R,
-    ),
+    within=ABOVE_ZERO,
 )
 
 
@@ -410,6 +280,11 @@ CROWDING = (
 def is_other_lab(model: GainModel) -> float:
     """Return 1 for a model of a lab that is not EleutherAI; the sweep's models name no lab."""
     return float(model.experiment != "sweep" and model.entry.lab != ELEUTHER)
+
+
+def head_density(model: GainModel) -> float:
+    """Return the number of heads over the size of a head."""
+    return density(model.entry)
 
 
 def log_size(model: GainModel) -> float:
@@ -426,11 +301,6 @@ def difference_of_r(models: Models, first: Number, second: Number) -> Estimate:
     return correlation_difference_estimate(gains, first_numbers, second_numbers, "models")
 
 
-def head_density(model: GainModel) -> float:
-    """Return the number of heads over the size of a head."""
-    return density(model.entry)
-
-
 def hierarchy_question(
     name: str, says: str, number: str, first: Number, second: Number
 ) -> Question:
@@ -442,12 +312,13 @@ def hierarchy_question(
         number=number,
         unit="models",
         models=all_models_together,
-        choices=rules_over_models(
+        readings=rules_over_models(
             partial(difference_of_r, first=first, second=second),
             hunt_models,
-            {PUBLISHED: {}, Choice.POOLED: {"models": pooled_models}, Choice.MODEL_OUT: LEAVE_OUT},
+            {Choice.POOLED: {"models": pooled_models}, Choice.MODEL_OUT: LEAVE_OUT},
         ),
-        within=Range(above=0.0),
+        within=ABOVE_ZERO,
+        family=FamilyOfTests(1, 2, "both comparisons: either of them refutes the hierarchy"),
     )
 
 
@@ -468,4 +339,4 @@ HIERARCHY = (
     ),
 )
 
-QUESTIONS = (DEPTH_GAIN, DEPTH_GAIN_OF_SURVEY, *HERITAGE, *CROWDING, *HIERARCHY)
+QUESTIONS = (DEPTH_GAIN, DEPTH_GAIN_OF_SURVEY, HERITAGE, CROWDING, *HIERARCHY)

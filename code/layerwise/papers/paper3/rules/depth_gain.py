@@ -25,10 +25,10 @@ from layerwise.papers.paper3.rules.gain_files import (
     head_size,
     models_by_name,
 )
+from layerwise.papers.paper3.rules.prompts import categories_of, prompts_estimate
 from layerwise.papers.shared.result_files import HUNT, MLP_SCALING, SWEEP, own_file
 from layerwise.papers.shared.terms import AXIS, depth_bound, models_in_words
 from layerwise.statistics.correlation import pearson
-from layerwise.statistics.estimates import mean_estimate
 
 EXCEPTION = "pythia-1b"
 
@@ -42,8 +42,8 @@ def depth_correlation(
 
 
 def gain_interval(model: Entry) -> list[float]:
-    """Return Student's 95% interval of a model's mean gain over its prompts, or nothing."""
-    estimate = mean_estimate(model.residual_gain_all[:], "prompts")
+    """Return the 95% interval of a mean gain over the categories of prompts, or the prompts."""
+    estimate = prompts_estimate(model.residual_gain_all[:], categories_of(model))
     return [estimate.low, estimate.high] if estimate.has_interval else []
 
 

@@ -114,13 +114,14 @@ class Rows:
 
     def by(self, column: str) -> dict[str, Rows]:
         """Return the rows of each label in a column, in the order of the table."""
-        return {label: self.where(**{column: label}) for label in self._column(column)}
+        return {label: self.where(**{column: label}) for label in self.column(column)}
 
     def __getitem__(self, column: str) -> Float64[np.ndarray, " row"]:
         """Return the numbers of a column."""
-        return floats(self._column(column))
+        return floats(self.column(column))
 
-    def _column(self, column: str) -> list[Any]:
+    def column(self, column: str) -> list[Any]:
+        """Return what stands in a column, row by row."""
         return [row[column] for row in self._rows()]
 
     def _rows(self) -> list[Entry]:

@@ -30,6 +30,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     rows_reader,
     share,
 )
+from layerwise.papers.paper3.rules.prompts import categories_of, prompts_estimate
 from layerwise.papers.shared.result_files import GPT2, HUNT, PAPER_3_TEXT, SWEEP
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.estimates import (
@@ -85,13 +86,13 @@ def expand_percent(gains: Sequence[float], decimals: int | None = None) -> int |
 
 
 def gain_over_prompts(model: Entry) -> Estimate:
-    """Return a model's mean gain with Student's interval over its prompts.
+    """Return a model's mean gain with Student's interval over its prompts, or their categories.
 
     The survey's file has the deviation of the gains alone; the sweep's, and a measurement, has
     every prompt's gain.
     """
     if "residual_gain_all" in model:
-        return mean_estimate(model.residual_gain_all[:], "prompts")
+        return prompts_estimate(model.residual_gain_all[:], categories_of(model))
     slug = slug_of(str(model.model))
     if OURS in model.evidence and slug in model.of(OURS):
         return mean_estimate(model.of(OURS)[slug].gains[GainReading.PENULTIMATE][:], "prompts")

@@ -1,0 +1,294 @@
+"""The questions of Paper 2 on measured pairs: against naive loops, and both ways for every row.
+
+The pairs are synthetic, with a chosen r in each category at each layer; the stages' own code makes
+of them what is stored, and the questions read that.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from layerwise.engine.answers import read_answers
+from layerwise.engine.derivation import derive
+from layerwise.engine.evidence import Evidence
+from layerwise.engine.marks import FAILS, HOLDS, OPEN, weigh
+from layerwise.engine.measured import measured
+from layerwise.engine.published import DATASET, DECIDES
+from layerwise.engine.question import documents_of_questions
+from layerwise.measures.values import Output, Values
+from layerwise.papers.experiments import choices
+from layerwise.papers.paper2.questions import curves
+from layerwise.papers.shared.names import EXTRACTIONS, Choice
+from layerwise.papers.shared.result_files import CHOICES_FILE, CURVES
+from layerwise.shapes import read_yaml
+from layerwise.statistics.bootstrap import Draws
+
+SIZES = {"a": 30, "b": 20, "c": 50, "d": 50, "e": 50, "f": 30}
+QUESTIONS = {question.name: question for question in curves.QUESTIONS}
+PYTHIA, LLAMA, APERTUS, GEMMA = "pythia-6p9b", "llama-3p1-8b", "apertus-8b", "gemma-2b"
+TEMPLATED = "llama-3p1-8b-instruct-template"
+SPREAD = np.array([-0.1, -0.06, -0.02, 0.02, 0.06, 0.1])  # of r between the categories
+
+
+def layers_of(published, slug):
+    place = CURVES[slug]
+    starts = f"/{place.group}/"
+    keys = {key for file, key in published.cells if file == place.file and key.startswith(starts)}
+    return sorted({int(key[len(starts) :].split("/")[0]) for key in keys})
+
+
+def some_pairs(by_layer, seed=7, shift=1.0):
+    """Values of pairs whose r in each category is as asked: {layer: r by category}."""
+    rng = np.random.default_rng(seed)
+    category = np.repeat(np.arange(len(SIZES)), list(SIZES.values()))
+    preferences, series = np.empty(len(category)), np.empty((len(by_layer), len(category)))
+    for number in range(len(SIZES)):
+        inside = category == number
+        y = scipy.stats.zscore(rng.normal(size=inside.sum()))
+        preferences[inside] = (number + 1) * y + shift * number
+        for row, r in enumerate(by_layer.values()):
+            noise = rng.normal(size=inside.sum())
+            noise -= noise.mean() + y * (noise @ y) / (y @ y)
+            at = r[number]
+            series[row, inside] = at * y + math.sqrt(1 - at**2) * scipy.stats.zscore(noise)
+            series[row, inside] += (
+                3 * shift * number
+            )  # what one category shifts moves r over all pairs
+    metrics, nothing = np.repeat(series[:, None], 5, axis=1), np.empty((0, 0))
+    return Values(
+        model="m",
+        display="m",
+        n_layers=max(by_layer),
+        hidden_size=1,
+        n_prompts=0,
+        seed=1,
+        n_permutations=1,
+        k_stable=3,
+        layers=tuple(by_layer),
+        k_values=(),
+        categories=tuple(SIZES),
+        readings=(),
+        category_of_pair=category,
+        uniformity=np.empty((0, len(SIZES), 2)),
+        pair_metrics=metrics,
+        pair_metrics_before_norm=None,
+        pair_metrics_all_tokens=metrics,
+        asymmetry_without=preferences,
+        exchange_terms=preferences,
+        bin_asymmetry={},
+        stable_asymmetry=np.empty((len(by_layer), 0)),
+        anisotropy=nothing,
+        shares_by_prompt=nothing,
+        eigenvalues=nothing,
+        output=Output(preferences, np.stack([preferences, preferences]), {}, np.empty(0)),
+    )
+
+
+def evidence_of_models(published, models, shift=1.0):
+    """What the questions read of models that were measured: {slug: {layer: r by category}}."""
+    fragments = {
+        DATASET: {"": {name: {"n_pairs": n} for name, n in SIZES.items()}},
+        CHOICES_FILE: {
+            f"/{EXTRACTIONS.get(slug, slug)}": {
+                "curves": choices.curves_of_pairs(some_pairs(by_layer, shift=shift))
+            }
+            for slug, by_layer in models.items()
+        },
+    }
+    for slug, by_layer in models.items():
+        place = CURVES[slug]
+        tests = {}
+        for layer in by_layer:
+            test = dict(zip(("r", *place.names), (0.0, -0.1, 0.1), strict=True))
+            tests[str(layer)] = {place.metric: test} if place.metric else test
+        fragments.setdefault(place.file, {})[f"/{place.group}"] = tests
+    return Evidence(measured(published, fragments), Draws(10, 0.95, 42))
+
+
+def answers_of(published, models, shift=1.0):
+    evidence = evidence_of_models(published, models, shift)
+    derivation = derive(lambda read: documents_of_questions(QUESTIONS, read), evidence)
+    assert not derivation.undefined
+    return read_answers({"questions": derivation.documents})
+
+
+def flat(published, slug, value):
+    """The same r at every layer, a little apart between the categories."""
+    return turning(published, slug, lambda _: value)
+
+
+def turning(published, slug, r_of):
+    return {
+        layer: np.clip(r_of(layer) + SPREAD, -0.95, 0.95) for layer in layers_of(published, slug)
+    }
+
+
+# --- values, units and intervals, against a loop --------------------------------------------------
+
+
+def loop_over_categories(values, layers, level):
+    """r within the categories, the mean over layers: value and interval."""
+    z = []
+    for number in range(len(SIZES)):
+        inside = values.category_of_pair == number
+        rows = [values.layers.index(layer) for layer in layers]
+        r = [
+            np.corrcoef(values.pair_metrics[row, 0, inside], values.preferences[inside])[0, 1]
+            for row in rows
+        ]
+        z.append(np.mean(np.arctanh(r)))
+    n = len(z)
+    wide = scipy.stats.t.ppf((1 + level) / 2, n - 1) * np.std(z, ddof=1) / math.sqrt(n)
+    alike = scipy.stats.norm.ppf((1 + level) / 2) * math.sqrt(
+        sum(1 / (size - 3) for size in SIZES.values())
+    )
+    half = max(wide, alike / n)
+    return np.tanh([np.mean(z), np.mean(z) - half, np.mean(z) + half])
+
+
+@pytest.fixture(scope="module")
+def random_curve(published):
+    rng = np.random.default_rng(11)
+    return {
+        layer: np.tanh(rng.normal(0.1, 0.4, len(SIZES))) for layer in layers_of(published, PYTHIA)
+    }
+
+
+@pytest.fixture(scope="module")
+def random_answers(published, random_curve):
+    models = dict.fromkeys((PYTHIA, LLAMA, APERTUS), random_curve)
+    return answers_of(published, models)
+
+
+def chosen_layers(layers, name):
+    third = math.ceil(len(layers) / 3)
+    return {
+        ("early", DECIDES): layers[: len(layers) // 3] or layers[:third],
+        ("early", Choice.FIRST_LAYER): layers[:1],
+        ("late", Choice.LAST_LAYER): layers[-1:],
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "states"),
+    [
+        ("early", DECIDES, None),
+        ("early", DECIDES, Choice.ALL_TOKENS),
+        ("early", Choice.FIRST_LAYER, None),
+        ("late", Choice.LAST_LAYER, None),
+    ],
+)
+def test_a_mean_over_layers_is_that_of_a_loop(random_answers, random_curve, name, reading, states):
+    values = some_pairs(random_curve)
+    answer = random_answers[name][PYTHIA][states or reading]
+    layers = chosen_layers(list(random_curve), (name, reading))
+    value, low, high = loop_over_categories(values, layers, 0.95)
+    assert (answer.value, answer.n, answer.unit) == (pytest.approx(value), 6, "categories")
+    assert (answer.ends.low, answer.ends.high) == pytest.approx((low, high))
+
+
+def test_some_late_layer_pays_for_the_search(random_answers, random_curve):
+    values, layers = some_pairs(random_curve), list(random_curve)[-3:]
+    answer = random_answers["late_inversion"][PYTHIA][DECIDES]
+    assert answer.family == (4, 4)
+    level = 1 - 0.05 / 4
+    alone = [loop_over_categories(values, [layer], level) for layer in layers]
+    at_once = [loop_over_categories(values, [layer], 1 - 0.05 / 4 / 3) for layer in layers]
+    assert answer.value == pytest.approx(min(value for value, _, _ in alone))
+    ends = min(low for _, low, _ in alone), min(high for _, _, high in at_once)
+    assert (answer.deciding.low, answer.deciding.high) == pytest.approx(ends)
+
+
+def test_r_over_all_pairs_leaves_out_one_category_in_turn(random_answers, random_curve):
+    values = some_pairs(random_curve)
+    x, y, category = values.pair_metrics[-1, 0], values.preferences, values.category_of_pair
+    without = [
+        math.atanh(np.corrcoef(x[category != k], y[category != k])[0, 1]) for k in range(len(SIZES))
+    ]
+    n = len(without)
+    error = math.sqrt((n - 1) / n * np.sum((np.array(without) - np.mean(without)) ** 2))
+    z = math.atanh(np.corrcoef(x, y)[0, 1])
+    half = scipy.stats.t.ppf(0.975, n - 1) * error
+    answer = random_answers["late"][PYTHIA][Choice.ALL_PAIRS]
+    found = curves.jackknife_r(math.tanh(z), [math.tanh(other) for other in without])
+    assert (found.low, found.high) == pytest.approx(np.tanh([z - half, z + half]))
+    assert (answer.n, answer.unit) == (n, "categories")
+
+
+def entry_of(root, claim):
+    """The registered half of a central claim."""
+    entries = read_yaml(root / "claims" / "central.yaml")["central"]
+    return next(entry for entry in entries if entry["id"] == claim)
+
+
+# --- every row both ways --------------------------------------------------------------------------
+
+
+def rising(layer):
+    return -0.6 if layer < 16 else 0.6
+
+
+def falling(layer):
+    return 0.6 if layer < 16 else -0.6
+
+
+def falling_late(layer):
+    return 0.6 if layer < 28 else -0.6
+
+
+def falling_at(layer_of_turn):
+    return lambda layer: 0.6 if layer < layer_of_turn else -0.6
+
+
+THREE = (PYTHIA, LLAMA, APERTUS)
+HELD = {
+    "p2.early": dict.fromkeys(THREE, falling),
+    "p2.late": dict.fromkeys(THREE, falling),
+    "p2.three_of_four": {PYTHIA: falling, LLAMA: falling, APERTUS: falling, GEMMA: lambda _: 0.4},
+    "p2.transition": {
+        PYTHIA: falling_at(28),
+        LLAMA: falling_at(8),
+        APERTUS: falling_at(16),
+    },
+    "p2.extremum": {APERTUS: lambda layer: -0.9 if layer == 28 else 0.1},
+    "p2.gemma": {GEMMA: lambda _: 0.3},
+    "p2.template": {TEMPLATED: lambda _: -0.6},
+}
+FAILED = {
+    "p2.early": {PYTHIA: falling, LLAMA: rising, APERTUS: falling},
+    "p2.late": {PYTHIA: rising, LLAMA: falling, APERTUS: falling},
+    "p2.three_of_four": {PYTHIA: rising, LLAMA: rising, APERTUS: falling, GEMMA: lambda _: 0.4},
+    "p2.transition": {slug: falling_at(16) for slug in THREE},
+    "p2.extremum": {APERTUS: lambda layer: 0.6 if layer == 28 else -0.6},
+    "p2.gemma": {GEMMA: lambda _: -0.7},
+    "p2.template": {TEMPLATED: lambda layer: 0.6 if layer == 8 else -0.6},
+}
+
+
+@pytest.mark.parametrize("claim", HELD)
+@pytest.mark.parametrize(("mark", "models"), [(HOLDS, HELD), (FAILS, FAILED)])
+def test_from_the_weights_a_row_may_hold_or_fail(root, published, claim, mark, models):
+    entry = entry_of(root, claim)
+    answers = answers_of(
+        published, {slug: turning(published, slug, r) for slug, r in models[claim].items()}
+    )
+    assert weigh(entry["asks"], answers).mark == mark
+
+
+def test_a_model_that_never_turns_refutes_that_each_does(root, published):
+    entry = entry_of(root, "p2.transition")
+    models = {PYTHIA: lambda _: 0.6, LLAMA: falling_at(8), APERTUS: falling_at(16)}
+    curves_of = {slug: turning(published, slug, r) for slug, r in models.items()}
+    assert weigh(entry["asks"], answers_of(published, curves_of)).mark == FAILS
+
+
+def test_what_all_pairs_say_otherwise_opens_a_claim(root, published):
+    """Negative within every category, positive over all pairs: a difference between categories."""
+    entry = entry_of(root, "p2.template")
+    by_layer = flat(published, TEMPLATED, -0.3)
+    weighed = weigh(entry["asks"], answers_of(published, {TEMPLATED: by_layer}, shift=20.0))
+    assert weighed.words == ["yes"]
+    assert weighed.readings[Choice.ALL_PAIRS] == "no"
+    assert (weighed.mark, weighed.why) == (OPEN, "depends on the reading")
