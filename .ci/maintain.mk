@@ -1,6 +1,6 @@
 # What maintainers run; `make help-maintain` lists it.
 .PHONY: help-maintain setup-dev setup-docs test-models test-docs test-all attack real verify-lock archive docs architectures notebooks site
-.PHONY: docker-build docker-run docker-test bench bench-gpu lint lock clean
+.PHONY: docker-build docker-run docker-test bench bench-errors bench-gpu lint lock clean
 
 help-maintain:  ## this list
 	@$(LISTED) .ci/maintain.mk
@@ -33,10 +33,11 @@ verify-lock: setup  ## prove from a bare clone that dvc.lock fits code and param
 archive:  ## dist/layerwise-VERSION.tar.gz of the last commit, with provenance and checksums
 	@python3 .ci/build_archive.py dist
 
-docs: setup-dev  ## docs/*.md from the imports, dvc.yaml and the judged claims
+docs: setup-dev  ## docs/*.md from the imports, dvc.yaml, the judged claims and the bench of error rates
 	@python docs/architecture.py
 	@python docs/pipeline.py
 	@python docs/claims.py
+	@python docs/calibration.py
 	@python docs/api.py
 	@python docs/machine.py
 
@@ -70,6 +71,9 @@ docker-test: docker-run  ## the tests inside the image
 bench: setup-models  ## measure speed against the notebooks' way (QUICK=1 for a short run)
 	@for script in extraction tracing whole growth; do python benchmarks/$$script.py $(if $(QUICK),--quick); done
 	@python benchmarks/memory.py
+
+bench-errors: setup  ## how often an answer is wrong, on data whose truth is known (QUICK=1, ARGS="RESULT... --write")
+	@python benchmarks/calibration.py $(if $(QUICK),--quick) $(ARGS)
 
 bench-gpu: setup-models  ## the same on a GPU: seconds, memory, half-precision noise (TORCH=cuda)
 	@python benchmarks/gpu.py

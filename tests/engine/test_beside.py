@@ -1,29 +1,27 @@
 """Beside a reader's answers: rounding noise in 16 bits, and what random weights answer."""
 
 import gc
-import re
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 import made_answers
 from layerwise import analyze
-from layerwise.engine.answer_words import NO, UNDECIDED, YES
 from layerwise.engine.question import (
-    Again,
+    DrawnNumbers,
     ModelAnswers,
-    Shared,
-    compare_draws,
     compare_replicates,
-    find_again,
-    shared_answers,
+    find_drawn,
+    find_replicated,
+    numbers_of_draws,
 )
 from layerwise.measuring.own_model import Measurement
 from layerwise.models.load import load_model, with_random_weights
 from layerwise.models.replicates import Replicates
-from layerwise.statistics.noise import band
+from layerwise.statistics.noise import band, draws_p
 from made_answers import model_answers
 from tiny_checkpoints import EXAMPLE, twin_folder
 
@@ -35,37 +33,45 @@ def answer(value: float, word: str = "yes", question: str = "late") -> ModelAnsw
 def test_replicates_give_an_answer_its_band_and_count_its_words() -> None:
     noisy = [[answer(0.51)], [answer(0.48, "undecided")], [answer(0.5)]]
     document = compare_replicates([answer(0.5)], noisy)
-    found = find_again(document, "late")
+    found = find_replicated(document, "late")
     assert (found.n, found.same) == (3, 2)
     assert found.band == band(0.5, [0.51, 0.48, 0.5])
-    assert find_again(document, "early") is None
+    assert find_replicated(document, "early") is None
     assert compare_replicates([answer(0.5)], []) == {}
     assert (
         compare_replicates([answer(0.5)], [[answer(0.5)], []])["answers"] == {}
     )  # one has no number
 
 
-def test_random_weights_are_counted_by_question_and_what_has_too_few_units_is_no_answer() -> None:
+def test_random_weights_give_their_numbers_by_question_and_no_word() -> None:
     model = [answer(0.5), answer(0.1, "no", "early"), answer(0.0, "too few", "calibration")]
-    draws = [[*model] for _ in range(2)]
-    draws[1][1] = answer(0.4, "yes", "early")
-    document = compare_draws(model, draws)
-    assert shared_answers(document) == Shared(decided=(1, 2), undecided=(0, 0))
-    assert document["answers"]["early"]["drawn"] == [0.1, 0.4]
-    assert document["answers"]["early"]["words"] == ["no", "yes"]
+    document = numbers_of_draws(model, [[answer(0.4), answer(0.2, "yes", "early")], [answer(0.6)]])
+    assert document["n"] == 2
+    assert document["answers"] == {
+        "late": {"drawn": [0.4, 0.6]},
+        "early": {"drawn": [0.2]},
+    }
+    assert find_drawn(document, "late", 0.5) == DrawnNumbers(0.5, (0.4, 0.6))
+    assert find_drawn(document, "calibration", 0.0) is None
 
 
-def test_a_draw_without_an_answer_does_not_agree() -> None:
-    document = compare_draws([answer(0.5)], [[answer(0.4)], [], [answer(0.6)]])
-    assert document["answers"]["late"]["words"].count("yes") == 2
-    assert find_again(document, "late") == Again(3, 2, drawn=(0.4, 0.6))
-    assert shared_answers(document) == Shared((0, 1), (0, 0))
+def test_few_draws_give_no_p() -> None:
+    assert DrawnNumbers(9.0, tuple(map(float, range(18)))).p is None
+    assert DrawnNumbers(90.0, tuple(map(float, range(19)))).p == 1 / 20
 
 
-def test_answers_yes_and_no_are_counted_apart_from_what_stays_open() -> None:
-    model = [answer(0.5), answer(0.1, "undecided", "early"), answer(0.0, "undecided", "bell")]
-    document = compare_draws(model, [model, [*model[:2], answer(0.0, "no", "bell")]])
-    assert shared_answers(document) == Shared(decided=(1, 1), undecided=(1, 2))
+def test_p_of_draws_is_that_of_every_number_against_the_mean_of_the_others() -> None:
+    """And so a permutation p: of 20 numbers alike each value of p comes once."""
+    numbers = np.random.default_rng(4).normal(size=20)
+
+    def loop(place: int) -> float:
+        far = [abs(x - np.mean(np.delete(numbers, n))) for n, x in enumerate(numbers)]
+        return float(np.mean([other >= far[place] for other in far]))
+
+    found = [draws_p(numbers[place], np.delete(numbers, place)) for place in range(20)]
+    assert found == [loop(place) for place in range(20)]
+    assert sorted(found) == pytest.approx([n / 20 for n in range(1, 21)])
+    assert draws_p(1.0, [1.0] * 19) == 1
 
 
 def test_random_weights_stand_beside_a_model_and_leave_it_alone() -> None:
@@ -105,16 +111,14 @@ def test_a_reader_gets_both_beside_the_answers(tmp_path, monkeypatch) -> None:
     assert (tmp_path / "replicates.json").is_file()
     control = result.documents["control"]
     assert control["n"] == 2
-    assert {len(one["words"]) for one in control["answers"].values()} == {2}
+    assert {len(one["drawn"]) for one in control["answers"].values()} == {2}
     first, second = control["answers"]["sign_change"]["drawn"]
     assert first != second
     assert len(set(seeds)) == len(seeds) == 2
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    answerable = (YES, NO, UNDECIDED)
-    unable = [row for row in control["answers"].values() if row["word"] not in answerable]
     n = len(control["answers"])
     assert page.count("<small>random weights: ") == n
-    assert len(re.findall(r"of 2 draws (say|are) [a-z ]+ too<", page)) == n - len(unable)
+    assert page.count("too few draws for a p (2 draws)") == n
     assert page.count('<circle class="random-draw"') == 2 * n
     assert "of 2 replicates answer the same" in page
     replicates = result.documents["replicates"]["answers"]

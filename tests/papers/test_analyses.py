@@ -270,7 +270,10 @@ def test_sensitivity_against_naive(documents, values, naive):
     assert result["r"] == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
     for name, inside in zip(values.categories, naive.by_category, strict=True):
         r = np.corrcoef(x[inside], y[inside])[0, 1]
-        assert result["by_category"][name] == pytest.approx(r, abs=1e-9)
+        z, half = np.arctanh(r), stats.norm.ppf(0.975) / np.sqrt(len(inside) - 3)
+        found = result["by_category"][name]
+        assert (found["r"], found["n"]) == (pytest.approx(r, abs=1e-9), len(inside))
+        assert found["interval"] == pytest.approx([np.tanh(z - half), np.tanh(z + half)])
 
 
 def test_scaling_compares_the_layers_of_several_models(published, works):

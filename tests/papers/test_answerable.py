@@ -35,6 +35,7 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.shared import result_files as files
 
 TURNING = PYTHIA, LLAMA, APERTUS = "pythia-6p9b", "llama-3p1-8b", "apertus-8b"
+GEMMA = "gemma-2b"
 PAPER_1 = tuple(files.PAPER1)
 BUSINESS = "business"
 
@@ -215,7 +216,7 @@ AS_PUBLISHED = {
     "late": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
     "sign_change": (falling(0.9), falling(-0.9)),
     "late_inversion": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
-    "no_inversion": (one_curve(lambda _: -0.01), one_curve(lambda _: -0.5)),
+    "no_inversion": (one_curve(lambda _: -0.01, GEMMA), one_curve(lambda _: -0.5, GEMMA)),
     "everywhere_negative": (one_curve(lambda _: -0.5), one_curve(lambda _: 0.5)),
     "turns": (turning(dict.fromkeys(TURNING, 14)), one_curve(lambda _: -0.5)),
     "turn_apart": (

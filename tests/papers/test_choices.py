@@ -37,7 +37,15 @@ CATEGORIES = (
 PAIRS = some_pairs(categories=CATEGORIES)
 N, N_LAYERS, HIDDEN = len(PAIRS), 8, 48
 OF_PRINT = {  # of the papers' own layers, sizes and several models
-    *("below_others", "mid_bins", "category_mid", "peak_shift", "turns", "turn_apart"),
+    *(
+        "below_others",
+        "mid_bins",
+        "category_mid",
+        "peak_shift",
+        "turns",
+        "turn_apart",
+        "no_inversion",
+    ),
     *("facts_above_models", "business_mean", "business_lowest"),
 }
 ASKED = [name for name, asked in QUESTIONS.items() if asked.paper < 3 and name not in OF_PRINT]
@@ -47,7 +55,6 @@ ANSWERS = {
     "late": (YES, -1),
     "sign_change": (YES, -1),
     "late_inversion": (YES, -1),
-    "no_inversion": (NO, -1),
     "everywhere_negative": (NO, 1),
     "category_inversion": (YES, -1),
 }

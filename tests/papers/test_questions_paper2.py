@@ -69,6 +69,7 @@ def some_pairs(by_layer, seed=7, shift=1.0):
         layers=tuple(by_layer),
         k_values=(),
         categories=tuple(SIZES),
+        neutral=(),
         readings=(),
         category_of_pair=category,
         uniformity=np.empty((0, len(SIZES), 2)),

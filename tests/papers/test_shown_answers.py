@@ -22,7 +22,7 @@ from layerwise.engine.answer_words import NO, UNDECIDED, YES
 from layerwise.engine.answers import Answer, read_answers, read_rows
 from layerwise.engine.central import Central, points
 from layerwise.engine.published import DECIDES, OVER_MODELS
-from layerwise.engine.question import Question
+from layerwise.engine.question import DrawnNumbers, Question
 from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.questions import QUESTIONS
@@ -87,7 +87,7 @@ def on_the_strip(question: Question, answer: Answer) -> Iterator[Shown | str | N
 
 
 def beside_small_models(question: Question, answer: Answer) -> Iterator[Shown | str | None]:
-    small = SmallAnswer(answer, (answer.value,), 1)
+    small = SmallAnswer(answer, DrawnNumbers(answer.value, (answer.value,)))
     _, low, high, *_ = small.numbers
     yield exact(low, high)
     row = SmallRow(question, [small])
@@ -113,7 +113,7 @@ def on_an_own_page(question: Question, answer: Answer) -> Iterator[Shown | str |
 
 def in_tables_of_an_own_page(question: Question, answer: Answer) -> Iterator[Shown | str | None]:
     asked = replace(model_answers(answer, {"spearman": answer}), question=question)
-    table = own.answers_table([asked])
+    table = own.answers_table([asked], "")
     for record in (*table.records, *own.claims_table([asked]).records):
         yield exact(record["low"], record["high"])  # type: ignore[arg-type]
     (texts,) = table.texts
@@ -122,7 +122,7 @@ def in_tables_of_an_own_page(question: Question, answer: Answer) -> Iterator[Sho
     ((_, cell),) = own.claims_by_model({"m": [asked]}).rows
     yield in_text(str(cell), "[{}]")
     yield str(cell)
-    cells = unescape(own.answers_as_html([asked], {}))
+    cells = unescape(own.answers_as_html([asked], {}, ""))
     yield in_text(cells, "[{}]")
     yield cells
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from layerwise.engine.answer_words import NO, UNDECIDED, YES
 from layerwise.engine.published import DECIDES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names import Choice
 from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
+from layerwise.statistics.noise import FEWEST_DRAWS
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +45,18 @@ def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) ->
         assert model.answers["numeric"].value == pytest.approx(apart, rel=1e-12)
 
 
-def test_random_weights_never_agree_where_nothing_is_answered(small: SmallModels) -> None:
+def test_there_are_as_many_draws_as_tell_a_p(small: SmallModels) -> None:
     for model in small.models:
-        few = [
-            answer for answer in model.answers.values() if answer.word not in (YES, NO, UNDECIDED)
-        ]
-        assert few
-        assert {answer.same for answer in few} == {0}
-        assert all(len(answer.drawn) == 3 for answer in few)
+        assert {len(answer.drawn.numbers) for answer in model.answers.values()} == {FEWEST_DRAWS}
+        assert len(model.p_of_draws) == len(model.answers)
 
 
 def test_the_paragraph_has_the_numbers_that_it_rests_on(root: Path, small: SmallModels) -> None:
     assert "no verdict on the papers' models" in small.text
     for model in small.models:
-        numeric, late = (model.answers[name] for name in ("numeric", "late"))
-        assert f"whose random weights give {numeric.random}" in small.text
+        late = model.answers["late"]
+        rare = [p for p in model.p_of_draws if p <= 0.05]
+        assert f"{len(rare)} of {len(model.p_of_draws)} questions for {model.short}" in small.text
         rows = read_rows(root / FOLDER / model.name)
         (over_all,) = (
             row["value"]

@@ -115,6 +115,36 @@ def test_every_form_of_the_same_pairs_is_the_same(tmp_path: Path) -> None:
     assert place_of(found["frame"], 9) == "row 1, side B"
 
 
+def test_names_of_columns_are_free_in_case_and_blanks(tmp_path: Path) -> None:
+    for header in ("Category,A,B", " CATEGORY , a,b "):
+        found = read_pairs(
+            written(tmp_path, "own.csv", f"{header}\n" + "x,1,2\ny,3,4\nz,5,6\n" * 2)
+        )
+        assert (found.categories, found.side_a) == (("x", "y", "z"), ("1", "1", "3", "3", "5", "5"))
+    twice = written(tmp_path, "own.csv", "category,a,A,b\nx,1,2,3\n")
+    with pytest.raises(LayerwiseError, match="a column must be there once, 2 are called 'a'"):
+        read_pairs(twice)
+    with pytest.raises(LayerwiseError, match="found an empty file"):
+        read_pairs(written(tmp_path, "own.csv", ""))
+
+
+def test_every_form_marks_the_same_categories_as_neutral(tmp_path: Path) -> None:
+    rows = [{**row, "Neutral": "Yes" if row["category"] in "zm" else "no"} for row in ROWS]
+    document = as_document(ROWS)
+    for name in "zm":
+        document[name]["neutral"] = True
+    for name, of in forms(tmp_path, rows, document).items():
+        assert read_pairs(of).neutral == ("z", "m"), name
+    assert read_pairs(as_document(ROWS)).neutral == ()
+    assert read_pairs(document).of_categories(["a", "m"]).neutral == ("m",)
+    rows[2]["Neutral"] = "no"
+    with pytest.raises(LayerwiseError, match="neutral as a whole or not at all, found both in 'z'"):
+        read_pairs(Frame(rows=rows))
+    rows[2]["Neutral"] = "perhaps"
+    with pytest.raises(LayerwiseError, match=r"must be true, yes, 1 or .* found 'perhaps"):
+        read_pairs(Frame(rows=rows))
+
+
 def test_every_form_of_the_same_prompts_is_the_same(tmp_path: Path) -> None:
     texts = ["z, a", "a\nb", "z, a"]
     for of in forms(tmp_path, [{"prompt": text} for text in texts], texts).values():
@@ -210,7 +240,7 @@ PAIR_MISTAKES: list[tuple[str, Any, str]] = [
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], ["c"]]}}, "'x', pair 1: a pair is two strings"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], [" \n", "c"]]}}, "pair 1, side A: must be a no"),
     ("json", dict.fromkeys("abc", GOOD["a"]), "all categories hold the same statements; use stat"),
-    ("csv", "", "line 1: must name category, a, b, 'category' is missing, found nothing; name it"),
+    ("csv", "", "must hold category, a, b, found an empty file; add rows"),
     ("csv", "category;a;b\n", "are separated by commas, found semicolons; save it with commas"),
     ("csv", HEAD + "x,one\n", r"line 2: a row must .* 3 columns, found 2; put texts"),
     ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); put texts"),

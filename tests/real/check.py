@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Trained models through `layerwise analyze`, every number held against what was recorded.
 
-    python tests/real/check.py [--record] [MODEL ...]
+    python tests/real/check.py [--record | --draw] [MODEL ...]
 
 The papers' pairs and prompts (from LAYERWISE_MIRROR, or fetched), float32, on the CPU. Prints what
 differs from `examples/measured`, and the pages to look at; exit code 0: nothing differs; 1:
-something does; 2: texts or models cannot be had. `--record` measures draws of random weights too,
-and writes what was found as what is recorded from now on.
+something does; 2: texts or models cannot be had. `--record` writes what was found as what is
+recorded from now on; `--draw` draws of random weights too, each as long as the model.
 
 It is no test of the suite: it takes packages of 0.4 GB, texts that are not in this repository, and
 a minute or two for each model. Random weights, which the suite uses, cannot show what it shows:
@@ -31,24 +31,25 @@ from layerwise.files import read_json
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.fetching.upstream import PAPERS
 from layerwise.reader.files import CONTROL, RECORD
+from layerwise.statistics.noise import FEWEST_DRAWS
 
 MEASURED = Path(__file__).resolve().parents[2] / "examples" / "measured"
 OUT = Path("out/real")
-DRAWS = 3  # of random weights, that are recorded beside a model
 MOST = 40  # differences that are printed
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, compare, and say how it went."""
-    is_recorded = "--record" in arguments
-    names = [argument for argument in arguments if argument != "--record"] or list(MODELS)
+    draws = FEWEST_DRAWS if "--draw" in arguments else 0
+    is_recorded = draws or "--record" in arguments
+    names = [name for name in arguments if not name.startswith("--")] or list(MODELS)
     if unknown := [name for name in names if name not in MODELS]:
         sys.exit(f"real: a model is one of {', '.join(MODELS)}, found {' '.join(unknown)}")
     try:
         read_pairs(PAPERS), read_prompts(PAPERS)  # before a model is made, which takes longer
         if is_recorded:
             for name in names:
-                record(MODELS[name])
+                record(MODELS[name], draws)
             return 0
         n_moved = sum(compare(MODELS[name]) for name in names)
     except LayerwiseError as error:
@@ -71,12 +72,12 @@ def compare(packed: Packed) -> int:
     return len(moved)
 
 
-def record(packed: Packed) -> None:
-    """Write the result files of a model, with draws of random weights, as what is recorded."""
-    measured = measure(packed, draws=DRAWS)
+def record(packed: Packed, draws: int) -> None:
+    """Write the result files of a model as what is recorded; without draws the former stay."""
+    measured = measure(packed, draws)
     folder = MEASURED / packed.name
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (*measured, CONTROL):
+    for name in (*measured, *([CONTROL] if draws else [])):
         shutil.copy(OUT / packed.name / f"{name}.json", folder / f"{name}.json")
     print(f"real: recorded in {folder}; look at the page: {OUT / packed.name / 'index.html'}")
 

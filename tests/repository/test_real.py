@@ -17,16 +17,15 @@ from layerwise.engine.evidence import Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.models.registry import RANDOM
-from layerwise.papers.across.answers import answers, numbers_in_print
+from layerwise.papers.across.answers import answers, answers_in_print
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 from layerwise.present.figures import style
 from layerwise.reader.files import CONTROL, RECORD
 from layerwise.reader.page import figures
-from layerwise.reader.page.answers import summarize, summarize_random_weights
 from layerwise.reader.page.cautions import document_cautions
+from layerwise.reader.page.pattern import describe_pattern
 from layerwise.reader.run_record import read_run
 from random_states import DRAWS
 from real import checkpoint, plain_loop
@@ -91,17 +90,8 @@ def test_the_record_is_one_run_of_the_trained_model_and_holds_no_statement(name:
 
 def test_the_page_on_own_models_says_what_was_recorded(root: Path, evidence: Evidence) -> None:
     page = (root / "docs" / "own-model.md").read_text(encoding="utf-8")
-    assert f'"{summarize(answers(RECORDED, numbers_in_print(evidence)))}"' in " ".join(page.split())
-    control = WHOLE[checkpoint.SMOLLM2.name][CONTROL]
-    assert f'"{summarize_random_weights({CONTROL: control})}"' in " ".join(page.split())
-    validation = RECORDED["validation"]
-    r, deciding = (
-        validation["_global_stats"]["ua_output_correlation"],
-        decisive_category(validation),
-    )
-    left = r_without_each_category(validation)[deciding].r
-    shown = f"{r:+.3f} with it, {left:+.3f} without".replace("-", "\N{MINUS SIGN}")
-    assert shown in page
+    for sentence in describe_pattern(answers(RECORDED, answers_in_print(evidence)), RECORDED):
+        assert with_signs(sentence) in " ".join(page.replace("> ", "").split())
 
 
 # --- real names and real numbers in the figures ------------------------------------------------

@@ -228,7 +228,7 @@ def test_random_weights_reproduce_nothing_but_by_chance(claims):
     by_verdict = defaultdict(list)
     for record in claims:
         by_verdict[record["verdict"]].append(record)
-    assert len(by_verdict[AS_RANDOM]) > 5
+    assert by_verdict[AS_RANDOM]
     assert all(record["provenance"]["runs"] for record in by_verdict[AS_RANDOM])
     assert not any(record["provenance"]["runs"] for record in by_verdict["agrees"])
     assert all(record["provenance"]["runs"] for record in by_verdict["reproduced"])

@@ -18,7 +18,7 @@ from layerwise.engine.measured import (
 from layerwise.engine.published import Cell, Published, leaves, split_pointer
 from layerwise.engine.words import slugs, studies
 from layerwise.files import sha256_of
-from layerwise.models.registry import Model, lookup_key
+from layerwise.models.registry import LARGE, Model, lookup_key
 
 RUN = "/_run"  # the setting of a run, in a file that records it
 # What decides how sums are split and rounded, but for the matrix products of a processor.
@@ -128,8 +128,17 @@ class Origins:
         return self._why_none(filter(self._is_rounded, runs), NOISE, "measure.replicates")
 
     def why_no_control(self, runs: Iterable[str]) -> str | None:
-        """Say why these runs have no draw of random weights; None where there is one."""
-        return self._why_none(runs, CONTROL, "measure.control")
+        """Say why these runs have no draw of random weights; None where there is one.
+
+        Large models have none by design, and lack nothing.
+        """
+        drawn = (run for run in runs if not self.is_large(run))
+        return self._why_none(drawn, CONTROL, "measure.control")
+
+    def is_large(self, run: str) -> bool:
+        """Return whether a run is of a model of which no random weights are drawn."""
+        slug = run.partition("/")[0]
+        return slug in self.models and self.models[slug].parameters >= LARGE
 
     def _why_none(self, runs: Iterable[str], kind: str, choice: str) -> str | None:
         for run in runs:

@@ -27,7 +27,7 @@ from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.estimates import LEVEL, ONE_SIDED, Estimate, family_level
-from layerwise.statistics.noise import band
+from layerwise.statistics.noise import FEWEST_DRAWS, band, draws_p
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class Question:
         within: where the number lies if the claim is right.
         against: where it lies if the claim is wrong, apart from `within`; by default all the rest.
         family: the tests among which it stands, of the papers' models.
+        says_of_readers: the claim on the statements of a reader, where it is another.
         fewest: how many units it takes for some numbers to answer yes, where the method gives an
             interval to fewer; with fewer the word is `TOO_FEW`.
 
@@ -101,6 +102,7 @@ class Question:
     against: Range | None = None
     family: FamilyOfTests = ALONE
     fewest: int = 0
+    says_of_readers: str = ""
 
     def __post_init__(self) -> None:
         if self.against is not None and self.within.overlaps(self.against):
@@ -210,7 +212,7 @@ class Question:
 
     def alone(self) -> "Question":
         """Return the question as it is asked of one model by itself."""
-        return replace(self, family=ALONE)
+        return replace(self, says=self.says_of_readers or self.says, family=ALONE)
 
 
 def _is_clear(p: float | None, level: float) -> bool:
@@ -267,7 +269,7 @@ def document(question: Question, evidence: Evidence) -> Document:
 
 
 Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
-Printed = Mapping[str, Mapping[str, float]]  # by question, then by the papers' model
+Printed = Mapping[str, Mapping[str, Answer]]  # by question, then by the papers' model
 
 
 @dataclass(frozen=True)
@@ -276,13 +278,13 @@ class ModelAnswers:
 
     Attributes:
         asked: the answer that decides; `others`: by other readings.
-        printed: the number of the papers' models, by model.
+        printed: the answers of the papers' models, by model.
     """
 
     question: Question
     asked: Answer
     others: Mapping[str, Answer]
-    printed: Mapping[str, float]
+    printed: Mapping[str, Answer]
 
     @property
     def words(self) -> dict[str, str]:
@@ -308,92 +310,75 @@ class ModelAnswers:
 
 
 @dataclass(frozen=True)
-class Again:
-    """An answer, taken again some times: of replicates, or of draws of random weights.
+class Replicated:
+    """An answer, taken again of replicates with rounding noise.
 
     Attributes:
-        n: how often.
-        same: how often with the same word.
-        band: how far rounding moves the number, of replicates; None of draws.
-        drawn: the number in each draw of random weights.
+        n: how many there are; `same`: how many of them give the same word.
+        band: how far rounding moves the number.
     """
 
     n: int
     same: int
-    band: float | None = None
-    drawn: tuple[float, ...] = ()
+    band: float
 
 
 @dataclass(frozen=True)
-class Shared:
-    """Count a model's answers that every draw of random weights gives too: (shared, asked).
+class DrawnNumbers:
+    """The number of a question in draws of random weights; `value` is the model's own."""
 
-    Attributes:
-        decided: answers yes or no.
-        undecided: questions that the model leaves open.
-    """
+    value: float
+    numbers: tuple[float, ...]
 
-    decided: tuple[int, int]
-    undecided: tuple[int, int]
+    @property
+    def p(self) -> float | None:
+        """How rare the model's number is among them: see `draws_p`; None of too few draws."""
+        return draws_p(self.value, self.numbers) if len(self.numbers) >= FEWEST_DRAWS else None
 
 
 def compare_replicates(
     answers: Sequence[ModelAnswers], replicates: Sequence[Sequence[ModelAnswers]]
 ) -> dict[str, Any]:
     """Compare answers with those of replicates: band and words by question, empty without any."""
-    compared = {
-        answer.question.name: {
-            "value": answer.asked.value,
-            "band": band(answer.asked.value, [other.asked.value for other in others]),
-            **_words(answer, others, len(replicates)),
-        }
-        for answer, others in _pair_by_question(answers, replicates)
-        if len(others) == len(replicates)
-    }
+    compared = {}
+    for answer, others in _pair_by_question(answers, replicates):
+        if len(others) == len(replicates):
+            words = [other.asked.word for other in others]
+            compared[answer.question.name] = {
+                "value": answer.asked.value,
+                "band": band(answer.asked.value, [other.asked.value for other in others]),
+                "word": answer.asked.word,
+                "words": words,
+                "same": words.count(answer.asked.word),
+            }
     return {"n": len(replicates), "answers": compared} if replicates else {}
 
 
-def compare_draws(
+def numbers_of_draws(
     answers: Sequence[ModelAnswers], draws: Sequence[Sequence[ModelAnswers]]
 ) -> dict[str, Any]:
-    """Compare answers with those of random weights: the number and the word of each draw."""
-    compared = {
-        answer.question.name: {
-            "value": answer.asked.value,
-            "drawn": [other.asked.value for other in others],
-            **_words(answer, others, len(draws)),
-        }
+    """Return the number of each question in draws of random weights, empty without any."""
+    by_question = {
+        answer.question.name: {"drawn": [other.asked.value for other in others]}
         for answer, others in _pair_by_question(answers, draws)
     }
-    return {"n": len(draws), "answers": compared} if draws else {}
+    return {"n": len(draws), "answers": by_question} if draws else {}
 
 
-def find_again(document: Mapping[str, Any], question: str) -> Again | None:
-    """Return what one of these documents says of a question; None where it says nothing."""
+def find_replicated(document: Mapping[str, Any], question: str) -> Replicated | None:
+    """Return what the document of replicates says of a question; None where it says nothing."""
     row = document.get("answers", {}).get(question)
-    if row is None:
-        return None
-    return Again(document["n"], row["same"], row.get("band"), tuple(row.get("drawn", ())))
+    return None if row is None else Replicated(document["n"], row["same"], row["band"])
 
 
-def shared_answers(document: Mapping[str, Any]) -> Shared:
-    """Return how many answers all draws share, yes and no apart from what stays undecided.
+def find_drawn(document: Mapping[str, Any], question: str, value: float) -> DrawnNumbers | None:
+    """Return what the document of random weights says of a question; None without anything.
 
-    Questions that the model's own few units cannot answer are left out.
+    Arguments:
+        value: the number of the model itself.
     """
-
-    def count(*words: str) -> tuple[int, int]:
-        rows = [row for row in document["answers"].values() if row["word"] in words]
-        return sum(row["same"] == document["n"] for row in rows), len(rows)
-
-    return Shared(count(YES, NO), count(UNDECIDED))
-
-
-def _words(answer: ModelAnswers, others: Sequence[ModelAnswers], n: int) -> dict[str, Any]:
-    """Return the word of an answer, those of n runs, and how many of these are the same."""
-    given = answer.asked.word
-    words = [other.asked.word for other in others] + ["-"] * (n - len(others))
-    return {"word": given, "words": words, "same": words.count(given)}
+    row = document.get("answers", {}).get(question)
+    return None if row is None else DrawnNumbers(value, tuple(row["drawn"]))
 
 
 def _pair_by_question(

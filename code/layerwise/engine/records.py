@@ -226,6 +226,7 @@ def in_short(records: Sequence[Record], central: Iterable[Record]) -> dict[str, 
 
 def tally_sentence(records: Iterable[Record]) -> str:
     """Say the totals: the papers', then those of what stands beside them."""
+    records = list(records)
     counts = totals(records)
     sentences = []
     if papers := counts.pop("paper", None):
@@ -244,4 +245,12 @@ def tally_sentence(records: Iterable[Record]) -> str:
     ]
     if others:
         sentences.append(f"Counted apart: {'; '.join(others)}.")
+    # a claim that was measured in 16 bits has the band of its replicates
+    n_banded = sum("band" in (record.get("noise") or {}) for record in records)
+    if n_banded:
+        sentences.append(
+            f"{n_banded:,} of them were measured in 16 bits, within a band of rounding that leaves "
+            "out one number in twenty: if all of these reproduce, up to "
+            f"{n_banded / 20:.0f} differ by chance."
+        )
     return " ".join(sentences)

@@ -462,6 +462,8 @@ def control_gate(case: Case) -> Verdict:
     if why := case.origins.why_no_control(case.runs):
         return case.verdict(NO_CONTROL, why)
     values = [select(case.claim, draw) for draw in case.draws]
+    if all(map(case.origins.is_large, case.runs)):  # of which nothing is drawn
+        return case.verdict("reproduced", case.claim.why)
     n_giving = sum(
         value is not None and reproduces(case.claim, value, case.noise) for value in values
     )

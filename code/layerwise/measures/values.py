@@ -58,6 +58,7 @@ class Values:
     k_values: tuple[int, ...]
     categories: tuple[str, ...]
     readings: tuple[str, ...]
+    neutral: tuple[str, ...]  # categories that are marked so; empty where none is
     category_of_pair: Int[np.ndarray, " pair"]
     uniformity: Float[np.ndarray, "reading category side"]
     pair_metrics: Float[np.ndarray, "layer metric pair"]

@@ -128,6 +128,7 @@ def measure(
         layers=chosen,
         k_values=tuple(k_values),
         categories=pairs.categories,
+        neutral=pairs.neutral,
         readings=tuple(uniformity),
         category_of_pair=np.asarray(pairs.category_of_pair),
         uniformity=np.stack(list(uniformity.values())),

@@ -111,8 +111,9 @@ def seconds_by_part(
 
 def seconds_as_chosen(model: Model, device: str, chosen: Mapping[str, Any]) -> float:
     """Return the same with the replicates and controls of `measure` of params.yaml."""
-    repeated = {name: 0 if model.alone else int(chosen[name]) for name in ("replicates", "control")}
-    return seconds(model, device, **repeated)
+    replicates = 0 if model.alone else int(chosen["replicates"])
+    control = model.n_draws(int(chosen["control"]))
+    return seconds(model, device, replicates=replicates, control=control)
 
 
 def seconds_of_passes(parameters: float, tokens: int, dtype: str, device: str) -> float:

@@ -26,6 +26,7 @@ Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number
 Template = Literal["none", "published", "once"]  # `models.chat_templates`
+LARGE = 1.0  # billions of parameters, from which on no random weights are drawn
 UNRESOLVED = "unresolved"  # a revision nobody has recorded yet
 HUB_NAME = r"[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*"  # what the hub's client takes
 # What the patterns below say, and why.
@@ -94,7 +95,7 @@ class Model(_Entry):
     display: str
     lab: str
     family: str
-    parameters: PositiveFloat  # billions, declared: for estimates only
+    parameters: PositiveFloat  # billions, declared
     hub: str = Field(pattern=f"^{HUB_NAME}/{HUB_NAME}$", max_length=96)
     # None: nobody has recorded one yet
     revision: Annotated[
@@ -116,6 +117,13 @@ class Model(_Entry):
         """The reason why it is not measured; None: it is."""
         unresolved = None if self.revision else f"no commit is recorded (revision: {UNRESOLVED})"
         return self.skip or unresolved
+
+    def n_draws(self, control: int) -> int:
+        """Return how many draws of random weights are measured beside it, of `measure.control`.
+
+        Of a billion parameters or more there are none: a draw costs as much as the model.
+        """
+        return 0 if self.alone or self.parameters >= LARGE else control
 
     @property
     def dtype(self) -> str:

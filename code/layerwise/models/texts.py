@@ -22,6 +22,8 @@ SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
 COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
 MIN_CATEGORIES = 3  # two points always correlate perfectly
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
+NEUTRAL = "neutral"  # a column or a key that marks categories, may be left out
+TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0", "")
 COLUMN = "prompt"  # of the same for prompts
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 QUOTE_TEXTS = "put texts that hold a separator or a quotation mark into double quotes"
@@ -46,6 +48,7 @@ class StatementPairs:
         places: where each pair was read.
         rows: the number of each pair in the order in which they were given, where a table need not
             keep the rows of a category together; None: it is this order.
+        neutral: the categories that are marked as neutral; empty where none is.
     """
 
     categories: tuple[str, ...]
@@ -54,6 +57,7 @@ class StatementPairs:
     side_b: tuple[str, ...]
     places: tuple[str, ...] = ()
     rows: Int[np.ndarray, " pair"] | None = None
+    neutral: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.side_a)
@@ -84,7 +88,10 @@ class StatementPairs:
         labels = [numbers[self.categories[self.category_of_pair[pair]]] for pair in kept]
         side_a, side_b = (tuple(side[pair] for pair in kept) for side in (self.side_a, self.side_b))
         places = tuple(self.places[pair] for pair in kept) if self.places else ()
-        return StatementPairs(categories, np.array(labels, dtype=int), side_a, side_b, places)
+        neutral = tuple(name for name in self.neutral if name in categories)
+        return StatementPairs(
+            categories, np.array(labels, dtype=int), side_a, side_b, places, neutral=neutral
+        )
 
     def different(self) -> list[int]:
         """Count the pairs of each category, once each, without those whose sides are equal."""
@@ -134,9 +141,9 @@ def read_pairs(given: Any) -> StatementPairs:
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
     rows = None
     if _has_rows(given):
-        by_category, rows = _pairs_of_rows(given)
+        by_category, rows, neutral = _pairs_of_rows(given)
     else:
-        by_category = _pairs_of_document(name, given)
+        by_category, neutral = _pairs_of_document(name, given)
     for category, pairs in by_category.items():
         if category.startswith("_"):
             raise LayerwiseError(
@@ -160,7 +167,7 @@ def read_pairs(given: Any) -> StatementPairs:
         *(pair for pairs in by_category.values() for pair in pairs), strict=True
     )
     numbers = np.repeat(np.arange(len(by_category)), sizes)
-    return StatementPairs(tuple(by_category), numbers, side_a, side_b, places, rows)
+    return StatementPairs(tuple(by_category), numbers, side_a, side_b, places, rows, neutral)
 
 
 def _require_different_names(name: str, categories: Iterable[str]) -> None:
@@ -170,15 +177,15 @@ def _require_different_names(name: str, categories: Iterable[str]) -> None:
         other = seen.setdefault(fold_name(category), category)
         if other != category:
             raise LayerwiseError(
-                f"{name}names of categories must differ in more than case, blanks, how a letter is "
-                f"composed and what is not seen, found {other!a} and {category!a}; give both the "
-                "same name, or another one"
+                f"{name}names of categories must differ in more than case, blanks, width, how a "
+                f"letter is composed and what is not seen, found {other!a} and {category!a}; give "
+                "both the same name, or another one"
             )
 
 
 def fold_name(name: str) -> str:
-    """Return a name as a reader tells it apart: NFC, case folded, without what is not seen."""
-    composed = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    """Return a name as a reader tells it apart: NFKC, case folded, without what is not seen."""
+    composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join("".join(letter for letter in composed if letter not in UNSEEN).split())
 
 
@@ -228,9 +235,10 @@ def read_prompts(given: Any, study: str = "anisotropy") -> tuple[str, ...]:
     return tuple(prompts)
 
 
-def _pairs_of_rows(given: Any) -> tuple[Found, Int[np.ndarray, " pair"]]:
-    """Return the pairs of a table by category, and the row in which each of them stands."""
+def _pairs_of_rows(given: Any) -> tuple[Found, Int[np.ndarray, " pair"], tuple[str, ...]]:
+    """Return the pairs of a table by category, their rows, and the categories marked neutral."""
     by_category: Found = {}
+    marks: dict[str, bool] = {}
     rows: dict[str, list[int]] = {}
     for number, (place, row) in enumerate(_rows(given, COLUMNS)):
         category = require_text(f"{place}, column category", row["category"])
@@ -239,18 +247,45 @@ def _pairs_of_rows(given: Any) -> tuple[Found, Int[np.ndarray, " pair"]]:
         sides = (require_text(f"{place}, column {name}", row[name]) for name in "ab")
         by_category.setdefault(category, []).append((place, *sides))  # type: ignore[arg-type]
         rows.setdefault(category, []).append(number)
-    return by_category, np.array(
-        [number for numbers in rows.values() for number in numbers], dtype=int
-    )
+        if NEUTRAL in row:
+            is_neutral = _is_marked(f"{place}, column {NEUTRAL}", row[NEUTRAL])
+            if marks.setdefault(category, is_neutral) != is_neutral:
+                raise LayerwiseError(
+                    f"{place}: a category is neutral as a whole or not at all, found both in "
+                    f"{category!r}; mark all its rows alike"
+                )
+    numbers = [number for numbers in rows.values() for number in numbers]
+    return by_category, np.array(numbers, dtype=int), _marked(marks)
 
 
-def _pairs_of_document(name: str, given: Any) -> Found:
+def _marked(marks: Mapping[str, bool]) -> tuple[str, ...]:
+    return tuple(name for name, is_neutral in marks.items() if is_neutral)
+
+
+def _is_marked(place: str, given: Any) -> bool:
+    """Return what a mark says.
+
+    Raises:
+        LayerwiseError: for another word than those of `TRUE` and `FALSE`.
+    """
+    word = str(given).strip().casefold()
+    if word not in (*TRUE, *FALSE):
+        raise LayerwiseError(
+            f"{place}: must be {', '.join(TRUE)} or {', '.join(filter(None, FALSE))}, found "
+            f"{given!r:.80}; correct it"
+        )
+    return word in TRUE
+
+
+def _pairs_of_document(name: str, given: Any) -> tuple[Found, tuple[str, ...]]:
+    """Return the pairs of a JSON document by category, and the categories marked neutral."""
     document = read_json(given) if isinstance(given, Path) else given
     if not isinstance(document, Mapping):
         raise LayerwiseError(
             f"{name}expected an object of categories, found {type(document).__name__}; {SHAPE}"
         )
     by_category: Found = {}
+    marks: dict[str, bool] = {}
     for number, (category, entry) in enumerate(document.items()):
         require_name(f"{name}category {number}", str(category))  # JSON's names are texts
         if str(category) in by_category:
@@ -267,7 +302,8 @@ def _pairs_of_document(name: str, given: Any) -> Found:
                 f"{keys or type(entry).__name__:.200}; {SHAPE}"
             )
         by_category[str(category)] = list(_read_list(place, pairs))
-    return by_category
+        marks[str(category)] = _is_marked(f"{place}, {NEUTRAL!r}", entry.get(NEUTRAL, False))
+    return by_category, _marked(marks)
 
 
 def _read_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
@@ -331,9 +367,9 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
                 f'{name}: its rows are asked for by to_dict("records"), which fails '
                 f"({error!s:.200}); give a pandas data frame, or a dictionary"
             ) from None
-        _require(name, names, columns)
+        named = _require(name, names, columns)
         for number, row in enumerate(rows):
-            yield f"row {number}", row
+            yield f"row {number}", _renamed(row, named)
     elif (ending := given.suffix.lower()) in SEPARATORS:
         yield from _read_csv(given, columns, SEPARATORS[ending])
     else:
@@ -341,35 +377,52 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
             if line.strip():
                 place = f"{given}, line {number}"
                 row = parse_json(place, line)
-                _require(place, row if isinstance(row, dict) else (), columns)
-                yield place, row
+                named = _require(place, row if isinstance(row, dict) else (), columns)
+                yield place, _renamed(row, named)
 
 
 def _read_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
     """Yield the rows of a table, without blanks between a separator and the text behind it."""
     lines = parse_csv(path, read_text(path), QUOTE_TEXTS, separator, skips_blanks=True)
-    line, header = next(lines, (1, []))
+    line, header = next(lines, (0, []))
+    if not line:
+        raise LayerwiseError(
+            f"{path}: must hold {', '.join(columns)}, found an empty file; add rows"
+        )
     if len(header) == 1 < len(columns) and separator == "," and ";" in header[0]:
         raise LayerwiseError(
             f"{path}: columns of a .csv file are separated by commas, found semicolons; save it "
             "with commas, and texts that hold one in double quotes"
         )
-    _require(f"{path}, line {line}", header, columns)
+    named = _require(f"{path}, line {line}", header, columns)
     for line, cells in lines:
-        yield f"{path}, line {line}", dict(zip(header, cells, strict=True))
+        yield f"{path}, line {line}", _renamed(dict(zip(header, cells, strict=True)), named)
+
+
+def _renamed(row: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
+    """Return the cells of a row by the names that are asked for."""
+    return {named.get(name, name): cell for name, cell in row.items()}
 
 
 def _require(
     place: str, present: Sequence[Any] | Mapping[str, Any], columns: Sequence[str]
-) -> None:
-    if missing := [column for column in columns if column not in present]:
+) -> dict[str, str]:
+    """Return by its name here what each column is called; case and blanks around it are free.
+
+    Raises:
+        LayerwiseError: for a column that is missing, or there twice.
+    """
+    wanted = (*columns, NEUTRAL)
+    folded = [(name, str(name).strip().casefold()) for name in present]
+    if missing := [column for column in columns if column not in {name for _, name in folded}]:
         raise LayerwiseError(
             f"{place}: must name {', '.join(columns)}, {missing[0]!r} is missing, found "
             f"{', '.join(map(repr, present)) or 'nothing'!s:.200}; name it so"
         )
-    names = list(present)
-    if twice := [column for column in columns if names.count(column) > 1]:
+    names = [name for _, name in folded]
+    if twice := [column for column in wanted if names.count(column) > 1]:
         raise LayerwiseError(
             f"{place}: a column must be there once, {names.count(twice[0])} are called "
             f"{twice[0]!r}; rename or remove the others"
         )
+    return {given: name for given, name in folded if name in wanted}

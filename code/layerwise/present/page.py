@@ -20,6 +20,7 @@ from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance
 from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
+from layerwise.present.error_rates import error_rates
 from layerwise.present.figures.picture import Picture, data_address
 from layerwise.present.html import embedded, fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.page_tables import evidence_name, page_tables
@@ -210,6 +211,7 @@ def cards(
             "file": f"{evidence_name(central)}.csv",
             "rows": [by_id[claim] for claim in claims],
             "as_random": len(random_ids.intersection(claims)),
+            "error_rates": error_rates(dict.fromkeys(part["question"] for part in central.parts)),
         }
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from layerwise.engine.answer_words import NO, UNDECIDED, YES
 from layerwise.engine.answers import Answer, read_rows
 from layerwise.engine.measured import CONTROL
 from layerwise.engine.published import DECIDES
-from layerwise.engine.question import Question
+from layerwise.engine.question import DrawnNumbers, Question, find_drawn
 from layerwise.engine.seen import equal_p
 from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
@@ -26,8 +25,8 @@ from layerwise.present.values import NOTHING, rounded
 
 FOLDER = Path("examples/measured")
 AGAIN = "measure the small models again, as examples/measured says"
-NUMERIC, LATE = "numeric", "late"  # the questions that the paragraph names
-ALL_PAIRS = "all_pairs"  # the reading of the second over all pairs
+LATE, ALL_PAIRS = "late", "all_pairs"  # the question that the paragraph names, a reading of it
+ALPHA = 0.05  # a p that one draw in twenty reaches
 
 
 @dataclass(frozen=True)
@@ -35,13 +34,11 @@ class SmallAnswer:
     """An answer of a small model.
 
     Attributes:
-        drawn: the number in each draw of random weights.
-        same: how many of the draws give the same word.
+        drawn: the number in draws of random weights.
     """
 
     answer: Answer
-    drawn: tuple[float, ...]
-    same: int
+    drawn: DrawnNumbers
 
     @property
     def value(self) -> float:
@@ -68,7 +65,12 @@ class SmallAnswer:
     @property
     def numbers(self) -> tuple[float, float | None, float | None, str, str]:
         """The number, its interval, the answer, and the number in each draw of random weights."""
-        return self.value, *(self.ends or (None, None)), self.word, ", ".join(map(str, self.drawn))
+        return (
+            self.value,
+            *(self.ends or (None, None)),
+            self.word,
+            ", ".join(map(str, self.drawn.numbers)),
+        )
 
     def spell(self, value: float) -> str:
         """Return such a number with as many decimals."""
@@ -85,9 +87,11 @@ class SmallAnswer:
 
     @property
     def random(self) -> str:
-        """The range of the number in random weights."""
-        low, high = (rounded(end, self._places) for end in (min(self.drawn), max(self.drawn)))
-        return low if low == high else f"{low} to {high}"
+        """The range of the number in random weights, and how rare the model's is among them."""
+        ends = min(self.drawn.numbers), max(self.drawn.numbers)
+        low, high = (rounded(end, self._places) for end in ends)
+        p = "" if self.drawn.p is None else f", p {equal_p(self.drawn.p)}"
+        return f"{low} to {high}{p}"
 
     @property
     def text(self) -> str:
@@ -110,16 +114,15 @@ class SmallModel:
     late_over_all: float
 
     @property
+    def p_of_draws(self) -> list[float]:
+        """How rare its numbers are among those of random weights, where draws can tell."""
+        ranked = (answer.drawn.p for answer in self.answers.values())
+        return [p for p in ranked if p is not None]
+
+    @property
     def short(self) -> str:
         """The name as a column's heading has it."""
         return in_words(self.name)
-
-    @property
-    def n_shared(self) -> tuple[int, int]:
-        """The answers yes or no that every draw of random weights gives too, and all of these."""
-        decided = [answer for answer in self.answers.values() if answer.word in (YES, NO)]
-        shared = [answer for answer in decided if answer.same == len(answer.drawn)]
-        return len(shared), len(decided)
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class SmallRow:
             above=self.question.above,
             below=self.question.below,
         )
-        drawn = [(value, f"random weights {answer.spell(value)}") for value in answer.drawn]
+        drawn = [(value, f"random weights {answer.spell(value)}") for value in answer.drawn.numbers]
         return (
             Markup(range_svg(RangePicture([row], drawn=drawn), answer.text)),
             f"{answer.number}: {answer.word}",
@@ -174,31 +177,26 @@ class SmallModels:
     @property
     def text(self) -> str:
         """The paragraph on what they say."""
-        numeric = "; ".join(
-            f"{answer.number} in {model.short}, whose random weights give {answer.random}"
-            for model in self.models
-            for answer in [model.answers[NUMERIC]]
-        )
         late = "; ".join(
             f"{answer.number} within the categories and {answer.spell(model.late_over_all)} over "
             f"all pairs in {model.short}"
             for model in self.models
             for answer in [model.answers[LATE]]
         )
-        shared = "; ".join(
-            f"{same} of {n} in {model.short}"
+        rarest = "; ".join(
+            f"{len(rare)} of {len(ranked)} questions for {model.short}"
             for model in self.models
-            for same, n in [model.n_shared]
+            for ranked in [model.p_of_draws]
+            for rare in [[p for p in ranked if p <= ALPHA]]
         )
         return (
             f"{' and '.join(model.short for model in self.models)} were measured on a CPU, with "
             "draws of random weights beside each. They are no verdict on the papers' models, of "
             "which most are far larger; they show what the method says of trained weights. Their "
             "pairs show what print lacks: the mean correlation of asymmetry and preference over "
-            f"the late layers is {late}. The asymmetry of the numeric facts less the mean of the "
-            f"other five is {numeric}. What random weights give comes from the statements and not "
-            "from training. Of the answers yes or no, these come out the same in every draw of "
-            f"random weights: {shared}."
+            f"the late layers is {late}. The trained number lies farther out than all draws of "
+            f"random weights (p 0.05) in {rarest}; chance gives that in one question of twenty, so "
+            "that none is told as a finding."
         )
 
 
@@ -228,11 +226,12 @@ def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallM
 
 def _read_model(folder: Path) -> SmallModel:
     answered = read_rows(read_json(folder / "sensitivity.json")["rows"], AGAIN)
-    control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")["answers"]
-    answers = {}
-    for question, by_reading in answered.items():
-        answer, drawn = by_reading[DECIDES], control[question]
-        same = drawn["same"] if answer.word in (YES, NO, UNDECIDED) else 0
-        answers[question] = SmallAnswer(answer, tuple(drawn["drawn"]), same)
+    control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")
+    answers = {
+        question: SmallAnswer(answer, drawn)
+        for question, by_reading in answered.items()
+        if (answer := by_reading.get(DECIDES)) is not None
+        and (drawn := find_drawn(control, question, answer.value)) is not None
+    }
     over_all = answered[LATE][ALL_PAIRS].value
     return SmallModel(read_json(folder / "layers.json")["model"], answers, over_all)

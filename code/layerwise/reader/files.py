@@ -6,7 +6,10 @@ from layerwise.papers.shared.result_files import RESULTS
 RECORD, RECORDS = "_run", "_runs"
 REPLICATES, CONTROL = "replicates", "control"
 DOCUMENTS = tuple(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL))
-FIGURES = ("validation", "layers", "pairs", "by_pair", "anisotropy", "gains", "spectral")
+FIGURES = (
+    *("within_categories", "validation", "layers", "pairs"),
+    *("by_pair", "anisotropy", "gains", "spectral"),
+)
 TABLES = (
     "by-pair",
     "categories",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.question import ModelAnswers, compare_draws, compare_replicates
+from layerwise.engine.question import ModelAnswers, compare_replicates, numbers_of_draws
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
 from layerwise.measuring.own_model import Measurement
@@ -128,5 +128,5 @@ def analyze_checkpoint(
         result(beside)  # whatever becomes of a second model in memory, this is there
         drawn = measurement.measure_random(checkpoint, n_draws, states)
         answers_of_draws = ask_all(drawn, n_draws, "draws of random weights")
-        beside |= {CONTROL: compare_draws(answered, answers_of_draws)}
+        beside |= {CONTROL: numbers_of_draws(answered, answers_of_draws)}
     return result(beside)

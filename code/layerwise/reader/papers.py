@@ -6,7 +6,7 @@ from functools import lru_cache
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
 from layerwise.engine.question import Printed
-from layerwise.papers.across.answers import numbers_in_print
+from layerwise.papers.across.answers import answers_in_print
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.upstream import PUBLISHED
 from layerwise.papers.shared.published import read_published
@@ -33,5 +33,5 @@ def papers(draws: Draws) -> Papers:
     numbers = read_published(PUBLISHED)
     evidence = Evidence(numbers, draws)
     return Papers(
-        numbers, evidence, numbers_in_print(evidence), depth_curves.curves_of_papers(evidence)
+        numbers, evidence, answers_in_print(evidence), depth_curves.curves_of_papers(evidence)
     )

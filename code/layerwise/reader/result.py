@@ -101,7 +101,7 @@ class Result:
     def answers(self) -> Table:
         """The papers' questions: a row each with the answer, or of several models a column each."""
         own = self._page
-        return own.matrix or answers_table(own.answers)
+        return own.matrix or answers_table(own.answers, own.pattern)
 
     @property
     def claims(self) -> Table:
@@ -236,7 +236,7 @@ class Result:
         first = int(self._page.random_weights)
         title = f"<h3>{escape(reveal_all(self._page.display))}</h3>"
         own = self._page
-        answers = answers_as_html(own.answers, own.beside) if self._is_one else None
+        answers = answers_as_html(own.answers, own.beside, own.pattern) if self._is_one else None
         shown = answers or self.answers._repr_html_()
         parts = [title, *warned[:first], shown, *warned[first:]]
         return "".join(parts)

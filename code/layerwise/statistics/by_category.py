@@ -10,10 +10,10 @@ all units, or over the categories, has the jackknife over categories.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy  # and of it `stats`, half a second, where it is used
 from jaxtyping import Float
 
 from layerwise.statistics.curves import fishers_z
@@ -22,6 +22,7 @@ from layerwise.statistics.estimates import (
     Ends,
     Estimate,
     at_any_level,
+    student_quantile,
     two_sided_quantile,
     without_interval,
 )
@@ -50,8 +51,7 @@ def half_width(
     n = values.shape[-1]
     between = values.std(axis=-1, ddof=1) / math.sqrt(n)
     within = np.sqrt(np.sum(np.broadcast_to(variances, values.shape), axis=-1)) / n
-    quantile = float(scipy.stats.t.isf((1 - level) / 2, n - 1))
-    return np.maximum(quantile * between, two_sided_quantile(level) * within)
+    return np.maximum(student_quantile(n - 1, level) * between, two_sided_quantile(level) * within)
 
 
 @at_any_level
@@ -67,6 +67,12 @@ def mean_over_categories(
     return Estimate(
         mean, mean - half, mean + half, n, "categories", where=where, method=BY_CATEGORY
     )
+
+
+def interval_of_r(r: float, n: int, level: float = LEVEL) -> Ends:
+    """Return the interval of an r of independent pairs, by Fisher's z."""
+    z, half = fishers_z(r), two_sided_quantile(level) / math.sqrt(n - 3)
+    return math.tanh(z - half), math.tanh(z + half)
 
 
 @dataclass(frozen=True)
@@ -118,19 +124,16 @@ def _of_one_kind(layers: Sequence[Correlations], where: str) -> Estimate:
     if n < FEWEST_PAIRS:
         return without_interval(math.tanh(z), n, "pairs", where, fewest=FEWEST_PAIRS)
 
-    def ends(level: float) -> Ends:
-        half = two_sided_quantile(level) / math.sqrt(n - 3)
-        return math.tanh(z - half), math.tanh(z + half)
-
+    r = math.tanh(z)
     return Estimate(
-        math.tanh(z),
-        *ends(LEVEL),
+        r,
+        *interval_of_r(r, n),
         n,
         "pairs",
         where=where,
         method=ALIKE,
         uncategorised=True,
-        at_level=ends,
+        at_level=partial(interval_of_r, r, n),
     )
 
 
@@ -190,7 +193,7 @@ def jackknife_r(
         return without_interval(r, n, "categories", where, method=JACKKNIFE, fewest=fewest)
     left_out = np.array([fishers_z(other) for other in without])
     error = math.sqrt((n - 1) / n * float(np.sum((left_out - left_out.mean()) ** 2)))
-    half = float(scipy.stats.t.isf((1 - level) / 2, n - 1)) * error
+    half = student_quantile(n - 1, level) * error
     z = fishers_z(r)
     ends = math.tanh(z - half), math.tanh(z + half)
     return Estimate(r, *ends, n, "categories", where=where, method=JACKKNIFE)

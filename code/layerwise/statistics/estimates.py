@@ -143,7 +143,7 @@ def mean_estimate_from_moments(
     """
     if n < 2:
         return without_interval(mean, n, unit, where)
-    half = float(scipy.stats.t.isf((1 - level) / 2, n - 1)) * sd / math.sqrt(n - 1)
+    half = student_quantile(n - 1, level) * sd / math.sqrt(n - 1)
     return Estimate(mean, mean - half, mean + half, n, unit, where=where, method=STUDENT)
 
 
@@ -170,9 +170,16 @@ def units_to_permute(level: float = LEVEL) -> int:
     return n
 
 
+@functools.lru_cache(maxsize=4096)  # asked for again and again, and SciPy takes its time
 def two_sided_quantile(level: float = LEVEL) -> float:
     """Return the standard errors from a normal mean to either end of its interval at a level."""
     return float(scipy.stats.norm.isf((1 - level) / 2))
+
+
+@functools.lru_cache(maxsize=4096)
+def student_quantile(freedom: int | float, level: float = LEVEL) -> float:
+    """Return the same by Student's law."""
+    return float(scipy.stats.t.isf((1 - level) / 2, freedom))
 
 
 @at_any_level
@@ -367,7 +374,7 @@ def chance_below(mean: Estimate, bound: float) -> float:
         return float(mean.value < bound)
     if not mean.has_interval:
         return 0.5
-    quantile = float(scipy.stats.t.isf((1 - LEVEL) / 2, mean.n - 1))
+    quantile = student_quantile(mean.n - 1)
     error = (mean.high - mean.value) / quantile
     return float(scipy.stats.t.cdf((bound - mean.value) / error, mean.n - 1))
 

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # and of it `stats`, half a second, where it is used
 from jaxtyping import Float
 
-from layerwise.statistics.estimates import LEVEL, Estimate, at_any_level
+from layerwise.statistics.estimates import LEVEL, Estimate, at_any_level, student_quantile
 
 LEFT_OUT = "leaving out one pair in turn"
 FEWEST_LEFT_OUT = 3  # units: without one of two there is no cosine between two of them
@@ -72,6 +71,6 @@ def jackknife_estimate(
     number: Jackknifed, unit: str, where: str = "", level: float = LEVEL
 ) -> Estimate:
     """Return a number with Student's interval."""
-    quantile = float(scipy.stats.t.isf((1 - level) / 2, number.freedom))
-    half, value = quantile * math.sqrt(number.variance), number.value
+    half = student_quantile(number.freedom, level) * math.sqrt(number.variance)
+    value = number.value
     return Estimate(value, value - half, value + half, number.n, unit, where=where, method=LEFT_OUT)

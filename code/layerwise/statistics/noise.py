@@ -114,3 +114,22 @@ def _has_numbers(value: Any) -> bool:
 def _entry(values: Any, place: int) -> Any:
     """An entry of a replicate's list, which may have become shorter."""
     return values[place] if isinstance(values, list) and place < len(values) else None
+
+
+# --- draws of random weights ----------------------------------------------------------------------
+
+FEWEST_DRAWS = 19  # fewer cannot give a p of 0.05
+
+
+def draws_p(value: float, drawn: Sequence[float]) -> float:
+    """Return how rare a number is among those of random weights: a permutation p (Pitman 1937).
+
+    (1 + draws that lie as far from the mean of all others as the number from that of the draws) /
+    (1 + draws). Were the number one more draw, p would be at most q in a share q of cases.
+    """
+    numbers = [value, *drawn]
+    total = math.fsum(numbers)
+    # x - (total - x) / n is (n + 1) (x - total / (n + 1)) / n: the order is by the mean of all
+    middle = total / len(numbers)
+    far = abs(value - middle) * (1 - 1e-12)
+    return sum(abs(number - middle) >= far for number in numbers) / len(numbers)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from layerwise.engine.answers import RowsByQuestion, read_answers, read_rows
+from layerwise.engine.answers import Answer, RowsByQuestion, read_answers, read_rows
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
@@ -43,7 +43,7 @@ def _in_order(answered: RowsByQuestion, printed: Printed) -> list[ModelAnswers]:
     """Return the answers that decide, each with those by other readings, in the papers' order."""
     return [
         ModelAnswers(
-            question,
+            question.alone(),
             by_reading[DECIDES],
             {reading: answer for reading, answer in by_reading.items() if reading != DECIDES},
             printed[name],
@@ -53,10 +53,10 @@ def _in_order(answered: RowsByQuestion, printed: Printed) -> list[ModelAnswers]:
     ]
 
 
-def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
-    """Return by question the number of each of the papers' models.
+def answers_in_print(evidence: Evidence) -> dict[str, dict[str, Answer]]:
+    """Return by question the answer of each of the papers' models.
 
-    It is the number that decides; where print lacks what this takes, the number of the papers.
+    It is the one that decides; where print lacks what this takes, that of the papers.
     """
     asked = {
         name: replace(
@@ -72,7 +72,7 @@ def numbers_in_print(evidence: Evidence) -> dict[str, dict[str, float]]:
     answered = derive(partial(documents_of_questions, asked), evidence)
     return {
         name: {
-            THEIRS if model == OVER_MODELS else model: answer.value
+            THEIRS if model == OVER_MODELS else model: answer
             for model, by_reading in by_model.items()
             if (answer := by_reading.get(DECIDES) or by_reading.get(PUBLISHED))
         }

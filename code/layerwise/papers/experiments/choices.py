@@ -39,7 +39,8 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
     preferences there is the calibration alone.
     """
     if values.output is None:
-        return {"by_layer": {}, **_over_categories(values, draws), "by_pair": _by_pair(values)}
+        over_categories = _over_categories(values, draws)
+        return {"by_layer": {}, **over_categories, "by_pair": _by_pair(values), **_marks(values)}
     y = values.category_preferences()
 
     def r(reading: str) -> dict[str, Any]:
@@ -51,6 +52,7 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
         "by_layer": {str(n): r(layer_reading(n)) for n in values.layers},
         **_over_categories(values, draws),
         "by_pair": _by_pair(values),
+        **_marks(values),
     }
     if values.pair_metrics_all_tokens is not None:
         document[Choice.ALL_TOKENS] = {str(n): r(all_tokens_reading(n)) for n in values.layers}
@@ -74,7 +76,8 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
     Left out are readings that are the same in every statement, or in every category.
     """
     last = values.n_layers
-    neutral = np.array([name != NUMERIC for name in values.categories])
+    marked = values.neutral or [name for name in values.categories if name != NUMERIC]
+    neutral = np.array([name in marked for name in values.categories])
     readings = {
         Choice.PUBLISHED: MEAN_POOLED,
         Choice.BEFORE_NORM: before_norm_reading(last),
@@ -103,6 +106,11 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
             "cohens_d": cohens_d(ua[neutral]),
         }
     return {"categories": r, "calibration": calibration}
+
+
+def _marks(values: Values) -> dict[str, list[str]]:
+    """Return the categories that are marked as neutral, where some are."""
+    return {"neutral": [*values.neutral]} if values.neutral else {}
 
 
 def _without_each(values: Values, ua: Float[np.ndarray, " category"]) -> dict[str, float]:

@@ -78,8 +78,26 @@ class Categories:
         return categories(self.file)
 
     def neutral_names(self) -> list[str]:
+        """Return the neutral categories: those marked so, else all but the numeric facts."""
+        return self.marked() or self.other_names()
+
+    def other_names(self) -> list[str]:
         """Return all but the numeric facts."""
         return [name for name in self.names() if name != NUMERIC]
+
+    def marked(self) -> list[str]:
+        """Return the categories that a reader's file marks as neutral; none in print."""
+        try:
+            measured = measured_choices(self.evidence, self.name)
+        except NotMeasured:
+            return []
+        return list(measured.neutral) if "neutral" in measured else []
+
+    def which_neutral(self) -> str:
+        """Return what is taken as neutral, where it is not what the papers take."""
+        if self.marked():
+            return "the categories marked neutral"
+        return "" if NUMERIC in self.names() else "your categories"
 
     def asymmetry(self, name: str) -> float:
         """Return the UA of a category.
@@ -127,7 +145,7 @@ def single_value(value: float, where: str = "") -> Estimate:
 
 def mean_over(model: Categories, names: Iterable[str]) -> Estimate:
     """Return the mean UA over categories."""
-    return mean_estimate(model.asymmetries(names), "categories")
+    return mean_estimate(model.asymmetries(names), "categories", where=model.which_neutral())
 
 
 def neutral_mean(model: Categories) -> Estimate:
@@ -171,6 +189,8 @@ NEUTRAL = (
         name="calibration",
         paper=1,
         says="On neutral statements the asymmetry is near zero, within ±0.015.",
+        says_of_readers="In the mean over the categories the asymmetry is near zero, within "
+        "±0.015.",
         number="mean asymmetry over the neutral categories",
         unit="categories",
         models=paper_1_models,
@@ -182,6 +202,7 @@ NEUTRAL = (
         name="positive_on_neutral",
         paper=1,
         says="On neutral statements the asymmetry is above zero.",
+        says_of_readers="In the mean over the categories the asymmetry is above zero.",
         number="mean asymmetry over the neutral categories",
         unit="categories",
         models=paper_1_models,
@@ -197,14 +218,14 @@ NEUTRAL = (
 
 def numeric_less_others(model: Categories) -> Estimate:
     """Return the UA of the numeric facts less the mean of the other categories."""
-    others = model.neutral_names()
+    others = model.other_names()
     parts = [(-1 / len(others), model.jackknifed(name)) for name in others]
     return jackknife_estimate(combine_jackknifed([(1.0, model.jackknifed(NUMERIC)), *parts]), UNIT)
 
 
 def numeric_in_print(model: Categories) -> Estimate:
     """Return the same difference as print has it."""
-    others = np.mean(model.asymmetries(model.neutral_names()))
+    others = np.mean(model.asymmetries(model.other_names()))
     return single_value(model.asymmetry(NUMERIC) - float(others))
 
 

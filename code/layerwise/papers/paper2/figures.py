@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,7 +13,7 @@ from layerwise.engine.words import category_labels, key_in_words
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.result_files import CATEGORIES, METRIC
 from layerwise.present.figures import signs, style
-from layerwise.present.figures.numbers import Numbers
+from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.points import note_points
 
 # document, analysis, where its results stand, and whether they are by metric
@@ -25,6 +25,8 @@ CURVES = (
 )
 INSTRUCT = "llama-3p1-8b-instruct"
 RANGE = (-0.8, 0.8)
+MOST_ROWS = 40  # categories with a row each
+T = TypeVar("T")
 MOST_PANELS, MOST_POINTS = 9, 1000  # of the scatter of pairs
 MOST_COLOURED = 6  # categories with a colour each
 
@@ -33,8 +35,8 @@ def pairs(numbers: Numbers) -> Figure:
     """Correlation of five measures of a pair with the model's preference in it, by layer (the
     pair-level notebook).
 
-    A point is r over all pairs at one layer, with its 95% bootstrap interval; the measure turns
-    where r has opposite signs at the first layer and the last, clearly where both intervals
+    A point is r over all pairs at one layer, with the papers' 95% bootstrap interval; the measure
+    turns where r has opposite signs at the first layer and the last, clearly where both intervals
     exclude zero.
     """
     keys = ("results", "n_pairs", "metrics_tested", "drawn/turning", "drawn/turning_clearly")
@@ -107,7 +109,55 @@ def by_pair(numbers: Numbers) -> Figure:
     return figure
 
 
-def thin(values: Sequence[int], most: int) -> list[int]:
+def within_categories(numbers: Numbers) -> Figure:
+    """Correlation of a pair's asymmetry and preference in each category, at the first layer and the
+    last.
+
+    A point is r over the pairs of a category with its 95% interval (Fisher's z). Black: the mean
+    category, whose interval over the categories (Student's t) decides. Grey: r over all pairs
+    together, as the papers take it, with the interval of leaving out one category in turn.
+    """
+    model, document = numbers.model("sensitivity", "within_categories")
+    if (by_layer := document["within_categories"]) is None:
+        raise NothingToDraw("r by category needs three sampled layers, the last among them")
+    layers = style.layers_of(by_layer)
+    ends = [*dict.fromkeys((layers[0], layers[-1]))]
+    told = [
+        f"{style.signed_interval(mean['r'], mean['interval'])} at layer {layer}"
+        for layer in ends
+        if (mean := by_layer[str(layer)]["mean"]) is not None
+    ]
+    title = f"In the mean category r is {' and '.join(told)}" if told else "r by category"
+    remark = f"{numbers.names[model]}. Layer {layers[-1]} is read after the final norm."
+    all_names = [*by_layer[str(layers[0])]["by_category"]]
+    names = thin(all_names, MOST_ROWS)
+    if len(names) < len(all_names):
+        remark += f" {len(names)} of {len(all_names)} categories are drawn."
+    height = 0.9 + 0.16 * len(names)
+    shape: dict[str, Any] = {"n": len(ends), "columns": len(ends), "sharey": True}
+    figure, panels = style.panels(numbers, title, height, remark, **shape)
+    for axes, layer in zip(panels, ends, strict=True):
+        row = by_layer[str(layer)]
+        rows = [(row["by_category"].get(name), signs.ESTIMATE, "a category") for name in names]
+        rows += [
+            (row["mean"], signs.SINGLED_OUT, "the mean category, which decides"),
+            ({"r": row["r"], "interval": row["interval"]}, signs.CONTEXT, "all pairs together"),
+        ]
+        for place, (found, color, label) in enumerate(rows):
+            if found is None:
+                continue
+            axes.plot(found["r"], place, signs.DOT, color=color, markersize=4, label=label)
+            if found["interval"] is not None:
+                axes.hlines(place, *found["interval"], color=color, linewidth=1.4)
+        axes.axvline(0, **signs.REFERENCE)
+        axes.set(xlim=(-1, 1), title=f"layer {layer}", xlabel=quantities.R_WITHIN)
+        axes.set_yticks(range(len(rows)), [*names, "mean category", "all pairs"])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+    signs.legend_below(figure)
+    return figure
+
+
+def thin(values: Sequence[T], most: int) -> list[T]:
     """Return at most so many values, evenly spaced, the first and the last among them."""
     if len(values) <= most:
         return list(values)
@@ -201,7 +251,8 @@ def template_comparison(numbers: Numbers) -> Figure:
     """Correlation of centroid asymmetry and preference over the pairs of the instruct model, with
     and without its chat template, by layer (Paper 2, figure 2).
 
-    A point is r at one layer; its 95% bootstrap interval decides whether r differs from zero there.
+    A point is r at one layer with the paper's 95% bootstrap interval, which takes the pairs as
+    independent.
     """
     series = {name: f"results_{name}_template" for name in ("with", "without")}
     keys = (*series.values(), "drawn/n_below_zero")
@@ -237,9 +288,9 @@ def validation(numbers: Numbers) -> Figure:
     """Asymmetry against preference over the categories, and r without each of them (notebook 003).
 
     Left: a point is a category, its mean preference against its asymmetry (UA). Right: r over all
-    categories, and when the one that the row names is left out, with its 95% interval (exact under
-    ten categories, else Fisher's), which decides whether r differs from zero. Black: the category
-    whose loss changes r most.
+    categories, and without the one that the row names, with the 95% interval that would hold if
+    categories were normal (exact under ten of them, else Fisher's); what decides the claim is wider
+    and leaves out one category in turn. Black: the category without which r changes most.
     """
     keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
     model, document = numbers.model("validation", *keys)
@@ -339,16 +390,16 @@ def _without(
 def layers(numbers: Numbers) -> Figure:
     """Correlation of UA and preference over the categories, by layer and by pooling (notebook 001).
 
-    Left: a point is r at one layer, with its bootstrap interval, which decides whether r differs
-    from zero; dotted where its sign changes. Right: r at the last layer, by how the states of the
-    tokens are pooled.
+    Left: a point is r at one layer, with the papers' bootstrap interval over the categories, which
+    is too narrow for few of them and decides nothing; dotted where the sign of r changes. Right: r
+    at the last layer, by how the states of the tokens are pooled.
     """
     keys = ("layer_results", "n_categories", "ci_level", "drawn/n_excluding_zero")
     model, document = numbers.model("category_bootstrap", *keys)
     curve = numbers.document("layers", model, "strategies/mean_pooled", "summary/sign_changes")
     results = document["layer_results"]
-    title = f"Over {document['n_categories']} categories the interval of r excludes zero at "
-    title += f"{document['drawn']['n_excluding_zero']} of {len(results)} layers"
+    title = f"Over {document['n_categories']} categories the papers' interval of r excludes zero "
+    title += f"at {document['drawn']['n_excluding_zero']} of {len(results)} layers"
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (5, 2), "sharey": True}
     figure, row = style.panels(numbers, title, 2.5, **shape)
     for change in curve["summary"]["sign_changes"]:

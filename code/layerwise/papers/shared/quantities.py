@@ -9,6 +9,7 @@ PREFERENCE = "preference (nats)"
 R_OVER_CATEGORIES = f"r of {UA} and preference"
 CENTROID = "centroid asymmetry"  # of a pair
 R_OVER_PAIRS = f"r of {CENTROID}\nand preference"  # over two lines beside an axis
+R_WITHIN = f"r of {CENTROID} and preference"
 R_OF_MEASURE = "r of the measure\nand preference"
 GAIN = "mean gain of the block"  # over the prompts, as the next
 SECOND_LAST = "mean gain of the second-last block"

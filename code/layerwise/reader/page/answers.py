@@ -1,31 +1,27 @@
 """The answers of readers' models as the page and the tables show them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from layerwise.engine.answer_words import (
-    NO,
-    NO_CATEGORIES,
-    NO_SPREAD,
-    OPEN_WORDS,
-    TOO_FEW,
-    UNDECIDED,
-    YES,
-)
+from layerwise.engine.answer_words import NO, OPEN_WORDS, YES
 from layerwise.engine.answers import Answer
 from layerwise.engine.published import DECIDES
-from layerwise.engine.question import ModelAnswers, Question, find_again, shared_answers
+from layerwise.engine.question import (
+    DrawnNumbers,
+    ModelAnswers,
+    Question,
+    find_drawn,
+    find_replicated,
+)
 from layerwise.engine.seen import equal_p
-from layerwise.engine.words import category_labels, in_words
+from layerwise.engine.words import in_words
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
-from layerwise.papers.shared.result_files import METRIC
-from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 from layerwise.present.csv_text import Value
+from layerwise.present.error_rates import error_rates
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose
 from layerwise.present.range_picture import (
@@ -50,84 +46,6 @@ MORE_STYLE = (
 # The marks of the papers' page whose colours mean the same.
 MARKS = {YES: HOLDS, NO: FAILS, **dict.fromkeys(OPEN_WORDS, OPEN)}
 
-# How an open question is counted.
-OPEN_PHRASES = {
-    UNDECIDED: "{} undecided",
-    NO_CATEGORIES: "{} without categories",
-    NO_SPREAD: "{} without a spread",
-    TOO_FEW: "{} with too few units",
-}
-
-
-def summarize(answers: Sequence[ModelAnswers]) -> str:
-    """Return in one sentence how many answers agree with the papers, and how many are open."""
-    if not answers:
-        return ""
-    counts = Counter(answer.asked.word for answer in answers)
-    decided = counts[YES] + counts[NO]
-    is_open = [phrase.format(counts[word]) for word, phrase in OPEN_PHRASES.items() if counts[word]]
-    text = f"This model decides none of the {len(answers)} questions that the papers' claims ask"
-    if decided:
-        text = f"Of {decided} decided question{'s' * (decided > 1)} this model answers "
-        text += f"{counts[YES] or 'none'} as the papers claim and {counts[NO] or 'none'} against "
-        text += "them"
-    if is_open and decided:
-        return f"{text}; {len(answers) - decided} stay open ({', '.join(is_open)})."
-    return f"{text} ({', '.join(is_open)})." if is_open else f"{text}."
-
-
-def describe_correlations(documents: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return a sentence on r over the categories, and one on r over the pairs by layer.
-
-    There are none where there is no preference.
-
-    Arguments:
-        documents: the result documents, by analysis.
-    """
-    if "pairs" not in documents:
-        return []
-    validation, by_layer = documents["validation"], documents["pairs"]["results"]
-    r = with_signs(f"{validation['_global_stats']['ua_output_correlation']:+.3f}")
-    left_out = r_without_each_category(validation)
-    text = f"At the last layer r of asymmetry and preference over the categories is {r}"
-    if (deciding := decisive_category(validation)) is not None:
-        label = category_labels(left_out)[deciding]
-        without = with_signs(f"{left_out[deciding].r:+.3f}")
-        text += f", which rests on one of them: without {label} it is {without}."
-    elif left_out:
-        text += ", and no single category decides it."
-    else:
-        text += f", over {documents['category_bootstrap']['n_categories']} of them."
-    return [text, _describe_pairs({int(layer): row[METRIC] for layer, row in by_layer.items()})]
-
-
-def _describe_pairs(by_layer: Mapping[int, Mapping[str, Any]]) -> str:
-    """Return r over the pairs at the first and the last layer, and which of them is clear."""
-    layers = sorted({min(by_layer), max(by_layer)})
-    ends = [with_signs(f"{by_layer[at]['r']:+.2f} at layer {at}") for at in layers]
-    clear = [at for at in layers if not by_layer[at]["includes_zero"]]
-    if len(layers) == 1:
-        which = f"the interval {'excludes' if clear else 'includes'} zero"
-    elif len(clear) == 1:
-        which = f"the interval at layer {clear[0]} alone excludes zero"
-    else:
-        which = f"{'both intervals exclude' if clear else 'neither interval excludes'} zero"
-    return f"Over the pairs it is {' and '.join(ends)}; {which}."
-
-
-def summarize_random_weights(beside: Mapping[str, Any]) -> str:
-    """Return what random weights answer, in one sentence; nothing where none were drawn."""
-    if not (document := beside.get(CONTROL)):
-        return ""
-    shared = shared_answers(document)
-    draws = f"{document['n']} draws" if document["n"] != 1 else "one draw"
-    return (
-        f"Random weights of this architecture ({draws}) give the same answer to "
-        f"{shared.decided[0]} of the {shared.decided[1]} questions that this model answers with "
-        f"yes or no, and leave open {shared.undecided[0]} of its {shared.undecided[1]} undecided "
-        "ones: an answer that they share is no evidence of training."
-    )
-
 
 @dataclass(frozen=True)
 class ShownAnswer:
@@ -142,6 +60,7 @@ class ShownAnswer:
         strip: the drawing.
         noise: how far rounding moves it, replicates with the same word, and all of them.
         random: what random weights give; empty without draws.
+        error_rate: how often such an answer is wrong.
     """
 
     question: Question
@@ -157,6 +76,7 @@ class ShownAnswer:
     strip: Markup
     noise: tuple[str, int, int] | None
     random: str
+    error_rate: str
 
 
 @dataclass(frozen=True)
@@ -205,16 +125,16 @@ def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
         beside: the documents of replicates and of random weights.
     """
     name, asked = answer.question.name, answer.asked
-    noise = find_again(beside.get(REPLICATES, {}), name)
-    control = find_again(beside.get(CONTROL, {}), name)
+    noise = find_replicated(beside.get(REPLICATES, {}), name)
+    drawn = find_drawn(beside.get(CONTROL, {}), name, asked.value)
     places = decimals(asked)
-    in_order = sorted(answer.printed.items(), key=lambda item: item[1])
-    drawn = () if control is None else control.drawn
+    in_order = sorted(answer.printed.items(), key=lambda item: item[1].value)
     return ShownAnswer(
         question=answer.question,
         asked=asked,
         printed=[
-            f"{display_name(model)} {spell_number(value, places)}" for model, value in in_order
+            f"{display_name(model)} {spell_number(printed.value, places)}"
+            for model, printed in in_order
         ],
         number=value_and_interval(asked),
         units=units(answer),
@@ -226,23 +146,20 @@ def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
             for reading, other in answer.others.items()
         ],
         same=describe_agreement(answer.n_same, len(answer.words)),
-        strip=picture(answer, drawn),
-        noise=None if noise is None else (significant(noise.band or 0.0, 2), noise.same, noise.n),
-        random="" if control is None else describe_draws(asked.word, control.same, drawn, places),
+        strip=picture(answer, drawn.numbers if drawn else ()),
+        noise=None if noise is None else (significant(noise.band, 2), noise.same, noise.n),
+        random="" if drawn is None else describe_draws(drawn, places),
+        error_rate=error_rates([name]),
     )
 
 
-def describe_draws(word: str, same: int, drawn: Sequence[float], places: int | None) -> str:
-    """Return what random weights gave: their numbers, and their answers where there are any."""
-    ends = [spell_number(end, places) for end in (min(drawn), max(drawn))]
-    numbers = ends[0] if len(drawn) == 1 else " to ".join(ends)
-    text = f"random weights: {numbers}"
-    if word not in (YES, NO, UNDECIDED):
-        return text
-    if len(drawn) == 1:
-        return f"{text}, {'the same' if same else 'another'} answer"
-    verb = "say" if word in (YES, NO) else "are"
-    return f"{text}; {same} of {len(drawn)} draws {verb} {word} too"
+def describe_draws(drawn: DrawnNumbers, places: int | None) -> str:
+    """Return the numbers of random weights, and how rare the model's own is among them."""
+    ends = [spell_number(end, places) for end in (min(drawn.numbers), max(drawn.numbers))]
+    numbers = ends[0] if ends[0] == ends[1] else " to ".join(ends)
+    n = len(drawn.numbers)
+    p = f"p {equal_p(drawn.p)}" if drawn.p is not None else "too few draws for a p"
+    return f"random weights: {numbers}; {p} ({n} {'draw' if n == 1 else 'draws'})"
 
 
 def describe_agreement(same: int, n: int) -> str:
@@ -262,7 +179,7 @@ def _reading_in_words(reading: str, answer: Answer) -> str:
 
 def units(answer: ModelAnswers) -> str:
     """Return over how many units the number is: `1 category`, `24 pairs`."""
-    n, unit = answer.asked.n, answer.question.unit
+    n, unit = answer.asked.n, answer.asked.unit
     return f"{n} {singular(unit) if n == 1 else unit}"
 
 
@@ -333,9 +250,10 @@ def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
         below=question.below,
     )
     places = decimals(asked)
+    printed = {model: theirs.value for model, theirs in answer.printed.items()}
     beside = [
         (value, with_signs(f"{display_name(model)} {spell_number(value, places)}"))
-        for model, value in answer.printed.items()
+        for model, value in printed.items()
     ]
     draws = [
         (value, with_signs(f"random weights {spell_number(value, places)}")) for value in drawn
@@ -343,17 +261,20 @@ def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
     return RangePicture([row], beside=beside, drawn=draws)
 
 
-def answers_as_html(answers: Sequence[ModelAnswers], beside: Mapping[str, Any]) -> str:
+def answers_as_html(
+    answers: Sequence[ModelAnswers], beside: Mapping[str, Any], pattern: str
+) -> str:
     """Return the rows of the page for a notebook: each with its drawing, as an image.
 
     Arguments:
         beside: the documents of replicates and of random weights.
+        pattern: what the model shows, in a sentence.
     """
     rows = []
     for answer in answers:
         shown = describe(answer, beside)
-        control = find_again(beside.get(CONTROL, {}), answer.question.name)
-        image = data_address(picture_file(answer, control.drawn if control else ()))
+        drawn = find_drawn(beside.get(CONTROL, {}), answer.question.name, answer.asked.value)
+        image = data_address(picture_file(answer, drawn.numbers if drawn else ()))
         cells = (
             prose(answer.question.says),
             Markup('<span style="white-space: nowrap"><b>{}</b> {}<br>n = {}</span>').format(
@@ -365,7 +286,7 @@ def answers_as_html(answers: Sequence[ModelAnswers], beside: Mapping[str, Any]) 
         )
         rows.append(Markup("<tr>{}</tr>").format(_cells("td", cells)))
     head = ("question", "this model", "", "answer", "under other readings")
-    caption = escape(summarize(answers))
+    caption = escape(pattern)
     return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(
         caption, _cells("th", head), Markup("").join(rows)
     )
@@ -377,8 +298,12 @@ def _cells(tag: str, texts: Sequence[str]) -> Markup:
     return Markup("").join(cell.format(text) for text in texts)
 
 
-def answers_table(answers: Sequence[ModelAnswers]) -> Table:
-    """Return a row per question: the answer, its number, and whether other readings agree."""
+def answers_table(answers: Sequence[ModelAnswers], pattern: str) -> Table:
+    """Return a row per question: the answer, its number, and whether other readings agree.
+
+    Arguments:
+        pattern: what the model shows, in a sentence.
+    """
     rows: list[list[Value]] = []
     shown: list[list[str]] = []
     for answer in answers:
@@ -394,7 +319,7 @@ def answers_table(answers: Sequence[ModelAnswers]) -> Table:
         "over n units. same, of: other readings of the claim that give the same answer, of those "
         "computed; leaving units out is one."
     )
-    return Table("answers", summarize(answers), dict.fromkeys(columns), rows, [note], shown)
+    return Table("answers", pattern, dict.fromkeys(columns), rows, [note], shown)
 
 
 def claims_table(answers: Sequence[ModelAnswers]) -> Table:
@@ -408,8 +333,8 @@ def claims_table(answers: Sequence[ModelAnswers]) -> Table:
         ]
         for how, given in asked:
             rows.append([says, how, given.value, *ends_or_none(given), given.n, given.word])
-        for model, value in answer.printed.items():
-            rows.append([says, f"papers: {display_name(model)}", value, *[None] * 4])
+        for model, theirs in answer.printed.items():
+            rows.append([says, f"papers: {display_name(model)}", theirs.value, *[None] * 4])
     columns = ("claim", "reading", "value", "low", "high", "n", "outcome")
     caption = (
         "The papers' claims: the number a claim is about, the interval that decides, what follows."

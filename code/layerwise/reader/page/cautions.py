@@ -13,11 +13,11 @@ from layerwise.models.doubtful_texts import LOST, is_invisible, is_leftover
 from layerwise.models.texts import StatementPairs, numbered_place
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
 from layerwise.papers.shared.rules import decisive_category, r_without_each_category
+from layerwise.present.error_rates import power_by_categories
+from layerwise.statistics.by_category import FEWEST_PAIRS
 
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
-# Of n points (n + C(n, 2) (2^n - 2)) / n^n of the resamples hold at most two: 2.0% of 6, 9.8% of
-# 5. From 2.5% on they reach the ends of a 95% interval.
-FEWEST_CATEGORIES = 6
+FEWEST_CATEGORIES = 6  # of the papers
 SHOWN = 3  # texts that a warning names
 # What may be found in texts, and what it means for them.
 DOUBTS = {
@@ -208,12 +208,21 @@ def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[
     warned = []
     n = len(pairs.categories)
     if n < FEWEST_CATEGORIES and has_preferences:
+        power = power_by_categories()
+        nearest, most = max(known for known in power if known <= n), max(power)
         warned.append(
-            f"There are {n} categories, the papers have six. Of fewer, many resamples hold at most "
-            "two different ones, where r is -1, +1 or undefined whatever the data say: intervals "
-            "over categories are wide by construction."
+            f"There are {n} categories, the papers have six. Where r is 0.3 in the mean category, "
+            f"{nearest} categories of twenty pairs show it in {power[nearest]:.0%} of cases, "
+            f"{most} in {power[most]:.0%}."
         )
     labels = category_labels(pairs.categories).values()
+    counts = zip(labels, np.bincount(pairs.category_of_pair).tolist(), strict=True)
+    small = [f"{name} ({count})" for name, count in counts if count < FEWEST_PAIRS]
+    if small and has_preferences:
+        warned.append(
+            f"A correlation within a category takes {FEWEST_PAIRS} pairs. Left out of those that "
+            f"decide: {', '.join(small)}."
+        )
     different = dict(zip(labels, pairs.different(), strict=True))
     given = np.bincount(pairs.category_of_pair).tolist()
     repeated = [

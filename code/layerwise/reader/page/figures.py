@@ -71,7 +71,7 @@ def numbers_of(
     }
     for display, documents in models.items():
         for analysis, document in drawn.add_drawn(documents).items():
-            named = _validation(document) if analysis == "validation" else document
+            named = LABELLED[analysis](document) if analysis in LABELLED else document
             statistics.setdefault(analysis, {})[display] = named
     if by_pair:
         statistics["by_pair"] = {display: _by_pair(entry) for display, entry in by_pair.items()}
@@ -90,6 +90,19 @@ def _by_pair(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "category": [names[name] for name in document["category"]]}
 
 
+def _sensitivity(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with labels for names."""
+    by_layer = document.get("within_categories") or {}
+    names = labels(
+        [*dict.fromkeys(name for row in by_layer.values() for name in row["by_category"])]
+    )
+    shown = {
+        layer: {**row, "by_category": {names[name]: r for name, r in row["by_category"].items()}}
+        for layer, row in by_layer.items()
+    }
+    return {**document, "within_categories": shown or None}
+
+
 def _validation(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document with labels for names."""
     names = labels([name for name in document if not name.startswith("_")])
@@ -97,3 +110,7 @@ def _validation(document: Mapping[str, Any]) -> dict[str, Any]:
     if LEFT_OUT in document:
         shown[LEFT_OUT] = {names[name]: r for name, r in document[LEFT_OUT].items()}
     return shown
+
+
+# Documents in which names of categories stand, which a figure writes.
+LABELLED = {"validation": _validation, "sensitivity": _sensitivity}

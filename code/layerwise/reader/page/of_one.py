@@ -14,9 +14,9 @@ from layerwise.models.chat_templates import DATE
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
-from layerwise.reader.page.answers import describe_correlations, summarize
 from layerwise.reader.page.cautions import cautions, document_cautions
 from layerwise.reader.page.page import Own
+from layerwise.reader.page.pattern import describe_pattern
 from layerwise.reader.page.sections import sections_of
 from layerwise.reader.page.statements import pair_numbers, tabulate_pairs, view_pairs
 from layerwise.statistics.bootstrap import Draws
@@ -72,7 +72,7 @@ def page_of(
         answers=answered,
         beside=beside,
         further=[tabulate_pairs(measured.values, shown)],
-        head=[summarize(answered), *describe_correlations(documents)],
+        head=describe_pattern(answered, documents),
         by_pair=view_pairs(measured.values, shown),
         pair_numbers=pair_numbers(measured.values) if measured.values.output else {},
         random_weights=random_weights,

@@ -15,6 +15,7 @@ from layerwise.files import write_text
 from layerwise.present.figures.picture import Picture
 from layerwise.present.html import MEDIA, TEMPLATES, embedded, fill, inlined, policy
 from layerwise.present.tables import Table
+from layerwise.reader.files import CONTROL
 from layerwise.reader.page import HTML, SCRIPT, STYLES
 from layerwise.reader.page.answers import (
     LISTED,
@@ -22,7 +23,6 @@ from layerwise.reader.page.answers import (
     claims_by_model,
     claims_table,
     describe,
-    summarize_random_weights,
 )
 from layerwise.reader.page.sections import Section
 
@@ -62,6 +62,11 @@ class Own:
         "The analyses of the three papers on the dynamics of transformers, measured on one model. "
         "Grey: the papers' models, from the numbers published with them."
     )
+
+    @property
+    def pattern(self) -> str:
+        """What the model shows, in one sentence."""
+        return self.head[0] if self.head else ""
 
     @property
     def matrix(self) -> Table | None:
@@ -133,7 +138,7 @@ def html(
         "answers": [describe(answer, own.beside) for answer in own.answers],
         "listed": LISTED,
         "by_model": answers_by_question(own.asked),
-        "drawn": summarize_random_weights(own.beside),
+        "drawn": bool(own.beside.get(CONTROL)),
         "meanings": WORDS,
         "pictures": pictures,
         "at": "" if part == "." else f"{part}/",

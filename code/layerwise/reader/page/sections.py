@@ -168,7 +168,8 @@ def _said_of_signs(changes: list[Document]) -> str:
 def category_bootstrap(document: Document) -> list[Table]:
     caption = (
         f"Correlation over {document['n_categories']} categories with its "
-        f"{document['ci_level']:.0%} interval from {document['n_bootstrap']} resamples of them."
+        f"{document['ci_level']:.0%} interval by the papers' bootstrap, {document['n_bootstrap']} "
+        "resamples of them: too narrow for few, it decides nothing."
     )
     rows = [[int(layer), *interval(result)] for layer, result in document["layer_results"].items()]
     return [Table("intervals", caption, {"layer": None, **INTERVAL}, rows)]
@@ -242,7 +243,7 @@ SECTIONS = (
     Section(
         "category_bootstrap",
         "Intervals over the categories",
-        "How far can the correlation be trusted when each category is one point?",
+        "What does the papers' bootstrap say of the correlation, when each category is one point?",
         category_bootstrap,
     ),
     Section(

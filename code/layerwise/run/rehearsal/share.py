@@ -66,7 +66,7 @@ def skip_reasons(
     """
 
     def cost(model: Model) -> float:
-        return needs.seconds(model, "cpu", replicates=replicates, control=control)
+        return needs.seconds(model, "cpu", replicates=replicates, control=model.n_draws(control))
 
     left = {slug: model.skipped for slug, model in models.items() if model.skipped}
     spent = fetched = 0.0

@@ -59,8 +59,9 @@ def run(
     from layerwise.models.hub import drop_fetched
 
     gc.freeze()  # what was imported is no garbage: every run's collection looks at the rest
+    choices = {**choices, "control": model.n_draws(choices["control"])}
     if model.alone:
-        choices = {**choices, "replicates": 0, "control": 0}
+        choices = {**choices, "replicates": 0}
     quiet_downloads()
     require_accelerator(choices["device"])
     upstream.verify_data(data)

@@ -33,6 +33,7 @@ READS: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
 OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     paper2.layers: ("layers", "category_bootstrap"),
     paper2.pairs: ("pairs",),
+    paper2.within_categories: ("sensitivity",),
     paper2.by_pair: ("pairs", "by_pair"),
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),

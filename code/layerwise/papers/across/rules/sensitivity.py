@@ -15,6 +15,12 @@ from layerwise.papers.shared.names import READER_ENTRY, Choice
 from layerwise.papers.shared.result_files import CHOICES_FILE
 from layerwise.papers.shared.rules import n_categories, p_over_categories
 from layerwise.statistics import curves
+from layerwise.statistics.by_category import (
+    Correlations,
+    interval_of_r,
+    jackknife_r,
+    r_by_category,
+)
 from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.samples import holm
 
@@ -66,19 +72,17 @@ def statistics_under_choices(model: Entry) -> Rules:
     def within_categories() -> dict[str, Any] | None:
         if "curves" not in model:
             return None
+        sizes = {name: len(pairs.ua_without_pair) for name, pairs in model.by_pair.items()}
         return {
-            str(layer): {
-                "r": at.r,
-                "by_category": {name: at.by_category[name] for name in at.by_category},
-            }
+            str(layer): _r_by_category(at, sizes)
             for layer, at in by_layer(model.curves[Choice.PUBLISHED]).items()
         }
 
     return {
         "within_categories": Rule(
             within_categories,
-            "r over the pairs by layer, over all of them and in each category; None without three "
-            "sampled layers, the last among them",
+            "r over the pairs by layer, over all of them, in each category and in the mean "
+            "category, with 95% intervals; None without three sampled layers, the last among them",
         ),
         "before_norm": Rule(
             before_norm,
@@ -102,6 +106,29 @@ def statistics_under_choices(model: Entry) -> Rules:
             lambda: rows(model.evidence),
             "the answers to the papers' questions, one row per choice",
         ),
+    }
+
+
+def _r_by_category(at: Entry, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return r at a layer: over all pairs, in each category, and in the mean category."""
+    inside = {name: at.by_category[name] for name in at.by_category}
+    without = {name: at.without[name] for name in at.without}
+    mean = r_by_category([Correlations(inside, sizes, at.r, without)])
+    over_all = jackknife_r(at.r, [*without.values()])
+    return {
+        "r": at.r,
+        "interval": [over_all.low, over_all.high] if over_all.has_interval else None,
+        "by_category": {
+            name: {
+                "r": r,
+                "n": sizes[name],
+                "interval": [*interval_of_r(r, sizes[name])],
+            }
+            for name, r in inside.items()
+        },
+        "mean": None
+        if mean.uncategorised
+        else {"r": mean.value, "n": mean.n, "interval": [mean.low, mean.high]},
     }
 
 

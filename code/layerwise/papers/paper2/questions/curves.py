@@ -41,6 +41,7 @@ from layerwise.statistics.extremes import crossing_distance, highest, lowest
 
 # Llama's, in print the weakest r at a lowest late layer whose published interval excludes zero.
 WEAKEST_INVERSION = 0.32
+EXCEPTION = "gemma-2b"  # of the abstract
 INVERTING = ("pythia-6p9b", "llama-3p1-8b", "apertus-8b")  # models that are said to invert
 UNIT = "categories"
 ABOVE, BELOW = Range(above=0.0), Range(below=0.0)
@@ -320,6 +321,7 @@ def extreme_question(
     layers: Layers,
     family: FamilyOfTests,
     more: dict[str, Function],
+    models: Callable[[Evidence], dict[str, PairCurve]] = curves_by_model,
 ) -> Question:
     """Return a question on the lowest, or the highest, r of some layers."""
     return Question(
@@ -328,7 +330,7 @@ def extreme_question(
         says=says,
         number=number,
         unit=UNIT,
-        models=curves_by_model,
+        models=models,
         readings={
             DECIDES: lambda curve: rule(curve, layers),
             PUBLISHED: lambda curve: published_extreme(curve, layers, extreme),
@@ -339,6 +341,12 @@ def extreme_question(
         within=within,
         family=family,
     )
+
+
+def the_exception(evidence: Evidence) -> dict[str, PairCurve]:
+    """Return the curve that is said not to invert; a reader's model is not asked."""
+    by_model = curves_by_model(evidence)
+    return {EXCEPTION: by_model[EXCEPTION]} if EXCEPTION in by_model else {}
 
 
 LATE = phase("late")
@@ -370,6 +378,7 @@ EXTREME_QUESTIONS = (
         LATE,
         FamilyOfTests(because="one model, named as the exception before its layers were searched"),
         OTHER_LATE,
+        the_exception,
     ),
     extreme_question(
         "everywhere_negative",
