@@ -25,7 +25,7 @@ from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
-from layerwise.models.needs import kept_bytes
+from layerwise.models.needs import BATCH_TOKENS, kept_bytes
 from layerwise.models.partial import Partial
 from layerwise.models.passes import Passes
 from layerwise.models.probe import probe
@@ -45,7 +45,7 @@ def extract(
     folder: Path,
     *,
     template: Wrapping = "none",
-    tokens_per_batch: int = 2048,
+    tokens_per_batch: int = BATCH_TOKENS,
     seconds: float | None = None,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
@@ -77,7 +77,7 @@ def extract(
         )
     texts = {"statements": statements, "prompts": prompts}
     ids = check_texts(checkpoint.declaration, texts, template)
-    passes = checkpoint.passes or probe_in_all(checkpoint, ids)
+    passes = checkpoint.passes or probe_in_all(checkpoint, ids, tokens_per_batch=tokens_per_batch)
     checkpoint = replace(checkpoint, passes=passes)
     index = {
         "layout": LAYOUT,
@@ -153,15 +153,18 @@ class _Processes:
 
 
 def probe_in_all(
-    checkpoint: Checkpoint, ids: Mapping[str, Sequence[Ids]], *, fixed_kernel: bool = False
+    checkpoint: Checkpoint,
+    ids: Mapping[str, Sequence[Ids]],
+    *,
+    fixed_kernel: bool = False,
+    tokens_per_batch: int = BATCH_TOKENS,
 ) -> Passes:
     """Return how to run a checkpoint; the first of several processes finds out for all.
 
-    Raises:
-        LayerwiseError: as for `probe`.
+    Arguments and errors are those of `probe`.
     """
     return _Processes.join(checkpoint).first_decides(
-        lambda: probe(checkpoint, ids, fixed_kernel=fixed_kernel)
+        lambda: probe(checkpoint, ids, fixed_kernel=fixed_kernel, tokens_per_batch=tokens_per_batch)
     )
 
 
