@@ -111,7 +111,8 @@ class CheckpointFiles:
 
         blocks = find_blocks(self.skeleton)
         download = sum(self.weights.values()) if self.absent else 0
-        return Outline.of_model(self.skeleton, blocks, self.declaration, dtype, device, download)
+        declaration = self.declaration.of_model(self.skeleton)
+        return Outline.of_model(self.skeleton, blocks, declaration, dtype, device, download)
 
 
 @dataclass(frozen=True)

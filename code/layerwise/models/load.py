@@ -110,10 +110,9 @@ class Checkpoint:
         """All that texts are checked with."""
         place = self.files.folder if self.files else self.name
         declaration = Declaration.of_config(self.name, place, self.model.config, self.tokenizer)
-        n_embeddings = len(self.model.get_input_embeddings().weight)
         if type(self.model).__module__.startswith("transformers_modules."):  # its caller ran it
             declaration = replace(declaration, own_code=())
-        return replace(declaration, n_embeddings=n_embeddings)
+        return declaration.of_model(self.model)
 
     @property
     def outline(self) -> Outline:
