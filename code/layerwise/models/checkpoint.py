@@ -17,6 +17,7 @@ from layerwise.models.checkpoint_config import ONE_MODEL, check_config, declared
 from layerwise.models.checkpoint_folder import (
     Stored,
     check_adapters,
+    refuse_gguf,
     refuse_revision,
     stored_tensors,
     weight_files,
@@ -171,6 +172,7 @@ def open_folder(path: str | Path, revision: str | None = None) -> CheckpointFile
     """
     path = Path(path)
     refuse_revision(path, revision)
+    refuse_gguf(path)
     if not path.is_dir():
         raise LayerwiseError(f"{path}: a checkpoint is a folder, this is none; check the path")
     require_name("the name of the checkpoint's folder", path.resolve().name)
