@@ -22,7 +22,12 @@ In Python: `layerwise.analyze`, `measure`, `pool`, `compare`, `claims`, `headlin
 imported when they are used.
 """
 
+import os
 from importlib import import_module
+
+# Read when torch is imported: a GPU's kernels are those that torch brings, not such as it compiles
+# on the machine at hand, which may lack a compiler.
+os.environ.setdefault("TORCH_DISABLE_NATIVE_JIT", "1")
 
 TYPE_CHECKING = False  # for type checkers it is true; `typing` itself takes long to import
 if TYPE_CHECKING:

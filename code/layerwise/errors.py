@@ -39,6 +39,7 @@ EXTRAS = {
     "models": ("torch", "transformers", "accelerate", "tokenizers"),
     "pipeline": ("dvc", "pathspec"),
 }
+SETUP = {"models": "make setup-models", "pipeline": "make setup"}
 
 
 class LayerwiseError(Exception):
@@ -88,9 +89,8 @@ def not_installed(package: str) -> str:
     if extra is None:
         return f"the package {package} is not installed; install layerwise again: pip install ."
     return (
-        f"this needs the package {package}, which is not installed; in a clone of the repository "
-        f"run requirements/setup.sh {extra}, or there pip install '.[{extra}]' into this "
-        "environment"
+        f"this needs the package {package}, which is not installed; run `{SETUP[extra]}` in a "
+        "clone of the repository (elsewhere: docs/own-model.md)"
     )
 
 

@@ -11,9 +11,10 @@ Why not `ProcessPoolExecutor`: who calls `layerwise.analyze` is a reader's scrip
 
 Why not threads: most of the work is Python (statistics, figures), which they do one at a time.
 
-The processes are `python -m layerwise.workers FD`, started when work comes that none is free for,
-and kept for the next; they end with the process that started them. They write nothing: what a
-killed run leaves behind is one process's alone.
+The processes are `python -P -m layerwise.workers FD`, started when work comes that none is free
+for, and kept for the next; they end with the process that started them. They write nothing: what a
+killed run leaves behind is one process's alone. With -P no file of the current folder, which is the
+reader's, stands before a module that they import; what they print is told where one of them ends.
 """
 
 import atexit
@@ -23,22 +24,25 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import psutil
 
 MOST = 4  # processes, where the work is short; singular values of large matrices take every core
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 HERE = Path(__file__).parent.parent  # where the package is, for a process that knows it not
+PATIENCE = 10  # seconds for a process to end that has closed its connection
 Task = tuple[Future[Any], Callable[..., Any], Callable[[], tuple[Any, ...]]]
 T = TypeVar("T")
 
@@ -146,23 +150,50 @@ class _Pool:
                 threading.Thread(target=_lead, args=given, daemon=True).start()
 
 
-def _process(modules: Iterable[str] = ()) -> Connection:
-    """Start a process; return the connection at whose other end it is."""
+@dataclass(frozen=True)
+class _Worker:
+    """Another process, the connection to it, and the file of what it prints."""
+
+    process: subprocess.Popen[bytes]
+    connection: Connection
+    printed: IO[bytes]
+
+    def last_words(self) -> str:
+        """Return how a process ended, and the last line that it printed."""
+        self.connection.close()
+        try:
+            status = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = self.process.wait()
+        self.printed.seek(0)
+        lines = self.printed.read().decode(errors="replace").split("\n")
+        self.printed.close()
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+        return f"exit status {status}, it printed {said:.300}"
+
+
+def _process(modules: Iterable[str] = ()) -> _Worker:
+    """Start a process."""
     ours, theirs = Pipe()
-    path = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    # an empty entry is the current folder
+    path = [str(HERE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    printed = tempfile.TemporaryFile()  # noqa: SIM115
     process = subprocess.Popen(
-        [sys.executable, "-m", "layerwise.workers", str(theirs.fileno()), *modules],
+        [sys.executable, "-P", "-m", "layerwise.workers", str(theirs.fileno()), *modules],
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
+        stdout=printed,
+        stderr=printed,
         env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(path)},
         start_new_session=True,  # Ctrl-C is for the parent, with which this ends
     )
     _processes.append(process)
     theirs.close()
-    return ours
+    return _Worker(process, ours, printed)
 
 
-def _lead(process: Connection, pool: _Pool) -> None:
+def _lead(worker: _Worker, pool: _Pool) -> None:
     """Give a process its tasks one by one, in a thread; one that has ended is replaced."""
     while True:
         future, function, arguments = pool.tasks.get()
@@ -176,12 +207,12 @@ def _lead(process: Connection, pool: _Pool) -> None:
             failed = error
         else:
             try:
-                process.send((function, given))
-                result, failed = process.recv()
+                worker.connection.send((function, given))
+                result, failed = worker.connection.recv()
             except (EOFError, OSError):
-                name = function.__qualname__
-                failed = WorkerError(f"a process ended in {name}: is memory short?")
-                process = _process()
+                name, words = function.__qualname__, worker.last_words()
+                failed = WorkerError(f"a process ended in {name} ({words}); is memory short?")
+                worker = _process()
             except Exception as error:  # what came is whole, and cannot be read
                 failed = error
         pool.finish()

@@ -1,5 +1,6 @@
 """Work done by other processes: the same results and errors, and nothing that outlives us."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -98,9 +99,34 @@ def test_an_error_is_raised_where_the_result_is_asked_for() -> None:
 
 def test_a_process_that_ends_is_said_and_replaced() -> None:
     for _ in range(workers.MOST + 1):
-        with pytest.raises(workers.WorkerError, match=r"a process ended in abort"):
+        with pytest.raises(workers.WorkerError, match=r"a process ended in abort .exit status -6"):
             workers.submit(os.abort, tuple).result()
     assert workers.submit(abs, lambda: (-1,)).result() == 1
+
+
+def test_what_a_process_printed_is_told_when_it_ends() -> None:
+    printing = "import os; print('first'); print('the last words', flush=True); os._exit(5)"
+    with pytest.raises(workers.WorkerError, match=r"exit status 5, it printed the last words"):
+        workers.submit(exec, lambda: (printing,)).result()
+
+
+def test_no_file_of_the_current_folder_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a reader who has modules of the same names, with an entry of the path that means here."""
+    for name in ("six", "token", "numpy", "layerwise"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep + os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setattr(workers, "_pools", {})
+    monkeypatch.setattr(workers, "_processes", [])
+    try:
+        for name in ("six", "token", "numpy"):
+            found = workers.submit(importlib.util.find_spec, lambda name=name: (name,)).result()
+            assert Path(found.origin).parent != tmp_path
+        assert workers.submit(abs, lambda: (-1,)).result() == 1
+    finally:
+        workers.end()
 
 
 def test_what_was_not_begun_is_dropped() -> None:

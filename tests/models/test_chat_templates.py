@@ -1,6 +1,9 @@
 """Chat templates: what the model is given is what the notebook gave it, or says so."""
 
+import contextlib
 import datetime
+import locale
+import time
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ import transformers
 from transformers.utils import chat_template_utils
 
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.models import chat_templates
 from layerwise.models.chat_templates import DATE, OwnTemplate, idle_options, leading_bos, render
 
 BOS = "<|begin_of_text|>"
@@ -276,3 +280,80 @@ def test_blanks_at_the_ends_may_go_and_words_of_the_template_come_again(statemen
     trimmed = tokenizer_with(chat=CHAT.replace("message.content", "message.content | trim"))
     assert statement.strip() in rendered(trimmed, OWN, statement)
     assert statement in rendered(tokenizer_with(), OWN, statement)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{{ messages|map('upper') }}",
+        "{{ messages|selectattr('role') }}",
+        "{{ messages|batch(2) }}",
+        "{{ messages|slice(2) }}",
+        "{{ joiner() }}",
+        "{{ cycler('a', 'b') }}",
+        "{{ joiner()|string|upper }}",
+        "{{ messages[0].content.upper }}",
+        "{{ '%s' % [joiner()] }}",
+    ],
+)
+def test_the_address_of_an_object_is_refused(written: str) -> None:
+    """Also where the next object comes to lie at the same place."""
+    tokenizer = tokenizer_with(chat=written + MESSAGES)
+    with pytest.raises(LayerwiseError, match="the same text in every run"):
+        render(tokenizer, ["Ice melts"], OWN)
+
+
+@pytest.mark.parametrize("written", ["", "called at 0xff by "])
+def test_an_address_that_a_statement_or_a_template_spells_stays(written: str) -> None:
+    statement = "It crashed at 0x7f and at 0xFF"
+    tokenizer = tokenizer_with(chat=written + MESSAGES)
+    assert rendered(tokenizer, OWN, statement) == written + statement
+
+
+def test_a_text_that_is_another_the_next_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever makes it so: here a function that a later library might have."""
+    numbers = iter(range(9))
+    monkeypatch.setattr(chat_templates, "FUNCTIONS", {*chat_templates.FUNCTIONS, "turn"})
+    tokenizer = tokenizer_with(chat="{{ turn() }}" + MESSAGES)
+    compiled = chat_template_utils._compile_jinja_template
+
+    def with_turn(source: str) -> Any:
+        template = compiled(source)
+        template.environment.globals["turn"] = template.globals["turn"] = lambda: next(numbers)
+        return template
+
+    monkeypatch.setattr(chat_template_utils, "_compile_jinja_template", with_turn)
+    with pytest.raises(LayerwiseError, match="another one the next time"):
+        render(tokenizer, ["Ice melts"], OWN)
+
+
+ALL_OF_THE_CLOCK = "%d %b %Y, %A %a %B %-d %H:%M:%S %p %j %Z %z 100%%"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_the_clock_follows_no_zone_and_no_language(
+    monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    language = locale.setlocale(locale.LC_TIME)
+    try:
+        for name in ("de_DE.UTF-8", "C.UTF-8"):
+            with contextlib.suppress(locale.Error):  # a machine may lack it
+                locale.setlocale(locale.LC_TIME, name)
+            tokenizer = tokenizer_with(
+                chat=f"{{{{ strftime_now('{ALL_OF_THE_CLOCK}') }}}} " + MESSAGES
+            )
+            expected = "26 Jul 2024, Friday Fri July 26 00:00:00 AM 208 UTC +0000 100% Ice melts"
+            assert rendered(tokenizer, OWN) == expected
+    finally:
+        locale.setlocale(locale.LC_TIME, language)
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("directive", ["%s", "%c", "%x", "%X", "%Ey", "%Od", "%-s", "%r", "%+"])
+def test_what_follows_the_machines_zone_or_language_is_refused(directive: str) -> None:
+    tokenizer = tokenizer_with(chat=f"{{{{ strftime_now('{directive}') }}}} " + MESSAGES)
+    with pytest.raises(LayerwiseError, match="asks the clock for '%"):
+        render(tokenizer, ["Ice melts"], OWN)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +13,12 @@ from layerwise.errors import LayerwiseError
 from layerwise.models import kernels
 from layerwise.models.devices import require_accelerator
 from layerwise.models.kernels import (
+    BLAS,
     FORCED,
     LATE,
+    REDUCTIONS,
     WORKSPACE,
+    callers_precision,
     one_attention,
     require_exact,
     seeded,
@@ -23,6 +27,8 @@ from layerwise.models.kernels import (
 
 EXACT = {"float32": "ieee", "tf32": False, "reduced_sums": False}
 CUDA = torch.device("cuda")
+ON_GPU = {"sdpa": ["math"], WORKSPACE: ":4096:8", "blas": "cublas"}
+ON_GPU |= {"split_sums": True, "compiled_kernels": False}
 
 
 TURNED_ON = (
@@ -42,6 +48,10 @@ def test_what_a_program_or_an_image_turned_on_is_off_again() -> None:
         for turned_on in {TURNED_ON}:
             exec(turned_on)
             torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+            assert settings(torch.device("cpu"))["reduced_sums"]
+            require_exact("cpu")
+            torch.backends.cuda.matmul.allow_fp16_accumulation = True
+            assert settings(torch.device("cpu"))["reduced_sums"]
             require_exact("cpu")
             print(settings(torch.device("cpu")))
             # older names can be read again
@@ -76,7 +86,47 @@ def test_variables_that_cannot_be_undone_are_refused_on_a_gpu(
         require_accelerator("cuda")
     monkeypatch.delenv(WORKSPACE)
     require_accelerator("auto")
-    assert settings(CUDA) == EXACT | {"sdpa": ["math"], WORKSPACE: ":4096:8"}
+    assert settings(CUDA) == EXACT | ON_GPU
+
+
+def test_a_program_has_its_own_switches_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both flags of a reduction, accumulation in float16, and the library that it prefers."""
+    matmul: Any = torch.backends.cuda.matmul
+    preferred = ["theirs"]
+    monkeypatch.setattr(
+        torch.backends.cuda,
+        "preferred_blas_library",
+        lambda wanted=None: preferred.append(wanted or preferred[-1]) or preferred[-1],
+    )
+    with callers_precision():  # what the test changes
+        for reduced, split in ((False, False), (False, True), (True, True)):  # all that there are
+            for name in REDUCTIONS:
+                setattr(matmul, name, (reduced, split))
+            matmul.allow_fp16_accumulation = True
+            with callers_precision():
+                require_exact("cpu")
+                assert not settings(torch.device("cpu"))["reduced_sums"]
+                assert preferred[-1] == BLAS
+            for name in REDUCTIONS:
+                held = getattr(matmul, name), getattr(matmul, f"{name}_split_k")
+                assert held == (reduced, split)
+            assert matmul.allow_fp16_accumulation
+            assert preferred[-1] == "theirs"
+
+
+@pytest.mark.parametrize("module", ["layerwise", "layerwise.models.kernels", "layerwise.workers"])
+def test_torch_compiles_no_kernels_of_its_own(module: str) -> None:
+    """It is told before it is imported, and a reader who says otherwise is heard and recorded."""
+    code = (
+        f"import {module}, torch; from layerwise.models.kernels import settings\n"
+        "print(settings(torch.device('cuda'))['compiled_kernels'])"
+    )
+    variable = "TORCH_DISABLE_NATIVE_JIT"
+    plain = {name: value for name, value in os.environ.items() if name != variable}
+    for environment, expected in ((plain, "False"), (plain | {variable: "0"}, "True")):
+        command: Any = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == expected
 
 
 def test_a_variable_that_is_set_late_is_recorded_as_such(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from layerwise.models.checkpoint_config import check_declared
 from layerwise.models.devices import default_device, require_accelerator
 from layerwise.models.families import twin_of
 from layerwise.models.hub import look_up, look_up_registered
-from layerwise.models.load import load_model, load_registered
+from layerwise.models.load import load_model, load_registered, open_checkpoint
 from layerwise.models.projections import Weights
 from layerwise.models.registry import Model
 from layerwise.run.rehearsal.scratch import keep
@@ -368,10 +368,10 @@ def test_a_control_is_the_model_before_training(hub_cache: Path) -> None:
         assert control.tokenizer("a text").input_ids == trained.tokenizer("a text").input_ids
 
 
-ABSENT = "is not in the local cache, and HF_HUB_OFFLINE"
+ABSENT = "^there is no folder org/name here, .* is not in the local cache, and HF_HUB_OFFLINE"
 
 
-NAME = "not a model id `organisation/name`"
+NAME = r"^\.\./x: there is no such folder here; check the path"
 
 
 @pytest.mark.parametrize(
@@ -388,3 +388,25 @@ def test_what_is_neither_a_folder_nor_in_the_cache_is_refused(
     for ask in (look_up, lambda *of: look_up_registered(registered(hub=of[0], revision=of[1]))):
         with pytest.raises(LayerwiseError, match=message):
             ask(name, revision)
+
+
+@pytest.mark.parametrize("place", ["here.gguf", "gone.gguf", "folder", "org/gone.gguf"])
+def test_a_gguf_file_leads_to_the_way_that_works(
+    hub_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Whether it is there or not, or a folder holds nothing else."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for file in ("here.gguf", "folder/model.Q4.gguf"):
+        (tmp_path / file).write_bytes(b"GGUF")
+    with pytest.raises(LayerwiseError, match="gguf_file=name") as caught:
+        open_checkpoint(place)
+    assert ("there is no such file" in str(caught.value)) == ("gone" in place)
+
+
+@pytest.mark.parametrize("name", ["/no/such/folder", "out/such/folder", "./such", "a b"])
+def test_a_wrong_folder_is_told_without_words_of_a_library(hub_cache: Path, name: str) -> None:
+    with pytest.raises(LayerwiseError) as caught:
+        open_checkpoint(name)
+    assert str(caught.value).startswith(f"{name}: there is no such folder here")
+    assert "epo" not in str(caught.value)  # of a repository, which the reader never named

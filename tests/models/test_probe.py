@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import accelerate
 import numpy as np
 import pytest
 import torch
@@ -22,7 +23,7 @@ from layerwise import LayerwiseError
 from layerwise.files import read_json, write_json
 from layerwise.models import probe as module
 from layerwise.models.hidden_states import extract
-from layerwise.models.load import Checkpoint, from_memory, load_model
+from layerwise.models.load import Checkpoint, from_memory, load_model, with_random_weights
 from layerwise.models.passes import Passes
 from layerwise.models.store import HiddenStates
 from tiny_checkpoints import EVERY_KIND, EXAMPLE, TEXTS, deviations, twin_folder
@@ -317,8 +318,309 @@ def test_a_model_that_differs_from_itself_is_refused(
 ) -> None:
     model = llama(dtype)
     change(model)
-    with pytest.raises(LayerwiseError, match=r"differs from itself at layer [23],"):
+    with pytest.raises(LayerwiseError, match=r"differs from itself at (layer [23]|the logits),"):
         measured(from_memory(model, tokenizer), tmp_path / "states")
+
+
+# --- what short texts, one kernel or few neighbours do not show ---------------------------------
+
+TOLERATED = {"float32": 1e-5, "float16": 4e-3, "bfloat16": 4e-2}
+
+
+def near(module: Any, query: Any, key: Any, value: Any, mask: Any, **named: Any) -> Any:
+    """Attention to a token and the two before it."""
+    key, value = (
+        part.repeat_interleave(query.shape[1] // part.shape[1], 1) for part in (key, value)
+    )
+    behind = torch.arange(query.shape[2])[:, None] - torch.arange(query.shape[2])
+    scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+    weights = scores.masked_fill((behind < 0) | (behind > 2), -1e4).softmax(-1)
+    return (weights @ value).transpose(1, 2).contiguous(), weights
+
+
+def seeing(dtype: str, text: Any) -> Any:
+    """A model that sees images and reads text as `text` says, with weights far from nothing."""
+    config = transformers.LlavaConfig(
+        image_token_id=5,
+        text_config=text,
+        vision_config=transformers.CLIPVisionConfig(
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            image_size=28,
+            patch_size=14,
+        ),
+    )
+    torch.manual_seed(0)
+    model = transformers.LlavaForConditionalGeneration(config).eval()
+    for weight in model.parameters():
+        weight.data += 0.3 * torch.randn_like(weight)
+    return model.to(getattr(torch, dtype))
+
+
+SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3}
+SIZES |= {"num_attention_heads": 4, "vocab_size": 512}
+
+
+def kernels(model: Any) -> list[str]:
+    config = model.config
+    configs = (config, config.text_config, config.vision_config)
+    return [part._attn_implementation for part in configs]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", ["near", "eager"])
+def test_the_attention_of_a_text_tower_is_measured_and_stays(
+    tokenizer: Any, tmp_path: Path, dtype: str, kernel: str
+) -> None:
+    transformers.AttentionInterface.register("near", near)
+    model = seeing(dtype, transformers.LlamaConfig(**SIZES))
+    model.set_attn_implementation({"text_config": kernel})
+    ids = torch.arange(30, 50)[None]
+    before, own = kernels(model), model(ids).logits
+    states = measured(from_memory(model, tokenizer), tmp_path / "states")
+    assert states.index["passes"]["kernel"] == kernel == before[1]
+    assert kernels(model) == before
+    assert torch.equal(model(ids).logits, own)
+    assert max(deviations(model, tokenizer, states)) < TOLERATED[dtype]
+
+
+def test_random_weights_read_with_the_same_attention(tokenizer: Any) -> None:
+    transformers.AttentionInterface.register("near", near)
+    model = seeing("float32", transformers.LlamaConfig(**SIZES))
+    model.set_attn_implementation({"text_config": "near"})
+    drawn = with_random_weights(from_memory(model, tokenizer), 0)
+    assert kernels(drawn.model) == kernels(model)
+    assert drawn.kernel == "near"
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_a_tower_that_only_one_kernel_runs_is_measured(tmp_path: Path, in_memory: bool) -> None:
+    """Gemma 2 inside a model that sees: its soft cap is in eager attention alone."""
+    config = transformers.Gemma2Config(**SIZES, num_key_value_heads=2, head_dim=8)
+    seeing("float32", config).save_pretrained(tmp_path / "model")
+    for file in twin_folder("llama").glob("tokenizer*"):
+        shutil.copy(file, tmp_path / "model")
+    checkpoint = load_model(tmp_path / "model", "float32", "cpu")
+    if in_memory:
+        checkpoint = from_memory(checkpoint.model, checkpoint.tokenizer)
+    before = kernels(checkpoint.model)
+    states = measured(checkpoint, tmp_path / "states")
+    assert states.index["passes"]["kernel"] == "eager" == before[1] != before[0]
+    assert kernels(checkpoint.model) == before
+    assert max(deviations(checkpoint.model, checkpoint.tokenizer, states)) < 1e-5
+
+
+LONG = 16  # tokens: longer than the rows
+
+
+def stretch_positions(model: Any) -> None:
+    """Positions nearer to each other in long texts, by the forward of the whole."""
+    forward = type(model).forward
+
+    class Stretched(type(model)):  # type: ignore[misc]
+        def forward(self, input_ids: Any = None, **named: Any) -> Any:
+            if input_ids.shape[1] > LONG:
+                named["position_ids"] = torch.arange(input_ids.shape[1])[None] // 4
+            return forward(self, input_ids=input_ids, **named)
+
+    model.__class__ = Stretched
+
+
+def cool_logits(model: Any) -> None:
+    """Logits that are smaller in long texts, by the forward of the whole."""
+    forward = type(model).forward
+
+    class Cooled(type(model)):  # type: ignore[misc]
+        def forward(self, input_ids: Any = None, **named: Any) -> Any:
+            out = forward(self, input_ids=input_ids, **named)
+            out.logits = out.logits * (0.25 if input_ids.shape[1] > LONG else 1)
+            return out
+
+    model.__class__ = Cooled
+
+
+def quieten(token: int) -> Change:
+    """Suppress a token at the last position, as hooks for generation do."""
+
+    def change(model: Any) -> None:
+        def after(head: Any, given: Any, out: torch.Tensor) -> torch.Tensor:
+            out = out.clone()
+            out[:, -1, token] = -1e4
+            return out
+
+        model.lm_head.register_forward_hook(after)
+
+    return change
+
+
+class Centred(torch.nn.Linear):
+    """Output embeddings that centre the logits over the tokens of a text."""
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = super().forward(hidden)
+        return out - out.mean(dim=1, keepdim=True)
+
+
+def centre(model: Any) -> None:
+    model.lm_head.__class__ = Centred
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "change",
+    [stretch_positions, cool_logits, quieten(40), centre],
+    ids=["positions", "logits", "last position", "centred"],
+)
+def test_what_the_whole_forward_alone_does_is_measured(
+    tokenizer: Any, tmp_path: Path, dtype: str, change: Change
+) -> None:
+    model = llama(dtype)
+    change(model)
+    long_texts = (*TEXTS, LONGEST)
+    states = extract(from_memory(model, tokenizer), long_texts, (), tmp_path / "states")
+    assert states.index["passes"]["logits"] == "model"
+    for number, text in enumerate(long_texts):
+        ids = torch.tensor([tokenizer(text).input_ids])
+        with torch.no_grad():
+            mask = torch.ones_like(ids)  # without it positions that do not rise are packed texts
+            own = model(ids, attention_mask=mask, output_hidden_states=True)
+        loss = torch.nn.functional.cross_entropy(own.logits[0, :-1].float(), ids[0, 1:])
+        expected = own.hidden_states[-1][0, 1:].mean(dim=0).float().numpy()
+        found = states.pooled(states.n_layers)[number]
+        assert np.linalg.norm(found - expected) < TOLERATED[dtype] * np.linalg.norm(expected)
+        assert abs(float(loss) - states.nll[number]) < TOLERATED[dtype]
+
+
+def drop_long(model: Any) -> None:
+    model.model.layers[1].register_forward_hook(
+        lambda block, given, out: torch.dropout(out, 0.3, out.shape[1] > LONG)
+    )
+
+
+def remember_long(model: Any) -> None:
+    kept: list[torch.Tensor] = []
+
+    def add(block: Any, given: Any, out: torch.Tensor) -> torch.Tensor:
+        if out.shape[1] <= LONG:
+            return out
+        added = out + sum(kept[-1:])
+        kept.append(out.mean(dim=1, keepdim=True))
+        return added
+
+    model.model.layers[1].register_forward_hook(add)
+
+
+@pytest.mark.parametrize("change", [drop_long, remember_long])
+def test_what_only_long_texts_show_is_refused(
+    tokenizer: Any, tmp_path: Path, change: Change
+) -> None:
+    model = llama()
+    change(model)
+    with pytest.raises(LayerwiseError, match=r"differs from itself at .* in a text of"):
+        measured(from_memory(model, tokenizer), tmp_path / "states")
+
+
+def prepare(model: Any) -> None:
+    """As a training script does that goes on in mixed precision."""
+    accelerate.Accelerator(mixed_precision="bf16", cpu=True).prepare(model)
+
+
+def autocast_block(model: Any) -> None:
+    block = model.model.layers[1]
+    forward = block.forward
+
+    def patched(*given: Any, **named: Any) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return forward(*given, **named)
+
+    block.forward = patched
+
+
+@pytest.mark.parametrize("change", [prepare, autocast_block])
+def test_sixteen_bits_are_not_recorded_as_float32(
+    tokenizer: Any, tmp_path: Path, change: Change
+) -> None:
+    model = llama()
+    change(model)
+    with pytest.raises(LayerwiseError, match="computes in bfloat16"):
+        measured(from_memory(model, tokenizer), tmp_path / "states")
+    whole = accelerate.Accelerator(cpu=True).unwrap_model(model, keep_fp32_wrapper=False)
+    if change is prepare:  # the fix that is named
+        assert measured(from_memory(whole, tokenizer), tmp_path / "states").index["passes"]
+
+
+def seen_by(mask: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Change:
+    """Attention in which token t sees token s where the mask says so, of both."""
+
+    def attend(module: Any, query: Any, key: Any, value: Any, given: Any, **named: Any) -> Any:
+        key, value = (
+            part.repeat_interleave(query.shape[1] // part.shape[1], 1) for part in (key, value)
+        )
+        place = torch.arange(query.shape[2])
+        scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+        allowed = (place <= place[:, None]) | mask(place[:, None], place)
+        weights = scores.masked_fill(~allowed, -1e4).softmax(-1)
+        return (weights @ value).transpose(1, 2).contiguous(), weights
+
+    def change(model: Any) -> None:
+        transformers.AttentionInterface.register("masked", attend)
+        model.config._attn_implementation = "masked"
+
+    return change
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda t, s: (t < 6) & (s < 6),
+        lambda t, s: t // 11 == s // 11,
+        lambda t, s: t // 3 == s // 3,
+        lambda t, s: (t > 0) & (s > 0) & (t < 7) & (s < 7),
+    ],
+    ids=["prefix", "chunks of 11", "chunks of 3", "prefix behind the first"],
+)
+def test_a_mask_that_shows_later_tokens_anywhere_is_refused(
+    tokenizer: Any, tmp_path: Path, dtype: str, mask: Any
+) -> None:
+    model = llama(dtype)
+    seen_by(mask)(model)
+    with pytest.raises(LayerwiseError, match="its earlier states differ at layer 1"):
+        measured(from_memory(model, tokenizer), tmp_path / "states")
+
+
+def crowd_of_four(model: Any) -> None:
+    model.model.layers[1].register_forward_hook(
+        lambda block, given, out: out + out.mean(dim=0) * (len(out) > 3)
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_neighbours_that_act_in_wide_batches_alone_are_left_out(
+    tokenizer: Any, tmp_path: Path, dtype: str
+) -> None:
+    model = llama(dtype)
+    crowd_of_four(model)
+    texts = [TEXTS[2], *(f"A quiet {word}" for word in ("mill", "wall", "shop", "bridge"))]
+    states = extract(from_memory(model, tokenizer), texts, (), tmp_path / "states")
+    assert states.index["passes"]["alone"]
+    for number, text in enumerate(texts):
+        ids = torch.tensor([tokenizer(text).input_ids])
+        with torch.no_grad():
+            own = model(ids, output_hidden_states=True).hidden_states[-1][0, 1:].mean(dim=0)
+        apart = np.linalg.norm(states.pooled(states.n_layers)[number] - own.float().numpy())
+        assert apart < TOLERATED[dtype] * own.float().norm()
+
+
+def test_tokens_that_are_exchanged_are_the_models(tokenizer: Any) -> None:
+    """Of statements of the last id, or the first, alone."""
+    model = llama()
+    last = len(model.get_input_embeddings().weight) - 1
+    for token in (last, 0):
+        statements = [np.full(5, token, dtype=np.int32)] * 4
+        assert module.probe(from_memory(model, tokenizer), {"statements": statements}).probed
 
 
 def test_only_rare_tokens_are_exchanged_and_it_is_refused(tokenizer: Any, tmp_path: Path) -> None:
@@ -371,14 +673,17 @@ def test_passes_are_recorded_and_read_again() -> None:
 def test_rows_are_the_runs_own_tokens_without_special_ones(tokenizer: Any) -> None:
     checkpoint = replace(from_memory(llama(), tokenizer))
     texts = [np.array(tokenizer(text).input_ids, dtype=np.int32) for text in TEXTS]
-    rows, exchanged, longest = module._tokens(checkpoint, {"statements": texts})
+    rows, exchanged, cuts = module._rows(checkpoint, {"statements": texts})
     assert rows.shape == (module.ROWS, module.TOKENS)
-    assert not set(rows.flatten().tolist()) & set(tokenizer.all_special_ids)
-    assert set(rows.flatten().tolist()) <= {token for text in texts for token in text.tolist()}
-    assert torch.equal(rows[0, :-1], exchanged[0, :-1])
-    assert rows[0, -1] != exchanged[0, -1]
-    assert torch.equal(rows[2], exchanged[2])
-    assert longest.shape[1] == max(map(len, texts))
+    own = {token for text in texts for token in text.tolist()} - set(tokenizer.all_special_ids)
+    assert {*rows.flatten().tolist(), *exchanged.flatten().tolist()} <= own
+    assert torch.equal(rows[-1], exchanged[-1])
+    assert not (rows[:-1] == exchanged[:-1]).any()
+    assert torch.equal(cuts[0], rows[0])
+    for number, row in enumerate(cuts[1:], start=1):
+        assert torch.equal(row[:number], rows[0, :number])
+        assert not (row[number:] == rows[0, number:]).any()
+    assert len(cuts) == module.TOKENS
 
 
 def test_one_short_statement_is_enough() -> None:

@@ -2,16 +2,22 @@
 
 import json
 import shutil
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tokenizers
+import torch
 import transformers
 
+import layerwise
 from layerwise.errors import LayerwiseError
-from layerwise.models.load import from_memory, load_model, open_checkpoint
+from layerwise.models.checkpoint_tokenizer import require_no_draws
+from layerwise.models.load import Checkpoint, from_memory, load_model, open_checkpoint
 from layerwise.models.token_ids import check_texts, special_tokens
-from tiny_checkpoints import TEXTS, twin_folder
+from tiny_checkpoints import EXAMPLE, TEXTS, twin_folder
 
 KINDS = {"statements": TEXTS, "prompts": TEXTS[:2]}
 
@@ -71,3 +77,92 @@ def test_special_tokens_are_those_that_a_text_spells() -> None:
     texts = ["a a", "a unheard a", "a <?> a", "<s> a <s>", "a <tool>", "a <b> a"]
     found = special_tokens(tokenizer, texts)
     assert found == {2: ["<?>"], 3: ["<s>"], 4: ["<tool>"]}
+
+
+def as_bpe(tokenizer: Any) -> Any:
+    return tokenizer.backend_tokenizer.model
+
+
+@pytest.mark.parametrize("rate", [0.002, 0.5])
+def test_a_tokenizer_that_draws_is_refused_with_its_cause(tmp_path: Path, rate: float) -> None:
+    folder = Path(shutil.copytree(twin_folder("gpt2"), tmp_path / "gpt2"))
+    file = folder / "tokenizer.json"
+    model = json.loads(file.read_text())["model"]
+    assert model["type"] == "BPE"
+    in_memory = load_model(folder, device="cpu")
+    as_bpe(in_memory.tokenizer).dropout = rate
+    with pytest.raises(LayerwiseError, match="draws how it splits a text"):
+        check_texts(from_memory(in_memory.model, in_memory.tokenizer).declaration, KINDS)
+    rewrite(file, model=model | {"dropout": rate})
+    with pytest.raises(LayerwiseError, match="draws how it splits a text"):
+        open_checkpoint(folder, texts=KINDS)
+
+
+@pytest.mark.parametrize("setting", [{"alpha": 0.1}, {"nbest_size": 8}])
+def test_a_unigram_model_that_samples_is_refused(setting: dict[str, float]) -> None:
+    model = tokenizers.models.Unigram([("a", -1.0), ("b", -2.0)], 0, byte_fallback=False)
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer(model))
+    require_no_draws(tokenizer)
+    for name, value in setting.items():
+        setattr(as_bpe(tokenizer), name, value)
+    with pytest.raises(LayerwiseError, match=f"{next(iter(setting))} is"):
+        require_no_draws(tokenizer)
+
+
+def changing(checkpoint: Checkpoint, is_other: Callable[[int], bool]) -> None:
+    """Let a tokenizer give a text's ids backwards in those of its calls, counted from here."""
+    tokenizer, kind, calls = checkpoint.tokenizer, type(checkpoint.tokenizer), count()
+
+    class Changing(kind):  # type: ignore[misc, valid-type]
+        def __call__(self, *given: Any, **named: Any) -> Any:
+            out = super().__call__(*given, **named)
+            if is_other(next(calls)):
+                ids = out["input_ids"]
+                is_one = not isinstance(given[0], list)
+                out["input_ids"] = ids[::-1] if is_one else [of_text[::-1] for of_text in ids]
+            return out
+
+    tokenizer.__class__ = Changing
+    tokenizer.name_or_path = ""  # of no file, with which its ids would be compared
+
+
+@pytest.mark.parametrize("call", range(2))
+def test_ids_that_change_with_the_next_call_are_refused(call: int) -> None:
+    loaded = load_model(twin_folder("llama"), device="cpu")
+    changing(loaded, lambda number: number == call)
+    with pytest.raises(LayerwiseError, match=f"{TEXTS[0]}.* has others the second time"):
+        check_texts(loaded.declaration, {"statements": TEXTS})
+
+
+def test_ids_that_change_between_plan_and_run_are_refused() -> None:
+    """Whichever call is the first with other ids: all numbers are of one kind, or there is none."""
+
+    def numbers(is_other: Callable[[int], bool]) -> Any:
+        loaded = load_model(twin_folder("llama"), device="cpu")
+        changing(loaded, is_other)
+        given: dict[str, Any] = {"pairs": EXAMPLE["pairs"], "without": ["spectral"], "limit": 2}
+        result = layerwise.analyze(loaded.model, **given, tokenizer=loaded.tokenizer)
+        return result.categories.records
+
+    numbered = count()
+    plain = numbers(lambda number: next(numbered) < 0)
+    of_one_kind = plain, numbers(lambda _: True)
+    refused = 0
+    for first in range(1, next(numbered)):
+        try:
+            assert numbers(lambda number, first=first: number >= first) in of_one_kind
+        except LayerwiseError:
+            refused += 1
+    assert refused > 2  # in the pair of calls for one kind of texts
+
+
+def test_an_id_that_the_head_lacks_names_its_statement() -> None:
+    """As where embeddings are padded and output embeddings are not."""
+    loaded = load_model(twin_folder("llama"), device="cpu")
+    head = loaded.model.lm_head
+    highest = [max(loaded.tokenizer(text).input_ids) for text in TEXTS]
+    most = max(highest)
+    loaded.model.lm_head = torch.nn.Linear(head.in_features, most, bias=False)
+    named = f"statement {highest.index(most)} .*embeds and predicts ids below {most}"
+    with pytest.raises(LayerwiseError, match=named):
+        check_texts(loaded.declaration, {"statements": TEXTS})

@@ -59,7 +59,7 @@ def test_what_is_measured_again_is_counted_again() -> None:
     """Passes of the model, of its replicates in 16 bits, and of random weights."""
 
     def of_passes(**choices: Any) -> float:
-        more, fewer = (prepared(tokens=tokens, **choices) for tokens in (4000, 2000))
+        more, fewer = (prepared(tokens=tokens, **choices) for tokens in (6000, 4000))
         each = seconds_of_passes(more) - seconds_of_passes(fewer)
         return (estimate_seconds(more) - estimate_seconds(fewer)) / each
 

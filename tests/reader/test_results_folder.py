@@ -1,12 +1,13 @@
 """A run replaces what an earlier run wrote, and nothing else."""
 
 import json
+import os
 import re
 import shutil
 
 import pytest
 
-from layerwise import compare
+from layerwise import compare, workers
 from layerwise.errors import LayerwiseError
 from layerwise.reader.files import CONTROL, DOCUMENTS, FILES, FILES_ACROSS, REPLICATES, SCALING
 from layerwise.reader.results_folder import (
@@ -132,6 +133,34 @@ def test_every_file_of_a_run_is_declared_and_those_of_others_stay(analyzed, save
     before = contents(out)
     analyzed.save(out)
     assert contents(out) == before
+
+
+def test_a_process_that_ends_costs_its_picture_alone(analyzed, tmp_path, monkeypatch, capsys):
+    submit = workers.submit
+
+    def ending(function, arguments):
+        lost = arguments()[0] == "layers"
+        return submit(os.abort, tuple) if lost else submit(function, arguments)
+
+    monkeypatch.setattr(workers, "submit", ending)
+    analyzed.save(tmp_path / "out")
+    lost = set(FILES) - NOT_ALWAYS - set(contents(tmp_path / "out"))
+    assert lost == {"figures/layers.pdf", "figures/layers.svg"}
+    assert "no figure layers" in capsys.readouterr().err
+
+
+def test_numbers_are_there_when_nothing_can_be_drawn(analyzed, saved, monkeypatch):
+    """And no page of other numbers is beside them."""
+    out, mine = saved
+
+    def broken(*given):
+        raise MemoryError
+
+    monkeypatch.setattr("layerwise.reader.result.write", broken)
+    with pytest.raises(MemoryError):
+        analyzed.save(out)
+    documents = {f"{name}.json" for name in analyzed.documents}
+    assert set(contents(out)) == documents | set(mine)
 
 
 def test_every_file_of_a_comparison_is_declared_and_those_of_others_stay(saved, tmp_path):

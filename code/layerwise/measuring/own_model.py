@@ -41,6 +41,7 @@ class Measurement:
         template: what every statement is put into.
         seconds: how long the passes over all texts are expected to take.
         times: how often all of it is measured, with replicates and draws: progress counts to it.
+        token_ids_sha256: of the ids that were planned and probed, for each kind of text.
     """
 
     pairs: StatementPairs
@@ -53,6 +54,7 @@ class Measurement:
     template: Wrapping = "none"
     seconds: float | None = None
     times: int = 1
+    token_ids_sha256: Sequence[str] | None = None
 
     def measure(self, checkpoint: Checkpoint, folder: Path) -> Measured:
         """Return the numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
@@ -111,6 +113,7 @@ class Measurement:
                 folder,
                 template=self.template,
                 seconds=self.seconds,
+                token_ids_sha256=self.token_ids_sha256,
             )
         spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
         with workers.dropped(spectra.values()):

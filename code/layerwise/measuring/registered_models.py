@@ -312,7 +312,8 @@ class _Measuring:
         if known is None:
             texts = {"statements": self.texts.pairs.statements, "prompts": self.texts.prompts}
             ids = check_texts(checkpoint.declaration, texts)
-            known = probe_in_all(checkpoint, ids, fixed_kernel=True)
+            most = self.choices["tokens_per_batch"]
+            known = probe_in_all(checkpoint, ids, fixed_kernel=True, tokens_per_batch=most)
         self.passes[checkpoint.dtype] = known
         return replace(checkpoint, passes=known)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -31,3 +31,13 @@ def plan_batches(kind: str, lengths: Sequence[int], tokens_per_batch: int) -> li
     for length, members in groupby(by_length, key=lengths.__getitem__):
         batches += Batch(kind, tuple(members), length).parts(max(1, tokens_per_batch // length))
     return batches
+
+
+def widest_batch(lengths: Mapping[str, Sequence[int]], tokens_per_batch: int) -> Batch:
+    """Return the batch of a run with the most texts, by the lengths of its texts of every kind."""
+    batches = [
+        batch
+        for kind, of_kind in lengths.items()
+        for batch in plan_batches(kind, of_kind, tokens_per_batch)
+    ]
+    return max(batches, key=lambda batch: len(batch.members))

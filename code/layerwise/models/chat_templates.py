@@ -11,14 +11,17 @@ with, and with the options that the reader gives.
 A template is a program of the checkpoint, which transformers runs in Jinja's sandbox. Whatever
 differs from run to run can reach it only through functions and filters of that environment: the
 clock (`strftime_now`), Jinja's random choices, and what a later transformers may add. So the clock
-stands still, and every function or filter that is not known to depend on its arguments alone is
-replaced by one that refuses.
+stands still, in a zone and language of its own, and every function or filter that is not known to
+depend on its arguments alone is replaced by one that refuses. What these give is an object
+sometimes, whose text holds its place in memory: a text with such a place is refused, and so is one
+that comes out otherwise the second time.
 """
 
 import contextlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, get_args
 
 import jinja2.meta
@@ -33,7 +36,12 @@ N_BOS: Mapping[Template, int] = {"published": 2, "once": 1}
 # template's own default is said here, so that no later version of it can change a text. A template
 # that asks for the clock gets the same day.
 DATE = "26 Jul 2024"
-CLOCK = datetime(2024, 7, 26)
+CLOCK = datetime(2024, 7, 26, tzinfo=UTC)
+# What strftime says of it in English; the machine's language would change these.
+IN_ENGLISH = {"%a": "Fri", "%A": "Friday", "%b": "Jul", "%B": "July", "%h": "Jul", "%p": "AM"}
+OF_THE_CLOCK = frozenset("deHIjklmMSuUVwWyYzZfGDFTR%nt")  # directives that ask nothing else
+_DIRECTIVE = re.compile(r"%[^a-zA-Z%]*[EO]?[a-zA-Z%]?")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)  # in the text of an object
 # What depends on its arguments alone, of Jinja's and transformers' functions for templates.
 FUNCTIONS = {"cycler", "dict", "joiner", "namespace", "raise_exception", "range"}
 FILTERS = DEFAULT_FILTERS.keys() - {"random"}
@@ -81,6 +89,7 @@ def render(tokenizer: Any, statements: Sequence[str], template: Wrapping) -> lis
         return list(statements)
     chat = _Chat.of(tokenizer, template)
     texts = [chat.text(statement) for statement in statements]
+    _require_same(chat, statements, texts)
     _require_whole(chat, statements, texts)
     if isinstance(template, OwnTemplate):
         return texts
@@ -158,9 +167,27 @@ def _seal(source: str) -> set[str]:
     environment = _compile_jinja_template(source).environment
     functions, filters = environment.globals, environment.filters
     functions.update({name: _refusing(name) for name in functions.keys() - FUNCTIONS})
-    functions.update({SEALED: True, "strftime_now": lambda format: CLOCK.strftime(format)})
+    functions.update({SEALED: True, "strftime_now": _strftime})
     filters.update({name: _refusing(name) for name in filters.keys() - FILTERS})
     return jinja2.meta.find_undeclared_variables(environment.parse(source)) - {"messages"}
+
+
+def _strftime(wanted: str) -> str:
+    """Return the time of the clock in a format, whatever the zone and language of the machine."""
+
+    def say(directive: re.Match[str]) -> str:
+        found = directive.group()
+        if found in IN_ENGLISH:
+            return IN_ENGLISH[found]
+        if found[-1] not in OF_THE_CLOCK or any(sign in found for sign in "EO"):
+            raise LayerwiseError(
+                "a chat template must give a statement the same text on every machine, this one "
+                f"asks the clock for {found!r}, which follows its zone or language; give the "
+                "tokenizer a template that writes the date out, as %d %b %Y"
+            )
+        return CLOCK.strftime(found)
+
+    return _DIRECTIVE.sub(say, wanted)
 
 
 def _refusing(name: str) -> Callable[..., Any]:
@@ -171,6 +198,24 @@ def _refusing(name: str) -> Callable[..., Any]:
         )
 
     return refuse
+
+
+def _require_same(chat: _Chat, statements: Sequence[str], texts: Sequence[str]) -> None:
+    """Refuse a template that gives another text the next time, or that writes where an object is.
+
+    An address may be the same again by chance, so it is looked for in what nobody gave.
+    """
+    for statement, text in zip(statements, texts, strict=True):
+        given = f"{statement} {chat.source} {chat.options}"
+        address = next((found for found in _ADDRESS.findall(text) if found not in given), None)
+        if address is None and chat.text(statement) == text:
+            continue
+        because = "another one the next time" if address is None else f"the address{address}"
+        raise LayerwiseError(
+            "a chat template must give a statement the same text in every run, this one gives "
+            f"{because}, in {text[:200]!r:.200}; it writes an object in place of its words: join a "
+            "filter's results (|map('upper')|join), call a joiner or cycler, or ask for no template"
+        )
 
 
 def _require_whole(chat: _Chat, statements: Sequence[str], texts: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from layerwise.models.checkpoint_config import ONE_MODEL, check_config, declared
 from layerwise.models.checkpoint_folder import (
     Stored,
     check_adapters,
+    refuse_gguf,
     refuse_revision,
     stored_tensors,
     weight_files,
@@ -111,7 +112,8 @@ class CheckpointFiles:
 
         blocks = find_blocks(self.skeleton)
         download = sum(self.weights.values()) if self.absent else 0
-        return Outline.of_model(self.skeleton, blocks, self.declaration, dtype, device, download)
+        declaration = self.declaration.of_model(self.skeleton)
+        return Outline.of_model(self.skeleton, blocks, declaration, dtype, device, download)
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ def open_folder(path: str | Path, revision: str | None = None) -> CheckpointFile
     """
     path = Path(path)
     refuse_revision(path, revision)
+    refuse_gguf(path)
     if not path.is_dir():
         raise LayerwiseError(f"{path}: a checkpoint is a folder, this is none; check the path")
     require_name("the name of the checkpoint's folder", path.resolve().name)

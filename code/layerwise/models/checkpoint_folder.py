@@ -12,7 +12,7 @@ import safetensors
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.models.checkpoint_config import reword_errors
-from layerwise.models.other_ways import LOADED
+from layerwise.models.other_ways import LOADED, OF_GGUF
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 INDEX = f"{WEIGHTS}.index.json"
@@ -29,6 +29,14 @@ class Stored(NamedTuple):
     file: Path
     key: str
     shape: tuple[int, ...]
+
+
+def refuse_gguf(path: Path) -> None:
+    """Refuse a GGUF file, or a folder that has nothing else, and say how it is measured."""
+    alone = path.is_dir() and not (path / "config.json").exists() and any(path.glob("*.gguf"))
+    if path.suffix.lower() == ".gguf" or alone:
+        missing = "" if path.exists() else "there is no such file here; "
+        raise LayerwiseError(f"{path}: {missing}a checkpoint is a folder of safetensors; {OF_GGUF}")
 
 
 def refuse_revision(name: object, revision: str | None) -> None:

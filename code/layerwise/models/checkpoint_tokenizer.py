@@ -11,7 +11,7 @@ tokenizer_config.json can change what the file says, and a reader may bring a lo
 import functools
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ class Declaration:
     Attributes:
         name: what errors call the model.
         place: what they call its tokenizer, a folder or a name.
-        n_embeddings: ids are below it.
+        n_embeddings: ids are below it, for embeddings and output embeddings have as many rows.
         n_positions: the longest text, in tokens; None: there is no limit (BLOOM, XLNet's -1).
         own_code: classes that the checkpoint brings, and that are never run.
     """
@@ -64,6 +64,12 @@ class Declaration:
         own_code = (*own_classes(vars(config)), *own_classes(tokenizer.init_kwargs))
         longest = n_positions if is_limit else None
         return cls(name, place, tokenizer, text.vocab_size, longest, own_code)
+
+    def of_model(self, model: Any) -> "Declaration":
+        """Return the same with the ids that a model really has, embedded and predicted."""
+        n_embeddings = len(model.get_input_embeddings().weight)
+        n_predicted = getattr(model.get_output_embeddings(), "out_features", n_embeddings)
+        return replace(self, n_embeddings=min(n_embeddings, n_predicted))
 
     @property
     def adds_bos(self) -> bool:
@@ -123,6 +129,26 @@ def load_tokenizer(path: Path) -> Any:
         path, "the tokenizer cannot be loaded", "save it again into the same folder"
     ):
         return kind.from_pretrained(path, trust_remote_code=False, local_files_only=True)
+
+
+def require_no_draws(tokenizer: Any) -> None:
+    """Refuse a tokenizer that splits a text at random, as some do in training.
+
+    Raises:
+        LayerwiseError: naming what draws: BPE's dropout, or the sampling of a unigram model.
+    """
+    model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
+    of_model = {name: getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size")}
+    of_pieces = getattr(tokenizer, "sp_model_kwargs", None) or {}
+    sampling = of_model | {"enable_sampling": of_pieces.get("enable_sampling")}
+    for name, value in sampling.items():
+        if value:
+            raise LayerwiseError(
+                f"a text must have the same ids in every run, this tokenizer draws how it splits "
+                f"a text ({name} is {value!r:.20}); switch it off: {name!r} of the model in "
+                f"{TOKENIZER_FILE}, tokenizer.backend_tokenizer.model.{name} = None in memory, or "
+                "sp_model_kwargs of a tokenizer of sentencepiece"
+            )
 
 
 def require_ids_of_file(tokenizer: Any, texts: Sequence[str]) -> None:

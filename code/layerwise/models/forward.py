@@ -217,14 +217,15 @@ def mean_token_nll(
 ) -> Float32[torch.Tensor, " batch"]:
     """Return the mean NLL of tokens 1..T-1 of every statement, in nats: the model's own loss."""
     if passed.logits is not None:
-        return _mean_nll(passed.logits[:, :-1], tokens[:, 1:])
+        return mean_nll(passed.logits[:, :-1], tokens[:, 1:])
     n_texts = max(1, HEAD_ROWS // (tokens.shape[1] - 1))
     portions = zip(passed.hidden[:, :-1].split(n_texts), tokens[:, 1:].split(n_texts), strict=True)
-    return torch.cat([_mean_nll(checkpoint.head(states), wanted) for states, wanted in portions])
+    return torch.cat([mean_nll(checkpoint.head(states), wanted) for states, wanted in portions])
 
 
-def _mean_nll(
+def mean_nll(
     logits: Float[torch.Tensor, "batch token word"], wanted: Int64[torch.Tensor, "batch token"]
 ) -> Float32[torch.Tensor, " batch"]:
+    """Return the mean NLL of wanted tokens by their own logits, of every text, in nats."""
     texts = zip(logits, wanted.to(logits.device), strict=True)
     return torch.stack([torch.nn.functional.cross_entropy(row.float(), ids) for row, ids in texts])

@@ -25,13 +25,13 @@ from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
-from layerwise.models.needs import kept_bytes
+from layerwise.models.needs import BATCH_TOKENS, kept_bytes
 from layerwise.models.partial import Partial
 from layerwise.models.passes import Passes
 from layerwise.models.probe import probe
 from layerwise.models.provenance import describe
 from layerwise.models.store import POOLINGS, HiddenStates, Layer, digest_of_texts, open_states
-from layerwise.models.token_ids import Ids, Wrapping, check_texts, digest_of_ids
+from layerwise.models.token_ids import SAME_IDS, Ids, Wrapping, check_texts, digests_of_ids
 from layerwise.progress import meter
 
 LAYOUT = 5  # raise when the same inputs would give other bytes
@@ -45,8 +45,9 @@ def extract(
     folder: Path,
     *,
     template: Wrapping = "none",
-    tokens_per_batch: int = 2048,
+    tokens_per_batch: int = BATCH_TOKENS,
     seconds: float | None = None,
+    token_ids_sha256: Sequence[str] | None = None,
 ) -> HiddenStates:
     """Run every statement and prompt through the model once and store what `store` describes.
 
@@ -63,11 +64,12 @@ def extract(
         template: what every statement is put into before it is tokenised (see `render`).
         tokens_per_batch: upper limit of tokens in a batch; part of the method in half precision.
         seconds: how long all passes are expected to take; the time left begins with it.
+        token_ids_sha256: of the ids that the checkpoint was probed with; None: of whatever ids.
 
     Raises:
-        LayerwiseError: before anything runs, for a text that is too short or too long, too little
-            room on the disk, or another run on the same folder; then for one text that does not
-            fit into memory.
+        LayerwiseError: before anything runs, for a text that is too short or too long or has other
+            ids than before, too little room on the disk, or another run on the same folder; then
+            for one text that does not fit into memory.
         UnsoundTexts: naming them all, for texts with states that are not finite or all zero.
     """
     if not statements or tokens_per_batch < 1:
@@ -77,7 +79,9 @@ def extract(
         )
     texts = {"statements": statements, "prompts": prompts}
     ids = check_texts(checkpoint.declaration, texts, template)
-    passes = checkpoint.passes or probe_in_all(checkpoint, ids)
+    if token_ids_sha256 not in (None, digests_of_ids(ids)):
+        raise LayerwiseError(f"{checkpoint.name}: {SAME_IDS}; load it anew")
+    passes = checkpoint.passes or probe_in_all(checkpoint, ids, tokens_per_batch=tokens_per_batch)
     checkpoint = replace(checkpoint, passes=passes)
     index = {
         "layout": LAYOUT,
@@ -92,7 +96,7 @@ def extract(
         "n_prompts": len(prompts),
         "prompts_sha256": digest_of_texts(prompts),
         "prompt_lengths": list(map(len, ids["prompts"])),
-        "token_ids_sha256": list(map(digest_of_ids, ids.values())),
+        "token_ids_sha256": digests_of_ids(ids),
         "adds_bos": checkpoint.declaration.adds_bos,
         "around": checkpoint.declaration.around,
         "tokens_per_batch": passes.tokens_per_batch(tokens_per_batch),
@@ -153,15 +157,18 @@ class _Processes:
 
 
 def probe_in_all(
-    checkpoint: Checkpoint, ids: Mapping[str, Sequence[Ids]], *, fixed_kernel: bool = False
+    checkpoint: Checkpoint,
+    ids: Mapping[str, Sequence[Ids]],
+    *,
+    fixed_kernel: bool = False,
+    tokens_per_batch: int = BATCH_TOKENS,
 ) -> Passes:
     """Return how to run a checkpoint; the first of several processes finds out for all.
 
-    Raises:
-        LayerwiseError: as for `probe`.
+    Arguments and errors are those of `probe`.
     """
     return _Processes.join(checkpoint).first_decides(
-        lambda: probe(checkpoint, ids, fixed_kernel=fixed_kernel)
+        lambda: probe(checkpoint, ids, fixed_kernel=fixed_kernel, tokens_per_batch=tokens_per_batch)
     )
 
 

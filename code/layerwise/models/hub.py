@@ -24,6 +24,7 @@ from layerwise.models.checkpoint_folder import (
     WEIGHTS,
     check_adapters,
     matches,
+    refuse_gguf,
     shards,
 )
 from layerwise.models.checkpoint_tokenizer import TOKENIZER_FILES, TOKENIZERS, check_tokenizer
@@ -50,6 +51,7 @@ def look_up(hub_id: str, revision: str) -> CheckpointFiles:
         LayerwiseError: if the model is not to be had, or is not what can be loaded: no network,
             gated, no such model or revision, pickles alone, wrong bytes.
     """
+    refuse_gguf(Path(hub_id))
     return _look_up(hub_id, revision, takes_pickles=False)
 
 
@@ -222,7 +224,10 @@ def _snapshot_with_config(hub_id: str, revision: str) -> Path:
         except UnreachedError as error:
             if cached:
                 return cached
-            raise UnreachedError(f"{hub_id} at {revision}: {error}") from None
+            raise UnreachedError(
+                f"there is no folder {hub_id} here, and the model of the hub {hub_id} at "
+                f"{revision} is {error}"
+            ) from None
     return Path(huggingface_hub.hf_hub_download(hub_id, "config.json", revision=revision)).parent
 
 

@@ -17,9 +17,10 @@ _ANSWERS: dict[type[Exception], str] = {
     "a private one); check the spelling, or log in with `hf auth login`",
     hub_errors.RevisionNotFoundError: "{hub}: the hub has no revision {revision!r}; take a commit, "
     "tag or branch from the history at {page}/commits/main",
-    hub_errors.HFValidationError: "{hub}: no such folder, and not a model id `organisation/name` "
-    "({words}); check the path",
-    hub_errors.OfflineModeIsEnabled: "{hub} at {revision} is not in the local cache, and "
+    hub_errors.HFValidationError: "{hub}: there is no such folder here; check the path, or give a "
+    "model of the hub as `organisation/name`",
+    hub_errors.OfflineModeIsEnabled: "there is no folder {hub} here, and the model of the hub "
+    "{hub} at {revision} is not in the local cache, and "
     "HF_HUB_OFFLINE forbids to ask the hub; unset it, or fill the cache where there is a network",
 }
 PROBE = 3  # seconds until the way to the hub is taken to be closed
@@ -40,8 +41,8 @@ def require_reach(address: str) -> None:
     except Exception as error:
         if type(error).__name__ in _UNREACHED:
             raise UnreachedError(
-                f"not in the local cache, and the hub cannot be reached ({error}); connect to the "
-                "network, or give a checkpoint folder that exists"
+                f"not in the local cache, and the hub cannot be reached ({type(error).__name__}); "
+                "connect to the network, or check the path of the folder"
             ) from None
 
 

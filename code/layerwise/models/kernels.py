@@ -7,6 +7,7 @@ and choose an attention kernel by shape. Here it may not; `settings` is what is 
 import contextlib
 import operator
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,14 +22,20 @@ FORCED = "NVIDIA_TF32_OVERRIDE"  # of NVIDIA's libraries: 1 stands above what a 
 LATE = "set after CUDA was in use, where it may have no effect"
 _set_late: list[str] = []  # the variable, once this process set it too late
 EXACT = "ieee"  # float32 products as they are written, in torch's words
+REDUCTIONS = (
+    "allow_fp16_reduced_precision_reduction",
+    "allow_bf16_reduced_precision_reduction",
+)
+BLAS = "default"  # torch's own choice of a library, whatever a variable prefers
 MATH = "math"  # scores and weights of half precision in float32, the same for every shape
 
 
 def require_exact(device: str) -> None:
     """Have torch compute exactly in this process; refuse what it cannot undo on a GPU.
 
-    TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1, which NVIDIA's images set, is undone; so is TF32 that the
-    caller's program chose, by torch's older names or by `fp32_precision`.
+    TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1, which NVIDIA's images set, is undone; so are TF32 that the
+    caller's program chose, by torch's older names or by `fp32_precision`, sums in half precision,
+    and another library of products (TORCH_BLAS_PREFER_CUBLASLT=1).
 
     Raises:
         LayerwiseError: on a GPU, for NVIDIA_TF32_OVERRIDE other than 0, or for a
@@ -40,8 +47,10 @@ def require_exact(device: str) -> None:
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
     matmul: Any = torch.backends.cuda.matmul
-    matmul.allow_fp16_reduced_precision_reduction = False
-    matmul.allow_bf16_reduced_precision_reduction = False
+    for name in REDUCTIONS:
+        setattr(matmul, name, False)
+    matmul.allow_fp16_accumulation = False
+    torch.backends.cuda.preferred_blas_library(BLAS)
     torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
     if device == "cpu":
         return
@@ -71,8 +80,11 @@ def callers_precision() -> Iterator[None]:
     matmul: Any = torch.backends.cuda.matmul
     cudnn: Any = torch.backends.cudnn
     precisions = [(part, part.fp32_precision) for part in _float32_parts().values()]
-    float16 = matmul.allow_fp16_reduced_precision_reduction
-    bfloat16 = matmul.allow_bf16_reduced_precision_reduction
+    reductions = [(name, _reduction(name)) for name in REDUCTIONS]
+    accumulation, blas = (
+        matmul.allow_fp16_accumulation,
+        torch.backends.cuda.preferred_blas_library(),
+    )
     attention = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
     with contextlib.ExitStack() as stack:
         for part, precision in precisions:  # last, because the older names change them too
@@ -82,10 +94,24 @@ def callers_precision() -> Iterator[None]:
             stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
         with contextlib.suppress(RuntimeError):
             stack.callback(setattr, cudnn, "allow_tf32", cudnn.allow_tf32)
-        stack.callback(setattr, matmul, "allow_fp16_reduced_precision_reduction", float16)
-        stack.callback(setattr, matmul, "allow_bf16_reduced_precision_reduction", bfloat16)
+        for name, reduction in reductions:
+            stack.callback(setattr, matmul, name, reduction)
+        stack.callback(setattr, matmul, "allow_fp16_accumulation", accumulation)
+        stack.callback(torch.backends.cuda.preferred_blas_library, blas)
         stack.callback(torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp, attention)
         yield
+
+
+def _reduction(name: str) -> tuple[bool, bool]:
+    """Return whether sums are reduced in half precision, and whether they may be split."""
+    matmul: Any = torch.backends.cuda.matmul
+    return getattr(matmul, name), getattr(matmul, f"{name}_split_k", True)
+
+
+def _compiles_kernels() -> bool:
+    """Return whether torch compiles kernels of its own on a GPU, in place of those it brings."""
+    native: Any = sys.modules.get("torch._native.common_utils")
+    return native is not None and not native.check_native_jit_disabled()
 
 
 def _float32_parts() -> dict[str, Any]:
@@ -152,14 +178,19 @@ def settings(device: torch.device) -> dict[str, Any]:
     kernels = ("flash", MATH) if device.type == "cpu" else tuple(enabled)  # a CPU has two
     on_gpu = {}
     if device.type == "cuda":
-        on_gpu = {WORKSPACE: ", ".join([str(os.environ.get(WORKSPACE)), *[LATE][: len(_set_late)]])}
+        on_gpu = {
+            WORKSPACE: ", ".join([str(os.environ.get(WORKSPACE)), *[LATE][: len(_set_late)]]),
+            "blas": str(torch.backends.cuda.preferred_blas_library()).rpartition(".")[2].lower(),
+            "split_sums": any(_reduction(name)[1] for name in REDUCTIONS),
+            "compiled_kernels": _compiles_kernels(),
+        }
     precisions = {name: part.fp32_precision for name, part in _float32_parts().items()}
     return {
         "float32": precisions["cuda.matmul"],
         "tf32": any(precision == "tf32" for precision in precisions.values()),
         "reduced_sums": (
-            matmul.allow_fp16_reduced_precision_reduction
-            or matmul.allow_bf16_reduced_precision_reduction
+            any(_reduction(name)[0] for name in REDUCTIONS)
+            or matmul.allow_fp16_accumulation
             or torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
         ),
         "sdpa": [name for name in kernels if enabled[name]],

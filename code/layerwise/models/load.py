@@ -47,7 +47,7 @@ class Checkpoint:
     """A loaded model with its tokenizer; `name` is what result files call the model.
 
     Attributes:
-        kernel: the attention that the model itself runs with.
+        kernel: the attention that the model itself reads text with.
         files: where config, tokenizer and weights are; None: the weights are no file's.
         tokenizer_sha256: of `digest_of_tokenizer`; empty where it has no files.
         in_memory: a hook, a buffer or a patched method is part of no digest, so that such a model
@@ -110,10 +110,9 @@ class Checkpoint:
         """All that texts are checked with."""
         place = self.files.folder if self.files else self.name
         declaration = Declaration.of_config(self.name, place, self.model.config, self.tokenizer)
-        n_embeddings = len(self.model.get_input_embeddings().weight)
         if type(self.model).__module__.startswith("transformers_modules."):  # its caller ran it
             declaration = replace(declaration, own_code=())
-        return replace(declaration, n_embeddings=n_embeddings)
+        return declaration.of_model(self.model)
 
     @property
     def outline(self) -> Outline:
@@ -126,18 +125,50 @@ class Checkpoint:
 def attention_kernel(model: Any, wanted: str) -> Iterator[None]:
     """Inside the block attention is what is wanted: `eager`, `sdpa`, or a function of the caller's.
 
-    No module is in training mode, models inside give their outputs by name, and the arithmetic is
-    ours (`own_arithmetic`). What torch takes for `sdpa` is in `kernels`: on a GPU one and the same
-    for every shape.
+    It is that of the text alone: a tower that sees or hears keeps its own, which transformers'
+    setter on the whole config would exchange too. All else is as `in_own_way` says.
     """
-    config = model.config
-    usual, gives_names = config._attn_implementation, config.return_dict
-    config._attn_implementation, config.return_dict = wanted, True
+    text = model.config.get_text_config()
+    usual = text._attn_implementation_internal
+    text._attn_implementation_internal = wanted
+    try:
+        with in_own_way(model):
+            yield
+    finally:
+        text._attn_implementation_internal = usual
+
+
+@contextlib.contextmanager
+def in_own_way(model: Any) -> Iterator[None]:
+    """Inside the block a model runs as it was given, but in no training mode and our arithmetic.
+
+    Models inside give their outputs by name: most forwards fail otherwise. What torch takes for
+    `sdpa` is in `kernels`: on a GPU one and the same for every shape.
+    """
+    gives_names = [
+        (config, config.return_dict) for config in (model.config, model.config.get_text_config())
+    ]
+    for config, _ in gives_names:
+        config.return_dict = True
     try:
         with one_attention(model.device), own_arithmetic(model.device), evaluating(model):
             yield
     finally:
-        config._attn_implementation, config.return_dict = usual, gives_names
+        for config, gives in gives_names:
+            config.return_dict = gives
+
+
+def kernel_of_text(model: Any) -> str:
+    """Return the attention that a model reads text with, where it sees or hears too."""
+    return str(model.config.get_text_config()._attn_implementation)
+
+
+def _keep_kernels(drawn: Any, config: Any) -> None:
+    """Give a config, and every config inside it, the attention of another one of its shape."""
+    drawn._attn_implementation_internal = config._attn_implementation_internal
+    for name in config.sub_configs:
+        if (inside := getattr(config, name, None)) is not None:
+            _keep_kernels(getattr(drawn, name), inside)
 
 
 @contextlib.contextmanager
@@ -235,7 +266,7 @@ def load(
         files.name.rpartition("/")[2],
         files.revision,
         dtype,
-        model.config._attn_implementation,
+        kernel_of_text(model),
         files if draw is None else None,
         files.tokenizer_sha256,
     )
@@ -302,7 +333,7 @@ def with_random_weights(checkpoint: Checkpoint, draw: int) -> Checkpoint:
     _require_memory(f"a draw of random weights beside {checkpoint.name}", n_bytes, device)
     with quiet(), own_arithmetic(model.device):
         drawn = _draw_weights(checkpoint.name, draw, config, checkpoint.dtype, device)
-    drawn.config._attn_implementation = model.config._attn_implementation
+    _keep_kernels(drawn.config, model.config)
     return replace(checkpoint, model=drawn.eval(), files=None)
 
 
@@ -364,9 +395,10 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         tokenizer.save_pretrained(saved)
         of_tokenizer = digest_of_tokenizer(Path(saved))
     display = name.rpartition("/")[2]
-    kernel = str(model.config._attn_implementation)
     return Checkpoint(
-        *(model, tokenizer, name, display, revision, dtype, kernel, None, of_tokenizer),
+        *(model, tokenizer, name, display, revision, dtype, kernel_of_text(model)),
+        None,
+        of_tokenizer,
         in_memory=True,
     )
 

@@ -21,6 +21,13 @@ ANY_OTHER = (
     f"{_POOLED[0]} and `nll.append(out.loss.item())`, then {_POOLED[1].format(nll='nll')}"
 )
 
+OF_GGUF = (
+    "a GGUF file is read by transformers (with the package gguf), and given as a loaded model: "
+    "`model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=name)`, "
+    "`tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=name)`, "
+    "`layerwise.analyze(model, pairs, prompts, tokenizer=tokenizer)`"
+)
+
 LOADED = (
     "a folder has weights as numbers of 16 bits or more, which are compared with config.json: take "
     "the checkpoint that these came from, or load the model and give it, which is then measured as "

@@ -9,9 +9,9 @@ HEAD_ROWS = 256  # predicted tokens whose logits exist at once
 ROWS, TOKENS = 3, 12  # of the texts that a model is probed on
 
 
-def tokens_of_probe(longest: int) -> int:
-    """Return the tokens of all calls of a probe, by those of the longest text."""
-    return (3 * ROWS + 1) * TOKENS + 2 * longest
+def tokens_of_probe(longest: int, widest: int) -> int:
+    """Return the tokens of all calls of a probe, by those of the longest text and widest batch."""
+    return (5 * ROWS + 1 + TOKENS) * TOKENS + 3 * longest + widest
 
 
 @dataclass(frozen=True)

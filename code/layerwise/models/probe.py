@@ -5,13 +5,17 @@ modules are its blocks, where its final norm is, what its head does to logits, a
 ours (another attention kernel, the head on portions of tokens, batches of texts). Whatever the
 cause, the two then differ on a few tokens; so they are compared, and no list of causes is kept.
 
+The model's own forward is a plain call, of a few rows and of the longest text of the run, before
+any kernel is set or hook put on it.
+
 - *Wiring* is compared in the same kernel, dtype and shape: equal to the bit, or within what
   repeating the model's own call moves. Logits that differ are taken from the whole forward instead.
 - *Shortcuts* may differ by rounding: in float32 by 1e-4 of a state's norm and 1e-3 nats. One that
   differs by more is left out for this model. In 16 bits another kernel is never tried: what it
   rounds otherwise can move a trained model by nats.
-- *Causality*: with another last token, the states before it are the same. Without it a token's NLL
-  is one of a token that the model has seen.
+- *Neighbours*: a text is the same beside others, in the shape of the run's widest batch too.
+- *Causality*: with other tokens from any one on, the states before it are the same. Without it a
+  token's NLL is one of a token that the model has seen.
 
 The tokens are those of the run's own statements, none of them special, and of its longest text:
 windows, chunks and stretched rotary angles begin where short texts never come. Other calls run
@@ -30,25 +34,34 @@ import numpy as np
 import torch
 
 from layerwise.errors import LayerwiseError
+from layerwise.models.batches import Batch, widest_batch
 from layerwise.models.checkpoint_config import reword_errors
-from layerwise.models.forward import forward, mean_token_nll
-from layerwise.models.load import Checkpoint, attention_kernel
+from layerwise.models.fitting import Room, run_in_parts
+from layerwise.models.forward import forward, mean_nll, mean_token_nll, removing
+from layerwise.models.load import Checkpoint, attention_kernel, in_own_way
+from layerwise.models.needs import BATCH_TOKENS
 from layerwise.models.other_ways import IDS, as_embedding_model
 from layerwise.models.passes import ROWS, TOKENS, Passes
 from layerwise.models.store import BEFORE_NORM, Layer
 from layerwise.models.token_ids import Ids
 
-KEPT = 16  # last tokens of the longest text, at every layer
+KEPT = 16  # last tokens of a text, at every layer
 QUICKEST = "eager"  # of short statements in float32, on any device
 # How far a shortcut may move a state, as a share of its norm, and a text's mean NLL, in nats: in 16
 # bits by sixteen rounding errors of the dtype.
 STATES = {"float32": 1e-4, "float16": 2**-7, "bfloat16": 2**-4}
 NATS = {"float32": 1e-3, "float16": 2**-6, "bfloat16": 2**-3}
+# How far logits may move with the shape of a product: one rounding.
+ROUNDING = {"float32": 1e-5, "float16": 2**-10, "bfloat16": 2**-7}
 _RECORDERS = "_output_capturing_hooks_installed"  # transformers' mark on a model that reports
 
 
 def probe(
-    checkpoint: Checkpoint, ids: Mapping[str, Sequence[Ids]], *, fixed_kernel: bool = False
+    checkpoint: Checkpoint,
+    ids: Mapping[str, Sequence[Ids]],
+    *,
+    fixed_kernel: bool = False,
+    tokens_per_batch: int = BATCH_TOKENS,
 ) -> Passes:
     """Return the passes through a model that give what its own forward gives.
 
@@ -59,21 +72,22 @@ def probe(
         ids: of the texts of the run, by kind.
         fixed_kernel: whether the quick kernel is part of the method: where it differs the model is
             refused, and not run by its own.
+        tokens_per_batch: upper limit of tokens in a batch of the run.
 
     Raises:
         LayerwiseError: for a model whose blocks are not run once each and in order, whose states
-            are not those that transformers reports, that differs from itself, or that is not
-            causal: with the place where it begins, and both numbers.
+            are not those that transformers reports, that differs from itself, that is not causal,
+            or whose forward computes in another dtype than it has: with the place where it begins,
+            and both numbers.
     """
     model = checkpoint.model
     with (
         _as_it_was(model),
-        attention_kernel(model, checkpoint.kernel),
+        in_own_way(model),
         torch.inference_mode(),
         reword_errors(checkpoint.name, *_FAILED),
     ):
-        tokens = _tokens(checkpoint, ids)
-        return _Probe(checkpoint, *tokens, fixed_kernel=fixed_kernel).run()
+        return _Probe(checkpoint, ids, fixed_kernel, tokens_per_batch).run()
 
 
 _FAILED = (
@@ -84,7 +98,7 @@ _FAILED = (
 
 @dataclass(frozen=True)
 class _Seen:
-    """One call: every state, and the NLL of every text."""
+    """One call: of the last tokens every state and the logits; the NLL of every text, as taken."""
 
     states: Mapping[Layer, torch.Tensor]
     logits: torch.Tensor | None = None
@@ -109,46 +123,54 @@ class _Probe:
     """The comparisons, on `rows` of equal length and on the `longest` text."""
 
     checkpoint: Checkpoint
-    rows: torch.Tensor
-    exchanged: torch.Tensor
-    longest: torch.Tensor
+    ids: Mapping[str, Sequence[Ids]]
     fixed_kernel: bool
+    tokens_per_batch: int
+
+    def __post_init__(self) -> None:
+        self.rows, self.exchanged, self.cuts = _rows(self.checkpoint, self.ids)
+        texts = (text for kind in self.ids.values() for text in kind)
+        self.longest = _tensor(self.checkpoint, max(texts, key=len)[None])
 
     def run(self) -> Passes:
         """Return the passes.
 
         The longest text comes between short ones, which must be the same before and after it.
         """
-        own = Passes(self.checkpoint.kernel, "model")
-        model = self.checkpoint.model
-        reference = self._call(own, self.rows, reports=not _is_hooked(model))
+        plain, plain_of_longest = self._plain(self.rows), self._plain(self.longest)
+        model, own = self.checkpoint.model, Passes(self.checkpoint.kernel, "model")
+        with self._refused_autocast():
+            reference = self._call(own, self.rows, reports=not _is_hooked(model))
         self._check_blocks(reference)
-        passes = replace(own, before_norm=self._has_final_norm(reference))
-        if not _is_touched(model):
-            from_head = replace(passes, logits="head")
-            again = self._call(from_head, self.rows)
-            if self._are_equal(own, reference, again):
-                passes = from_head
-        if passes.logits == "model":  # and whether it differs from itself
-            again = self._call(passes, self.rows)
-            self._require_same(reference, again)
-        of_longest = self._call(passes, self.longest)
-        passes, exchanged = self._choose_kernel(passes, reference, of_longest)
-        passes = self._choose_batches(passes, reference, exchanged)
+        self._require_same(plain, reference, self.rows)
+        passes = replace(own, logits="head", before_norm=self._has_final_norm(reference))
+        of_longest = None
+        is_plain = not _is_touched(model) and self._head_sees_one_token(reference)
+        if is_plain and self._is_own(passes, reference, self.rows):
+            of_longest = self._is_own(passes, plain_of_longest, self.longest)
+        if of_longest is None:
+            passes = replace(passes, logits="model")
+            self._require_same(reference, self._call(passes, self.rows), self.rows)
+            of_longest = self._call(passes, self.longest)
+            self._require_same(plain_of_longest, of_longest, self.longest)
+        passes = self._choose_kernel(passes, reference, of_longest)
+        passes = self._choose_batches(passes, reference)
+        self._require_causal(passes)
         return replace(passes, probed=self.rows.numel() + self.longest.numel())
 
     # --- what is compared -----------------------------------------------------------------------
 
-    def _are_equal(self, own: Passes, reference: _Seen, other: _Seen) -> bool:
-        """Return whether a call gives the reference to the bit, or as nearly as its own repeated.
+    def _is_own(self, passes: Passes, own: _Seen, tokens: torch.Tensor) -> _Seen | None:
+        """Return the call if it is the model's own to the bit, or as nearly as that repeated.
 
         On a CPU the same call gives the same bits; a GPU may add in another order.
         """
-        if self._differ(reference, other, exactly=True) is None:
-            return True
-        repeated = self._call(own, self.rows)
-        is_steady = self._differ(reference, repeated, exactly=True) is None
-        return not is_steady and self._differ(reference, other) is None
+        seen = self._call(passes, tokens)
+        if self._differ(own, seen, exactly=True) is None:
+            return seen
+        repeated = self._call(replace(passes, logits="model"), tokens)
+        is_steady = self._differ(own, repeated, exactly=True) is None
+        return seen if not is_steady and self._differ(own, seen) is None else None
 
     def _check_blocks(self, reference: _Seen) -> None:
         """Refuse states that are not those which transformers reports of the same call."""
@@ -190,95 +212,157 @@ class _Probe:
         )
         return not torch.equal(last, before)
 
-    def _require_same(self, reference: _Seen, again: _Seen) -> None:
-        """Refuse a model whose own call, repeated, gives something else."""
-        found = self._differ(reference, again)
-        if found is not None:
-            raise LayerwiseError(
-                f"{self.checkpoint.name}: a model gives the same for the same text, this one "
-                f"differs from itself at {found}; switch off what draws at random (dropout) or "
-                "keeps something of earlier texts"
-            )
+    def _head_sees_one_token(self, reference: _Seen) -> bool:
+        """Return whether the head gives a token the same logits, whichever others are there."""
+        head, hidden = self.checkpoint.head, reference.states[self.checkpoint.n_layers]
+        whole, part = {None: head(hidden)[:, :-1]}, {None: head(hidden[:, :-1])}
+        return self._first_difference(whole, part, ROUNDING[self.checkpoint.dtype]) is None
 
-    def _choose_kernel(
-        self, passes: Passes, reference: _Seen, of_longest: _Seen
-    ) -> tuple[Passes, _Seen]:
-        """Return the passes with the quick kernel if it gives the same, and the exchanged rows.
+    def _require_same(self, own: _Seen, again: _Seen, tokens: torch.Tensor) -> None:
+        """Refuse a model whose own call, repeated, gives something else: where it begins."""
+        if (found := self._differ(own, again)) is None:
+            return
+        once_more = self._call(Passes(self.checkpoint.kernel, "model"), tokens)
+        found = self._differ(again, once_more) or found
+        raise LayerwiseError(
+            f"{self.checkpoint.name}: a model gives the same for the same text, this one differs "
+            f"from itself at {found}, in a text of {tokens.shape[1]} tokens; switch off what draws "
+            "at random (dropout) or keeps something of earlier texts"
+        )
 
-        What the exchange leaves alone shows the kernel too, so the rows themselves are run in it
-        only to tell which of both made a difference.
+    @contextlib.contextmanager
+    def _refused_autocast(self) -> Iterator[None]:
+        """Inside the block refuse a module that runs in an autocast to another dtype.
+
+        The caller's own is out of force here: this is one that a forward switches on.
         """
+        dtype = self.checkpoint.dtype
+        kinds = {"cpu", *(weight.device.type for weight in self.checkpoint.model.parameters())}
+
+        def look(module: torch.nn.Module, _: Any) -> None:
+            for kind in kinds - {"meta"}:
+                used = str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
+                if torch.is_autocast_enabled(kind) and used != dtype:
+                    raise LayerwiseError(
+                        f"{self.checkpoint.name}: a model computes in the dtype of its weights, "
+                        f"{dtype}, which is recorded; the forward of this one computes in {used} "
+                        f"({type(module).__name__} runs in an autocast); take it off, after "
+                        "Accelerate's prepare with accelerator.unwrap_model(model, "
+                        "keep_fp32_wrapper=False), or load the model in that dtype"
+                    )
+
+        with removing([torch.nn.modules.module.register_module_forward_pre_hook(look)]):
+            yield
+
+    def _choose_kernel(self, passes: Passes, reference: _Seen, of_longest: _Seen) -> Passes:
+        """Return the passes with the quick kernel if it gives the same."""
         if not self._may_be_quick(passes):
-            return passes, self._call(passes, self.exchanged)
+            return passes
         quick = replace(passes, kernel=QUICKEST)
-        exchanged = self._call(quick, self.exchanged)
         found = self._differ(of_longest, self._call(quick, self.longest))
-        if found is None and any(self._differences(reference, exchanged)):
-            found = self._differ(reference, self._call(quick, self.rows))
+        found = found or self._differ(reference, self._call(quick, self.rows))
         if found is None:
-            return quick, exchanged
+            return quick
         said = f"{QUICKEST} attention differs from {passes.kernel} at {found}"
         if self.fixed_kernel:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: {said}, and the published numbers are of {QUICKEST}; "
                 "leave the model out, or give it another dtype in the registry"
             )
-        passes = replace(passes, left_out=(*passes.left_out, said))
-        return passes, self._call(passes, self.exchanged)
+        return replace(passes, left_out=(*passes.left_out, said))
 
     def _may_be_quick(self, passes: Passes) -> bool:
         checkpoint = self.checkpoint
         is_slower = passes.kernel != QUICKEST
         return is_slower and not checkpoint.in_memory and checkpoint.dtype == "float32"
 
-    def _differences(
-        self, reference: _Seen, exchanged: _Seen
-    ) -> tuple[_Difference | None, _Difference | None]:
-        """Return where exchanged rows differ though they should not.
+    def _choose_batches(self, passes: Passes, reference: _Seen) -> Passes:
+        """Return the passes one text at a time, where a text's neighbours change it.
 
-        The last row is the same beside others; the first has another last token.
+        The last row stands beside other rows, then alone; a text of the widest batch in it and
+        alone.
         """
-        n_before = self.rows.shape[1] - 1
-        earlier = (_before(_row(seen, 0), n_before) for seen in (reference, exchanged))
-        return self._differ(_row(reference, -1), _row(exchanged, -1)), self._differ(*earlier)
-
-    def _choose_batches(self, passes: Passes, reference: _Seen, exchanged: _Seen) -> Passes:
-        """Return the passes one text at a time, where a text's neighbours change it."""
-        neighbours, earlier = self._differences(reference, exchanged)
-        single = self._call(passes, self.rows[-1:])
-        found = neighbours or self._differ(_row(reference, -1), single)
+        last = _row(reference, -1)
+        found = self._differ(last, _row(self._call(passes, self.exchanged), -1))
+        found = found or self._differ(last, self._call(passes, self.rows[-1:]))
+        found = found or self._widest_difference(passes)
         how = self.checkpoint.quantised
-        if found is not None or how:
-            self._require_same(reference, self._call(passes, self.rows))
-            said = f"what {how} rounds may depend on all texts of a batch"
-            if found is not None:
-                said = f"a text differs from itself beside others at {found}"
-            passes = replace(passes, alone=True, left_out=(*passes.left_out, said))
-            firsts = (self._call(passes, rows[:1]) for rows in (self.rows, self.exchanged))
-            _, earlier = self._differences(*firsts)
-        if earlier is not None and how:
+        if found is None and not how:
+            return passes
+        self._require_same(reference, self._call(passes, self.rows), self.rows)
+        said = f"what {how} rounds may depend on all texts of a batch"
+        if found is not None:
+            said = f"a text differs from itself beside others at {found}"
+        return replace(passes, alone=True, left_out=(*passes.left_out, said))
+
+    def _widest_difference(self, passes: Passes) -> _Difference | None:
+        """Return where a text differs from itself in the batch of the run with the most texts."""
+        lengths = {kind: list(map(len, texts)) for kind, texts in self.ids.items()}
+        widest = widest_batch(lengths, passes.tokens_per_batch(self.tokens_per_batch))
+
+        def run(part: Batch) -> _Seen:
+            texts = np.stack([self.ids[part.kind][number] for number in part.members])
+            return self._call(passes, _tensor(self.checkpoint, texts), only_last=True)
+
+        _, beside = run_in_parts(self.checkpoint, widest, Room(), run)
+        single = run(replace(widest, members=widest.members[-1:]))
+        return self._differ(single, beside[-1])
+
+    def _require_causal(self, passes: Passes) -> None:
+        """Refuse a model in which other tokens from one on change the states before it."""
+        if passes.alone:
+            first, *others = (self._call(passes, row[None]) for row in self.cuts)
+        else:
+            seen = self._call(passes, self.cuts)
+            first, *others = (_row(seen, number) for number in range(len(self.cuts)))
+        for n_before, other in enumerate(others, start=1):
+            found = self._differ(_before(first, n_before), _before(other, n_before))
+            if found is None:
+                continue
+            because, fix = (
+                "this is an encoder",
+                (
+                    "take a causal language model (look at is_decoder, is_causal and "
+                    f"use_bidirectional_attention in its config); {as_embedding_model()}"
+                ),
+            )
+            if how := self.checkpoint.quantised:
+                because, fix = (
+                    f"what {how} rounds depends on it",
+                    (
+                        "quantise weights alone, or activations token by token "
+                        "(llm_int8_threshold=0 of bitsandbytes)"
+                    ),
+                )
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
-                f"what {how} rounds depends on it: with another last token earlier states differ "
-                f"at {earlier}; quantise weights alone, or activations token by token "
-                "(llm_int8_threshold=0 of bitsandbytes)"
+                f"{because}: with other tokens from token {n_before} on its earlier states differ "
+                f"at {found}; {fix}"
             )
-        if earlier is not None:
-            raise LayerwiseError(
-                f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
-                f"this is an encoder: with another last token its earlier states differ at "
-                f"{earlier}; take a causal language model (look at is_decoder, is_causal and "
-                f"use_bidirectional_attention in its config); {as_embedding_model()}"
-            )
-        return passes
 
     # --- how ------------------------------------------------------------------------------------
 
-    def _call(self, passes: Passes, tokens: torch.Tensor, *, reports: bool = False) -> _Seen:
-        """Run tokens in one way; of the longest text the last tokens are kept."""
+    def _plain(self, tokens: torch.Tensor) -> _Seen:
+        """Call the model with what its tokenizer gives, in the kernel that it came with."""
+        given = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+        out = self.checkpoint.model(**given, use_cache=False)
+        logits = out.logits if hasattr(out, "logits") else out[0]
+        nll = mean_nll(logits[:, :-1], tokens[:, 1:])
+        return _Seen({}, logits[:, -KEPT:].clone(), nll)
+
+    def _call(
+        self,
+        passes: Passes,
+        tokens: torch.Tensor,
+        *,
+        reports: bool = False,
+        only_last: bool = False,
+    ) -> _Seen:
+        """Run tokens in one way; kept are their last tokens, or those of the last text alone."""
         checkpoint = replace(self.checkpoint, passes=passes)
         states: dict[Layer, torch.Tensor] = {}
         order: list[Layer] = []
+        kept = slice(-1, None) if only_last else slice(None), slice(-KEPT, None)
 
         def see(layer: Layer, hidden: torch.Tensor) -> None:
             order.append(layer)
@@ -287,7 +371,7 @@ class _Probe:
                     f"{checkpoint.name}: states at layer {layer} must be (text, token, hidden), "
                     f"{tuple(tokens.shape)} tokens give {tuple(hidden.shape)}; {_GIVE_STATES}"
                 )
-            states[layer] = hidden[:, -KEPT:].clone()
+            states[layer] = hidden[kept].clone()
 
         with attention_kernel(checkpoint.model, passes.kernel):
             passed = forward(checkpoint, tokens, see, reports=reports)
@@ -299,38 +383,46 @@ class _Probe:
                     f"pass came as {', '.join(map(str, order))}; put a copy (copy.deepcopy) where "
                     f"a block stands twice; or {_GIVE_STATES}"
                 )
-            logits = passed.logits
-            if logits is None and tokens.shape[1] <= TOKENS:  # as the model does: of all tokens
-                logits = checkpoint.head(passed.hidden)
             nll = mean_token_nll(checkpoint, passed, tokens)
-        if passed.reported is not None:
-            reported = tuple(state[:, -KEPT:].clone() for state in passed.reported)
-            return _Seen(states, logits, nll, reported)
-        return _Seen(states, logits, nll)
+            if only_last:
+                return _Seen(states, nll=nll[-1:])
+            # of all tokens, as the model does
+            logits = checkpoint.head(passed.hidden) if passed.logits is None else passed.logits
+        reported = passed.reported and tuple(state[kept].clone() for state in passed.reported)
+        return _Seen(states, logits[kept].clone(), nll, reported)
 
     def _differ(self, own: _Seen, other: _Seen, *, exactly: bool = False) -> _Difference | None:
-        """Return where two calls differ by more than rounding does, or at all."""
+        """Return where two calls differ by more than rounding does, or at all.
+
+        Logits are compared where wiring is: exactly, or with those of a plain call. The NLL is
+        taken from portions of tokens, whose logits are rounded otherwise.
+        """
         dtype = self.checkpoint.dtype
-        states, nats = (0.0, 0.0) if exactly else (STATES[dtype], NATS[dtype])
-        found = self._first_difference(own.states, other.states, states)
+        share = 0.0 if exactly else STATES[dtype]
+        found = self._first_difference(own.states, other.states, share)
+        if found is None and (exactly or not own.states):
+            assert own.logits is not None
+            assert other.logits is not None
+            found = self._first_difference({None: own.logits}, {None: other.logits}, share)
         if found is None and own.nll is not None and other.nll is not None:
-            found = _nll_difference(own, other, nats, exactly=exactly)
+            found = _nll_difference(own.nll, other.nll, NATS[dtype])
         return found
 
     def _first_difference(
         self,
-        own: Mapping[Layer, torch.Tensor],
-        other: Mapping[Layer, torch.Tensor],
+        own: Mapping[Any, torch.Tensor],
+        other: Mapping[Any, torch.Tensor],
         share: float,
     ) -> _Difference | None:
-        """Return the first layer, text and token whose states differ by more than a share."""
+        """Return the first layer (None: logits), text and token where they are further apart."""
         for layer, expected in own.items():
             found = other[layer].to(expected.device)
+            what = "the logits" if layer is None else f"layer {layer}"
             if expected.shape == found.shape and torch.equal(expected, found):
                 continue
             if expected.shape != found.shape:
                 sizes = (float(expected.shape[-1]), float(found.shape[-1]))
-                return _Difference(f"layer {layer}, whose widths are", *sizes)
+                return _Difference(f"{what}, whose widths are", *sizes)
             expected, found = _finite(expected), _finite(found)
             norms = expected.norm(dim=-1)
             apart = (expected - found).norm(dim=-1)
@@ -339,26 +431,15 @@ class _Probe:
                 text, token = divmod(int(beyond.flatten().int().argmax()), beyond.shape[1])
                 pair = float(norms[text, token]), float(found[text, token].norm())
                 return _Difference(
-                    f"layer {layer}, token {token} of text {text}, by "
+                    f"{what}, token {token} of text {text}, by "
                     f"{float(apart[text, token]):.3g} of norms of",
                     *pair,
                 )
         return None
 
 
-def _nll_difference(own: _Seen, other: _Seen, nats: float, *, exactly: bool) -> _Difference | None:
-    assert own.nll is not None
-    assert other.nll is not None
-    if exactly:
-        assert own.logits is not None
-        assert other.logits is not None
-        one, two = _finite(own.logits).flatten(), _finite(other.logits).flatten()
-        apart = (one - two.to(one.device)).abs()
-        place = int(apart.argmax())
-        return (
-            _Difference("the logits", float(one[place]), float(two[place])) if apart.any() else None
-        )
-    one, two = _finite(own.nll), _finite(other.nll).to(own.nll.device)
+def _nll_difference(own: torch.Tensor, other: torch.Tensor, nats: float) -> _Difference | None:
+    one, two = _finite(own), _finite(other).to(own.device)
     beyond = (one - two).abs() > nats
     if not beyond.any():
         return None
@@ -390,30 +471,34 @@ _GIVE_STATES = (
 )
 
 
-def _tokens(
+def _rows(
     checkpoint: Checkpoint, ids: Mapping[str, Sequence[Ids]]
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return rows of a run's own tokens, the same with exchanged neighbours, and the longest text.
+    """Return rows of a run's own tokens; the last beside others; the first with other ends.
 
-    The rows are cut from the statements, one behind the other, without special tokens.
+    They are cut from the statements, one behind the other, without special tokens. Of the first
+    row with other ends, row n has other tokens from token n on, row 0 none.
     """
     special = set(checkpoint.tokenizer.all_special_ids)
     statements = ids["statements"]
     plain = (token for text in statements for token in text.tolist() if token not in special)
     taken = list(islice(plain, ROWS * TOKENS)) or [0]
     length = min(TOKENS, max(2, len(taken) // ROWS))
-    cut = np.resize(np.array(taken), ROWS * length).reshape(ROWS, length)
-    exchanged = cut.copy()
-    exchanged[0, -1] = next((token for token in taken if token != cut[0, -1]), taken[0] + 1)
-    exchanged[1] = cut[1][::-1]
-    texts = [text for kind in ids.values() for text in kind]
-    longest = max(texts, key=len)
-    device = checkpoint.model.device
+    rows = np.resize(np.array(taken), ROWS * length).reshape(ROWS, length)
+    # another of the same tokens; of one alone its neighbour in the vocabulary, which has smaller
+    # ids whatever else it has
+    known = np.unique(taken)
+    known = known if len(known) > 1 else np.array([known[0], abs(known[0] - 1)])
+    known.sort()
+    others = np.roll(known, 1)[np.searchsorted(known, rows)]
+    exchanged = np.concatenate([others[:-1], rows[-1:]])
+    ends = [np.where(np.arange(length) < n, rows[0], others[0]) for n in range(1, length)]
+    cuts = np.stack([rows[0], *ends])
+    return _tensor(checkpoint, rows), _tensor(checkpoint, exchanged), _tensor(checkpoint, cuts)
 
-    def tensor(tokens: Any) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(tokens)).long().to(device)
 
-    return tensor(cut), tensor(exchanged), tensor(longest[None])
+def _tensor(checkpoint: Checkpoint, tokens: Any) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(tokens)).long().to(checkpoint.model.device)
 
 
 # --- the model as it was -------------------------------------------------------------------------
@@ -425,8 +510,8 @@ def _is_hooked(model: Any) -> bool:
 
 
 def _is_touched(model: Any) -> bool:
-    """Return whether the whole model does: then only its own call says what it gives."""
-    return _bears_something(model)
+    """Return whether the whole model, or its head, does: only its own call says what it gives."""
+    return any(map(_bears_something, [model, *model.get_output_embeddings().modules()]))
 
 
 def _bears_something(module: Any) -> bool:

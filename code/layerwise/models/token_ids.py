@@ -11,7 +11,11 @@ from jaxtyping import Int32
 from layerwise.errors import LayerwiseError, TextError
 from layerwise.models.chat_templates import Wrapping, render
 from layerwise.models.checkpoint_config import reword_errors
-from layerwise.models.checkpoint_tokenizer import Declaration, require_ids_of_file
+from layerwise.models.checkpoint_tokenizer import (
+    Declaration,
+    require_ids_of_file,
+    require_no_draws,
+)
 
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 # A statement needs a token to predict; a prompt only needs one to look at.
@@ -19,6 +23,7 @@ FEWEST = {"statements": 2, "prompts": 1}
 FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
 Texts = Mapping[str, Sequence[str]]  # by kind: statements, prompts
 NO_TEXTS: Texts = MappingProxyType({})
+SAME_IDS = "a tokenizer gives a text the same ids whatever it took before, this one does not"
 Ids = Int32[np.ndarray, " _"]  # four bytes a token
 
 
@@ -27,8 +32,8 @@ def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[
 
     Raises:
         TextError: for a text with too few or too many tokens.
-        LayerwiseError: for a tokenizer that cannot take the texts, or gives an id that the model
-            has no embedding for.
+        LayerwiseError: for a tokenizer that cannot take the texts, that draws or keeps something of
+            earlier texts, or gives an id that the model does not embed and predict.
     """
     ids_of_texts: list[Ids] = []
     for first in range(0, len(texts), TEXTS_AT_ONCE):
@@ -82,15 +87,21 @@ def _check_ids(
         )
     if max(ids) >= declaration.n_embeddings:
         raise LayerwiseError(
-            f"{place}: the tokenizer of {name} gives id {max(ids)}, the model has "
-            f"embeddings for ids below {declaration.n_embeddings}; use the tokenizer of this model"
+            f"{place}: the tokenizer of {name} gives id {max(ids)}, the model embeds and predicts "
+            f"ids below {declaration.n_embeddings}; use the tokenizer of this model"
         )
 
 
 def _ids(declaration: Declaration, texts: Sequence[str]) -> list[list[int]]:
     place, fix = declaration.place, "use the tokenizer that the model was trained with"
+    require_no_draws(declaration.tokenizer)
     with reword_errors(place, "its tokenizer cannot take the texts", fix):
-        ids = declaration.tokenizer(list(texts)).input_ids
+        ids, again = (declaration.tokenizer(list(texts)).input_ids for _ in range(2))
+    differing = (text for text, *both in zip(texts, ids, again, strict=True) if both[0] != both[1])
+    if (text := next(differing, None)) is not None:
+        raise LayerwiseError(
+            f"{place}: {SAME_IDS}, {text[:80]!r:.80} has others the second time; load it anew"
+        )
     require_ids_of_file(declaration.tokenizer, texts)
     return ids
 
@@ -119,6 +130,11 @@ def special_tokens(tokenizer: Any, texts: Sequence[str]) -> Mapping[int, list[st
             if present:
                 found[number] = list(present)
     return found
+
+
+def digests_of_ids(ids: Mapping[str, Sequence[Ids]]) -> list[str]:
+    """Return the digest of the ids of each kind of text."""
+    return list(map(digest_of_ids, ids.values()))
 
 
 def digest_of_ids(texts: Sequence[Ids]) -> str:

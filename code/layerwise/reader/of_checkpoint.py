@@ -11,6 +11,7 @@ from layerwise.measuring.own_model import Measurement
 from layerwise.measuring.reasons import reason_of
 from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.load import Checkpoint
+from layerwise.models.token_ids import digests_of_ids
 from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
@@ -60,6 +61,7 @@ def analyze_checkpoint(
         request.template,
         seconds_of_passes(prepared),
         prepared.times,
+        digests_of_ids(prepared.ids),
     )
 
     def ask(measured: Measured) -> list[ModelAnswers]:

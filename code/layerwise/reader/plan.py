@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from layerwise.errors import system_in_words
 from layerwise.files import is_first_process
 from layerwise.models import needs
+from layerwise.models.batches import widest_batch
 from layerwise.models.passes import ROWS, TOKENS, tokens_of_probe
 from layerwise.models.registry import BYTES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 # What the run decides beyond it.
 PROBED = (
     "blocks are those that the class declares, which the run checks against the model's own "
-    f"forward, on {ROWS * TOKENS} tokens of the statements and the longest text"
+    f"forward, on {ROWS * TOKENS} tokens of the statements, the longest text and the widest batch"
 )
 RIGHT = f"config, tokenizer, texts and every stored tensor are right; {PROBED}"
 TO_COME = f"config, tokenizer and texts are right, tensors are checked once they are here; {PROBED}"
@@ -92,10 +93,11 @@ def estimate_seconds(prepared: "Prepared") -> float:
     statistics = once + for_each * n_pairs * len(prepared.sampled)
     statistics += compared / needs.assumed_rate("cpu")
     loading = needs.seconds_of_loading(outline.n_parameters, outline.dtype)
-    longest = max(len(text) for texts in prepared.ids.values() for text in texts)
-    probed = needs.seconds_of_passes(
-        outline.n_parameters, tokens_of_probe(longest), outline.dtype, outline.device
-    )
+    lengths = {kind: list(map(len, texts)) for kind, texts in prepared.ids.items()}
+    longest = max(length for of_kind in lengths.values() for length in of_kind)
+    widest = widest_batch(lengths, needs.BATCH_TOKENS)
+    tokens = tokens_of_probe(longest, len(widest.members) * widest.length)
+    probed = needs.seconds_of_passes(outline.n_parameters, tokens, outline.dtype, outline.device)
     repeated = prepared.times * (seconds_of_passes(prepared) + statistics)
     spectra = (1 + request.choices["control"]) * weights
     return probed + repeated + spectra + START + FIGURES / workers + loading

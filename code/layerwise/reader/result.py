@@ -1,6 +1,7 @@
 """What the Python interface gives of readers' models: documents, tables, figures, a page."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import together, write_json
-from layerwise.papers.across.figures.printing import print_all
+from layerwise.papers.across.figures.printing import print_possible
 from layerwise.present.figures.numbers import Curves, Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
@@ -192,7 +193,9 @@ class Result:
 
     @system_in_words()
     def save(self, folder: str | Path) -> "Result":
-        """Draw the figures; write the result files, figures, tables and page, all or none of them.
+        """Write the result files; draw the figures, write them, tables and page, all or none.
+
+        Numbers are there whatever becomes of the drawing. A figure whose process ends is left out.
 
         Returns:
             The same result, with its folder.
@@ -207,13 +210,22 @@ class Result:
         check = check_results_folder if self._is_one else check_comparison_folder
         check(place)
         with alone(place):
-            with together(place, merges=True) as new:
-                for name, document in self.documents.items():
-                    write_json(new / f"{name}.json", document)
-                write(self._page, print_all(self._numbers, self._figures), new, part, index)
-                written = {path.relative_to(new).as_posix() for path in new.rglob("*")}
-            remove_older(place, FILES if self._is_one else FILES_ACROSS, written)
+            with self._written_into(place):
+                pass  # an earlier page goes: it shows other numbers
+            with self._written_into(place) as new:
+                drawn = print_possible(self._numbers, self._figures)
+                write(self._page, drawn, new, part, index)
         return replace(self, folder=place)
+
+    @contextlib.contextmanager
+    def _written_into(self, place: Path) -> Iterator[Path]:
+        """Yield a folder with the documents, whose files go into `place` in place of older ones."""
+        with together(place, merges=True) as new:
+            for name, document in self.documents.items():
+                write_json(new / f"{name}.json", document)
+            yield new
+            written = {path.relative_to(new).as_posix() for path in new.rglob("*")}
+        remove_older(place, FILES if self._is_one else FILES_ACROSS, written)
 
     @property
     def _numbers(self) -> Numbers:

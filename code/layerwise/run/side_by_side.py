@@ -28,7 +28,7 @@ def begin_stages(names: Sequence[str], n_gpus: int) -> "subprocess.Popen[str]":
     """Start xargs on stages, in the order given; it ends with them."""
     slots = [f"--max-procs={n_gpus}", f"--process-slot-var={SLOT}", "--max-args=1"]
     process = subprocess.Popen(
-        ["xargs", *slots, sys.executable, "-m", "layerwise.run.side_by_side"],
+        ["xargs", *slots, sys.executable, "-P", "-m", "layerwise.run.side_by_side"],
         stdin=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for the launcher, which ends this
         text=True,
@@ -48,6 +48,6 @@ def gpu_of_slot(slot: int, visible: str | None) -> str:
 if __name__ == "__main__":
     if (visible := os.environ.get(GPUS)) != "":  # empty: none is to be seen, as in a rehearsal
         os.environ[GPUS] = gpu_of_slot(int(os.environ[SLOT]), visible)
-    command = [sys.executable, "-m", "dvc", *SINGLE, *sys.argv[1:]]
+    command = [sys.executable, "-P", "-m", "dvc", *SINGLE, *sys.argv[1:]]
     done = subprocess.run(command, check=False)
     sys.exit(1 if done.returncode else 0)  # DVC's 255 would end xargs before its other slots

@@ -33,7 +33,7 @@ def show(numbers: Path = NUMBERS, folder: Path = FOLDER) -> Path:
         "page": [*judged, "--figures", figures, "--out", report],
     }
     for name, options in stages.items():
-        stage = [sys.executable, "-m", f"layerwise.run.steps.{name}", "measured", *options]
+        stage = [sys.executable, "-P", "-m", f"layerwise.run.steps.{name}", "measured", *options]
         subprocess.run(stage, check=True)
     return Path(report) / "index.html"
 
@@ -67,7 +67,7 @@ class SoFar:
 def begin() -> "subprocess.Popen[bytes]":
     """Start the process; a fault of it, as of a model that is just taken up, is the next one's."""
     silent = subprocess.DEVNULL
-    command = [sys.executable, "-m", "layerwise.run.so_far"]
+    command = [sys.executable, "-P", "-m", "layerwise.run.so_far"]
     return subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent)
 
 

@@ -49,7 +49,7 @@ def run_pipeline(folder: Path) -> int:
     It stands in a session of its own: when this process is stopped, by Ctrl-C or alone, it is told
     to end, and ends DVC and the stage at hand.
     """
-    command = [sys.executable, "-m", "layerwise.run.steps.run", "all"]
+    command = [sys.executable, "-P", "-m", "layerwise.run.steps.run", "all"]
     with subprocess.Popen(
         command, cwd=folder, env=copy_environment(folder), start_new_session=True
     ) as launcher:
@@ -153,7 +153,7 @@ def _run_dvc(
     with (
         log.open("a", encoding="utf-8") as file,
         subprocess.Popen(
-            [sys.executable, "-m", "dvc", *arguments],
+            [sys.executable, "-P", "-m", "dvc", *arguments],
             cwd=folder,
             env=environment(folder),
             text=True,

@@ -323,7 +323,7 @@ def fetch_weights_meanwhile(slug: str) -> Iterator[None]:
 
     Ctrl-C ends that process too.
     """
-    command = [sys.executable, "-m", "layerwise.run.cli", "fetch", "--weights", slug]
+    command = [sys.executable, "-P", "-m", "layerwise.run.cli", "fetch", "--weights", slug]
     silent = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent) as process:
         try:
