@@ -221,7 +221,7 @@ def test_head_and_tokenizer_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(LayerwiseError, match="token NLLs are not finite for statement 0"):
         extract(loaded, TEXTS[:1], (), tmp_path / "out")
     loaded.model.set_input_embeddings(torch.nn.Embedding(2, loaded.hidden_size))
-    with pytest.raises(LayerwiseError, match="has embeddings for ids below 2"):
+    with pytest.raises(LayerwiseError, match="embeds and predicts ids below 2"):
         extract(loaded, TEXTS[:1], (), tmp_path / "other")
 
 

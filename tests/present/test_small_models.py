@@ -34,7 +34,7 @@ def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) ->
         assert set(asked) == set(model.answers) <= set(PAPERS.questions)
         for name, answer in model.answers.items():
             assert (answer.value, answer.word) == (asked[name]["value"], asked[name]["word"])
-            assert list(answer.drawn) == control[name]["drawn"]
+            assert list(answer.drawn.numbers) == control[name]["drawn"]
         validation = json.loads((folder / "validation.json").read_text())
         r = validation["_global_stats"]["ua_output_correlation"]
         assert model.answers["category_inversion"].value == r

@@ -364,7 +364,7 @@ def test_arrays_give_what_the_model_gives(analyzed: Result, given: dict[str, Any
     for name in set(found.documents) - {"sensitivity"}:
         assert numbers(found.documents)[name] == numbers(analyzed.documents)[name], name
     rows = {one["question"]: one for one in analyzed.answers.records}
-    assert len(found.answers) == 9
+    assert len(found.answers) == 8
     assert found.answers.records == [rows[str(one["question"])] for one in found.answers.records]
     by_layer = {n: torch.from_numpy(given["hidden_states"][n]) for n in (0, 4, 5)}
     again = layerwise.measure(**given | {"hidden_states": by_layer}, name=analyzed._page.display)

@@ -22,6 +22,7 @@ from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.rules import depth_curves
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.figures import style
+from layerwise.present.values import with_signs
 from layerwise.reader.files import CONTROL, RECORD
 from layerwise.reader.page import figures
 from layerwise.reader.page.cautions import document_cautions
@@ -82,7 +83,7 @@ def test_the_record_is_one_run_of_the_trained_model_and_holds_no_statement(name:
     assert documents["layers"]["model"] == name
     record = documents["layers"][RECORD]
     assert (record[RANDOM], record["dtype"], record["limit"]) == (False, "float32", None)
-    assert WHOLE[name][CONTROL]["n"] == 3
+    assert WHOLE[name][CONTROL]["n"] == 19
     texts = [value for value in dict(leaves(WHOLE[name])).values() if isinstance(value, str)]
     assert max(map(len, texts)) < 120
     assert not [text for text in texts if text.startswith("/")]
