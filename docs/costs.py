@@ -43,11 +43,12 @@ def parts(models: Sequence[Model], replicates: int, control: int) -> list[Part]:
     spectra = waited = 0.0
     meanwhile = 0.0  # how long the model before is measured
     for model in models:
-        by_part = needs.seconds_by_part(model, "cuda", replicates=replicates, control=control)
+        draws = model.n_draws(control)
+        by_part = needs.seconds_by_part(model, "cuda", replicates=replicates, control=draws)
         spent = {name: spent[name] + seconds for name, seconds in by_part.items()}
         arriving = model.parameters * 1e9 * BYTES["float16"] * (1 / LINE + 1 / HASHED)
         waited += max(0.0, arriving - meanwhile)
-        of_matrices = (1 + control) * seconds_of_matrices(model) / CORES
+        of_matrices = (1 + draws) * seconds_of_matrices(model) / CORES
         spectra += of_matrices
         meanwhile = STAGE + sum(by_part.values()) + of_matrices
     return [

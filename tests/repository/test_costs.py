@@ -29,7 +29,9 @@ def test_the_page_holds_what_is_computed(root, costs):
 
 def test_the_parts_are_those_that_the_doctor_adds_up(costs, models):
     by_name = {part.name: part.seconds for part in costs.parts(models, 5, 5)}
-    expected = sum(needs.seconds(model, "cuda", replicates=5, control=5) for model in models)
+    expected = sum(
+        needs.seconds(model, "cuda", replicates=5, control=model.n_draws(5)) for model in models
+    )
     assert sum(by_name[name] for name in needs.PARTS) == pytest.approx(expected)
     assert by_name["starting a stage for each model"] == STAGE * len(models)
 

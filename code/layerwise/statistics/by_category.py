@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from layerwise.statistics.correlation import FEWEST_PAIRS
 from layerwise.statistics.curves import fishers_z
 from layerwise.statistics.estimates import (
     LEVEL,
@@ -30,7 +31,6 @@ from layerwise.statistics.estimates import (
 BY_CATEGORY = "Student's t over the categories"
 ALIKE = "as if the pairs were independent and of one kind"
 JACKKNIFE = "leaving out one category in turn"
-FEWEST_PAIRS = 4  # of a category: fewer give Fisher's z no error
 FEWEST_CATEGORIES = 2
 FEWEST_FOR_JACKKNIFE = 5  # categories
 

@@ -11,6 +11,7 @@ from scipy import special
 from layerwise.errors import LayerwiseError
 
 MIN_POINTS = 3  # two points always correlate perfectly
+FEWEST_PAIRS = 4  # of a category: fewer give Fisher's z no error
 
 
 class Correlation(NamedTuple):
