@@ -222,7 +222,8 @@ def test_a_missing_extra_is_named_with_what_installs_it(monkeypatch, extra):
     monkeypatch.setattr(
         errors, "find_spec", lambda name: None if name == package else find_spec("json")
     )
-    said = rf"needs the package {package}, .*sh {extra}, or there pip install '\.\[{extra}\]'"
+    target = {"pipeline": "setup", "models": "setup-models"}[extra]
+    said = f"needs the package {package}, which is not installed; run `make {target}` in a clone"
     with pytest.raises(LayerwiseError, match=said):
         require_extra(extra)
 

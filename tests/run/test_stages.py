@@ -16,6 +16,7 @@ import layerwise
 from judged import DRAWS
 from layerwise.engine.derivation import documents_of, evidence_of, words_of
 from layerwise.engine.judging import read_statistics
+from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.records import judged, sealed
 from layerwise.engine.verdicts import FALLS, statistic_value
 from layerwise.errors import LayerwiseError
@@ -167,21 +168,30 @@ def test_a_central_claim_is_traced_to_every_estimate_that_decides_it(results: Pa
     for claim in judged("published", results)["central"]:
         traced = trace(claim["id"], "published", results)
         for point, shown in zip(traced["points"], claim["points"], strict=True):
-            now = point["now"]["value"]
-            ends = now["narrow"] or (now["low"], now["high"])
-            assert (now["value"], *ends) == (shown["value"], shown["low"], shown["high"])
-            assert point["now"]["read"], claim["id"]
+            # the interval that decides, and that of 95% beside it
+            by_reading = {DECIDES: (shown, "deciding"), PUBLISHED: (shown["published"], "ends")}
+            assert point["now"]
+            for reading, now in point["now"].items():
+                place, interval = by_reading[reading]
+                recorded = [place[name] for name in ("value", "low", "high")]
+                given = now["value"]  # none where what decides needs the weights
+                if given is None:
+                    assert recorded == [None] * 3
+                else:
+                    assert [given["value"], *(given[interval] or [None] * 2)] == recorded
+                    assert now["read"], claim["id"]
         text = as_text(traced)
-        assert text.count(", the same") == len(claim["points"]), claim["id"]
+        n_readings = sum(len(point["now"]) for point in traced["points"])
+        assert text.count(", the same") == n_readings, claim["id"]
         assert all(part["claim"] in text for part in claim["printed"])
 
 
 def test_a_central_claim_that_moved_is_seen(results: Path, tmp_path: Path) -> None:
     changed = read_json(results / "published" / "claims.json")
-    (claim,) = (one for one in changed["central"] if one["id"] == "p2.late")
+    (claim,) = (one for one in changed["central"] if one["id"] == "p3.depth_gain")
     claim["points"][0]["value"] += 0.1
     write_json(tmp_path / "published" / "claims.json", sealed(changed))
-    text = as_text(trace("p2.late", "published", tmp_path))
+    text = as_text(trace("p3.depth_gain", "published", tmp_path))
     assert f"not {claim['points'][0]['value']} as recorded" in text
 
 
