@@ -90,7 +90,8 @@ def not_installed(package: str) -> str:
         return f"the package {package} is not installed; install layerwise again: pip install ."
     return (
         f"this needs the package {package}, which is not installed; run `{SETUP[extra]}` in a "
-        "clone of the repository (elsewhere: docs/own-model.md)"
+        f"clone of the repository, or `pip install '.[{extra}]'` there for an environment of your "
+        "own"
     )
 
 
