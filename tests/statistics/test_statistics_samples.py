@@ -12,9 +12,14 @@ from layerwise.statistics.bootstrap import (
     correlation_interval,
     ends,
     mean_interval,
-    resampled_correlations,
 )
-from layerwise.statistics.correlation import pearson_p, pearson_r, power_law, shares_of_r
+from layerwise.statistics.correlation import (
+    pearson_p,
+    pearson_r,
+    power_law,
+    shares_of_r,
+    unit_scale,
+)
 from layerwise.statistics.random_bins import binnings, sweep, sweep_streams
 
 ONE = np.array([0.3, -0.1, 0.25, 0.4])
@@ -116,11 +121,12 @@ def test_too_little_gives_the_whole_range_where_the_notebook_does():
     assert found == (-1, 1, 0, 0)
 
 
-# --- several series at once, by point or by cluster ---------------------------------------------
+# --- resamples without an r ---------------------------------------------------------------------
 
 
 def resampled(x, y):
-    return resampled_correlations(x[None], y, np.arange(len(x)), stream(3), 4000)[:, 0]
+    rows = stream(3).randint(0, len(x), (4000, len(x)))
+    return bootstrap._resampled_r(unit_scale(x), unit_scale(y), rows)
 
 
 def constant(values):
@@ -224,7 +230,7 @@ def r(*x, y=(1.0, 2.0, 3.0)):
         ),
         (lambda: correlation_interval(X, Y, stream(), 0), "n_resamples must be at least 1"),
         (lambda: mean_interval(np.array([1.0, np.nan])), "needs finite values"),
-        (lambda: resampled(np.ones(6), VARYING), "series 0 is constant"),
+        (lambda: correlation_interval(np.ones(6), VARYING, stream()), "x is constant"),
     ],
 )
 def test_samples_refused(call, said):

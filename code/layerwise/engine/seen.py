@@ -275,11 +275,6 @@ def verb(names: Sequence[str], one: str, several: str) -> str:
     return several if len(names) > 1 else one
 
 
-def plural(noun: str, names: Sequence[str]) -> str:
-    """Return names behind a noun: "layer 8", "layers 8 and 12"."""
-    return f"{noun}{'s' * (len(names) > 1)} {listed(names)}"
-
-
 # --- sentences ------------------------------------------------------------------------------------
 
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.correlation import (
     MIN_POINTS,
     correlate_rows,
     pearson_r,
-    require_series,
     unit_scale,
 )
 
@@ -27,7 +26,6 @@ LEVEL = 0.95
 SEED = 42
 MIN_KEPT = 100  # fewer usable resamples give no interval
 CHUNK = 1 << 16  # positions drawn at a time: a few arrays of this size fit the cache
-SMALLEST = 1e-12  # of a sum of squares over n, both sides scaled to 1: below it a side is constant
 
 
 @dataclass(frozen=True)
@@ -94,40 +92,6 @@ def correlation_interval(
     return CorrelationInterval(*ends(drawn, level, names), r, n_kept)
 
 
-def resampled_correlations(
-    series: Float[np.ndarray, "series n"],
-    y: Float[np.ndarray, " n"],
-    units: Int[np.ndarray, " n"],
-    stream: np.random.RandomState,
-    n_resamples: int,
-) -> Float[np.ndarray, "resample series"]:
-    """r of every series with y over the same resampled units 0..m-1, so that they compare.
-
-    A unit is one point or a whole cluster of points. Sums per unit carry all that it contributes
-    to r, so a resample is a vector of counts and all resamples are one matrix product.
-    """
-    for row, x in enumerate(series):
-        require_series(x, y, (f"series {row}", "y"))
-    x, target = _scaled(series), _scaled(y[None])
-    terms = np.concatenate([np.ones_like(target), target, target**2, x, x**2, x * target])
-    m, k = int(units.max()) + 1, len(series)
-    order = np.argsort(units, kind="stable")
-    starts = np.searchsorted(units[order], np.arange(m))
-    sums = np.add.reduceat(terms[:, order], starts, axis=1).T  # [unit, term]
-    correlations = []
-    for rows in resamples(stream, m, n_resamples):
-        counts = np.zeros((len(rows), m))
-        np.add.at(counts, (np.arange(len(rows))[:, None], rows), 1.0)
-        total = counts @ sums
-        n, sy, syy = (total[:, [column]] for column in range(3))
-        sx, sxx, sxy = (total[:, 3 + part * k : 3 + (part + 1) * k] for part in range(3))
-        xx, yy = sxx - sx * sx / n, syy - sy * sy / n
-        with np.errstate(invalid="ignore", divide="ignore"):
-            r = np.clip((sxy - sx * sy / n) / np.sqrt(xx * yy), -1.0, 1.0)
-        correlations.append(np.where((xx > SMALLEST * n) & (yy > SMALLEST * n), r, np.nan))
-    return np.concatenate(correlations)
-
-
 def advance(stream: np.random.RandomState, n: int, n_draws: int) -> None:
     """Consume n_draws draws of positions 0..n-1."""
     for start in range(0, n_draws, CHUNK):
@@ -182,8 +146,3 @@ def _resampled_r(x: np.ndarray, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
             "subtract a constant from the series"
         )
     return np.where(varies, r, np.nan)
-
-
-def _scaled(rows: np.ndarray) -> np.ndarray:
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    return centred / np.max(np.abs(centred), axis=1, keepdims=True)
