@@ -10,7 +10,6 @@ all units, or over the categories, has the jackknife over categories.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,16 +123,27 @@ def _of_one_kind(layers: Sequence[Correlations], where: str) -> Estimate:
     if n < FEWEST_PAIRS:
         return without_interval(math.tanh(z), n, "pairs", where, fewest=FEWEST_PAIRS)
 
-    r = math.tanh(z)
+    return _if_alike(z, 1 / math.sqrt(n - 3), n, where).mapped(math.tanh)
+
+
+def _if_alike(value: float, error: float, n: int, where: str) -> Estimate:
+    """Return a normal estimate over pairs of no category, which decides nothing."""
+
+    def ends(level: float) -> Ends:
+        half = two_sided_quantile(level) * error
+        return value - half, value + half
+
+    low, high = ends(LEVEL)
     return Estimate(
-        r,
-        *interval_of_r(r, n),
+        value,
+        low,
+        high,
         n,
         "pairs",
         where=where,
         method=ALIKE,
         uncategorised=True,
-        at_level=partial(interval_of_r, r, n),
+        at_level=ends,
     )
 
 
@@ -153,24 +163,7 @@ def z_difference_by_category(
             np.mean([fishers_z(at.over_all) for at in first])
             - np.mean([fishers_z(at.over_all) for at in second])
         )
-        half = math.sqrt(2 / max(n - 3, 1))
-
-        def ends(level: float) -> Ends:
-            wide = two_sided_quantile(level) * half
-            return difference - wide, difference + wide
-
-        low, high = ends(LEVEL)
-        return Estimate(
-            difference,
-            low,
-            high,
-            n,
-            "pairs",
-            where=where,
-            method=ALIKE,
-            uncategorised=True,
-            at_level=ends,
-        )
+        return _if_alike(difference, math.sqrt(2 / max(n - 3, 1)), n, where)
     return mean_over_categories(list(z_first - z_second), list(variances + more), where)
 
 
