@@ -111,9 +111,7 @@ def seconds_by_part(
 
 def seconds_as_chosen(model: Model, device: str, chosen: Mapping[str, Any]) -> float:
     """Return the same with the replicates and controls of `measure` of params.yaml."""
-    replicates = 0 if model.alone else int(chosen["replicates"])
-    control = model.n_draws(int(chosen["control"]))
-    return seconds(model, device, replicates=replicates, control=control)
+    return seconds(model, device, **model.repeats(chosen))
 
 
 def seconds_of_passes(parameters: float, tokens: int, dtype: str, device: str) -> float:

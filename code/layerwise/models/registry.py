@@ -125,6 +125,11 @@ class Model(_Entry):
         """
         return 0 if self.alone or self.parameters >= LARGE else control
 
+    def repeats(self, chosen: Mapping[str, Any]) -> dict[str, int]:
+        """Return how often it is measured again, of `replicates` and `control` of params.yaml."""
+        replicates = 0 if self.alone else int(chosen["replicates"])
+        return {"replicates": replicates, "control": self.n_draws(int(chosen["control"]))}
+
     @property
     def dtype(self) -> str:
         """The dtype that it is usually loaded in: the first of `dtypes`."""

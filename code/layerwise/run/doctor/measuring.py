@@ -159,7 +159,7 @@ def _bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
         needs.kept_bytes(needs.STATEMENTS, needs.PROMPT_TOKENS, *sizes, extraction.dtype)
         for extraction in model.extractions.values()
     )
-    return once * (1 + int(chosen["replicates"]) + model.n_draws(int(chosen["control"])))
+    return once * (1 + sum(model.repeats(chosen).values()))
 
 
 def _ask_hub(

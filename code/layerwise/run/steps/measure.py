@@ -59,9 +59,7 @@ def run(
     from layerwise.models.hub import drop_fetched
 
     gc.freeze()  # what was imported is no garbage: every run's collection looks at the rest
-    choices = {**choices, "control": model.n_draws(choices["control"])}
-    if model.alone:
-        choices = {**choices, "replicates": 0}
+    choices = {**choices, **model.repeats(choices)}
     quiet_downloads()
     require_accelerator(choices["device"])
     upstream.verify_data(data)
