@@ -861,6 +861,30 @@ def values_of_pairs(
     )
 
 
+def sampled_layers(print_: Published, slug: str) -> list[int]:
+    """Return the layers at which print has r over the pairs of a model."""
+    place = CURVES[slug]
+    start = f"/{place.group}/"
+    cells = {key for file, key in print_.cells if file == place.file and key.startswith(start)}
+    return sorted({int(key.removeprefix(start).split("/")[0]) for key in cells})
+
+
+def evidence_of_values(print_: Published, by_model: Mapping[str, Values]) -> Evidence:
+    """Return what the questions read where these values of models were measured, by slug."""
+    fragments: dict[str, Any] = {CHOICES_FILE: {}}
+    for slug, values in by_model.items():
+        counts = np.bincount(values.category_of_pair).tolist()
+        sizes = zip(values.categories, counts, strict=True)
+        fragments[DATASET] = {"": {name: {"n_pairs": n} for name, n in sizes}}
+        measurement = {"curves": curves_of_pairs(values)}
+        fragments[CHOICES_FILE][f"/{EXTRACTIONS.get(slug, slug)}"] = measurement
+        place = CURVES[slug]
+        test = dict(zip(("r", *place.names), (0.0, -0.1, 0.1), strict=True))
+        tests = {str(n): {place.metric: test} if place.metric else test for n in values.layers}
+        fragments.setdefault(place.file, {})[f"/{place.group}"] = tests
+    return Evidence(measured(print_, fragments), Draws(10, LEVEL, 42))
+
+
 def answers_by_stages(
     print_: Published,
     asked: Mapping[str, Question],
@@ -868,20 +892,11 @@ def answers_by_stages(
 ) -> dict[tuple[str, str], Answer]:
     """Return the answers of pairs by the stages' code: measured values and documents."""
     names = [f"category {number}" for number in range(len(PAPERS))]
-    counts = {name: {"n_pairs": n} for name, n in zip(names, PAPERS, strict=True)}
-    fragments: dict[str, Any] = {DATASET: {"": counts}, CHOICES_FILE: {}}
-    for slug, (x, y, labels) in pairs.items():
-        place = CURVES[slug]
-        start = f"/{place.group}/"
-        cells = {key for file, key in print_.cells if file == place.file and key.startswith(start)}
-        layers = sorted({int(key.removeprefix(start).split("/")[0]) for key in cells})
-        values = values_of_pairs(layers, x, y, labels, names)
-        measurement = {"curves": curves_of_pairs(values)}
-        fragments[CHOICES_FILE][f"/{EXTRACTIONS.get(slug, slug)}"] = measurement
-        test = dict(zip(("r", *place.names), (0.0, -0.1, 0.1), strict=True))
-        tests = {str(n): {place.metric: test} if place.metric else test for n in layers}
-        fragments.setdefault(place.file, {})[f"/{place.group}"] = tests
-    evidence = Evidence(measured(print_, fragments), Draws(10, LEVEL, 42))
+    by_model = {
+        slug: values_of_pairs(sampled_layers(print_, slug), x, y, labels, names)
+        for slug, (x, y, labels) in pairs.items()
+    }
+    evidence = evidence_of_values(print_, by_model)
     derived = derive(lambda read: documents_of_questions(asked, read), evidence)
     return {
         (name, model): readings[DECIDES]

@@ -5,6 +5,9 @@ of them what is stored, and the questions read that.
 """
 
 import math
+import runpy
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,18 +15,12 @@ import scipy.stats
 
 from layerwise.engine.answers import read_answers
 from layerwise.engine.derivation import derive
-from layerwise.engine.evidence import Evidence
 from layerwise.engine.marks import FAILS, HOLDS, OPEN, weigh
-from layerwise.engine.measured import measured
-from layerwise.engine.published import DATASET, DECIDES
+from layerwise.engine.published import DECIDES
 from layerwise.engine.question import documents_of_questions
-from layerwise.measures.values import Output, Values
-from layerwise.papers.experiments import choices
 from layerwise.papers.paper2.questions import curves
-from layerwise.papers.shared.names import EXTRACTIONS, Choice
-from layerwise.papers.shared.result_files import CHOICES_FILE, CURVES
+from layerwise.papers.shared.names import Choice
 from layerwise.shapes import read_yaml
-from layerwise.statistics.bootstrap import Draws
 
 SIZES = {"a": 30, "b": 20, "c": 50, "d": 50, "e": 50, "f": 30}
 QUESTIONS = {question.name: question for question in curves.QUESTIONS}
@@ -32,11 +29,10 @@ TEMPLATED = "llama-3p1-8b-instruct-template"
 SPREAD = np.array([-0.1, -0.06, -0.02, 0.02, 0.06, 0.1])  # of r between the categories
 
 
-def layers_of(published, slug):
-    place = CURVES[slug]
-    starts = f"/{place.group}/"
-    keys = {key for file, key in published.cells if file == place.file and key.startswith(starts)}
-    return sorted({int(key[len(starts) :].split("/")[0]) for key in keys})
+BENCH = runpy.run_path(
+    str(Path(__file__).parents[2] / "benchmarks" / "calibration.py"), run_name="calibration"
+)
+layers_of = BENCH["sampled_layers"]
 
 
 def some_pairs(by_layer, seed=7, shift=1.0):
@@ -56,56 +52,14 @@ def some_pairs(by_layer, seed=7, shift=1.0):
             series[row, inside] += (
                 3 * shift * number
             )  # what one category shifts moves r over all pairs
-    metrics, nothing = np.repeat(series[:, None], 5, axis=1), np.empty((0, 0))
-    return Values(
-        model="m",
-        display="m",
-        n_layers=max(by_layer),
-        hidden_size=1,
-        n_prompts=0,
-        seed=1,
-        n_permutations=1,
-        k_stable=3,
-        layers=tuple(by_layer),
-        k_values=(),
-        categories=tuple(SIZES),
-        neutral=(),
-        readings=(),
-        category_of_pair=category,
-        uniformity=np.empty((0, len(SIZES), 2)),
-        pair_metrics=metrics,
-        pair_metrics_before_norm=None,
-        pair_metrics_all_tokens=metrics,
-        asymmetry_without=preferences,
-        exchange_terms=preferences,
-        bin_asymmetry={},
-        stable_asymmetry=np.empty((len(by_layer), 0)),
-        anisotropy=nothing,
-        shares_by_prompt=nothing,
-        eigenvalues=nothing,
-        output=Output(preferences, np.stack([preferences, preferences]), {}, np.empty(0)),
-    )
+    values = BENCH["values_of_pairs"]([*by_layer], series, preferences, category, [*SIZES])
+    return replace(values, pair_metrics_all_tokens=values.pair_metrics)
 
 
 def evidence_of_models(published, models, shift=1.0):
     """What the questions read of models that were measured: {slug: {layer: r by category}}."""
-    fragments = {
-        DATASET: {"": {name: {"n_pairs": n} for name, n in SIZES.items()}},
-        CHOICES_FILE: {
-            f"/{EXTRACTIONS.get(slug, slug)}": {
-                "curves": choices.curves_of_pairs(some_pairs(by_layer, shift=shift))
-            }
-            for slug, by_layer in models.items()
-        },
-    }
-    for slug, by_layer in models.items():
-        place = CURVES[slug]
-        tests = {}
-        for layer in by_layer:
-            test = dict(zip(("r", *place.names), (0.0, -0.1, 0.1), strict=True))
-            tests[str(layer)] = {place.metric: test} if place.metric else test
-        fragments.setdefault(place.file, {})[f"/{place.group}"] = tests
-    return Evidence(measured(published, fragments), Draws(10, 0.95, 42))
+    by_model = {slug: some_pairs(by_layer, shift=shift) for slug, by_layer in models.items()}
+    return BENCH["evidence_of_values"](published, by_model)
 
 
 def answers_of(published, models, shift=1.0):
