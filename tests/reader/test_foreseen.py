@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import transformers
 
 import layerwise
@@ -20,7 +21,7 @@ from layerwise.files import read_json, write_json
 from layerwise.models.chat_templates import OwnTemplate
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import from_memory, load_model
-from layerwise.models.virtual_tokens import count_left_out
+from layerwise.models.peft_objects import count_left_out, idle_adapters
 from layerwise.papers.fetching.texts import read_pairs
 from layerwise.reader.foreseen import MOST_IDS, MOST_LETTERS
 from layerwise.reader.plan import plan
@@ -308,7 +309,7 @@ def test_whatever_names_a_class_of_the_checkpoints_own(
     assert checkpoint.declaration.own_code == ()
 
 
-# --- virtual tokens -----------------------------------------------------------------------------
+# --- objects of peft ----------------------------------------------------------------------------
 
 
 class PeftModel:
@@ -339,3 +340,29 @@ def test_virtual_tokens_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(LayerwiseError, match="virtual tokens of prompt and prefix tuning cannot"):
         layerwise.analyze(tmp_path, PAIRS)
+
+
+class TunerLayer(torch.nn.Module):
+    """As much of a layer that peft puts adapters into as is asked of one."""
+
+    def __init__(self, active: list[str], merged: list[str], *, is_off: bool) -> None:
+        super().__init__()
+        self.active_adapters, self.merged_adapters = active, merged
+        self.disable_adapters = is_off
+
+
+@pytest.mark.parametrize(
+    ("active", "merged", "is_off", "idle"),
+    [
+        (["one", "two"], [], False, []),
+        (["one", "two"], ["one"], False, ["two"]),
+        (["one", "two"], ["two", "one"], False, []),
+        (["one"], [], True, ["one"]),
+        ([], ["one"], False, []),
+    ],
+)
+def test_an_adapter_that_is_active_and_does_not_act_is_named(
+    active: list[str], merged: list[str], is_off: bool, idle: list[str]
+) -> None:
+    layer = TunerLayer(active, merged, is_off=is_off)
+    assert idle_adapters(torch.nn.Sequential(torch.nn.Linear(2, 2), layer)) == idle

@@ -18,6 +18,7 @@ from layerwise.files import LONGEST_NAME, require_name
 from layerwise.models.texts import place_of
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.reader.page.cautions import (
+    Predicted,
     _category_cautions,
     around_cautions,
     prediction_cautions,
@@ -222,8 +223,8 @@ def test_tokens_that_are_put_around_texts_are_said() -> None:
 
 def test_a_model_that_predicts_worse_than_a_guess_is_said_to() -> None:
     """As with the tokenizer of another model; a guess among 1024 tokens has 6.93 nats."""
-    assert prediction_cautions(6.93, 1024) == []
-    (said,) = prediction_cautions(6.94, 1024)
+    assert prediction_cautions(Predicted(6.93, None, 1024)) == []
+    (said,) = prediction_cautions(Predicted(6.94, 2.0, 1024))
     assert "1,024" in said
 
 

@@ -15,6 +15,6 @@ tracing, projections                     one text with everything kept; one weig
 replicates, rounding, kernels            noise of the size of rounding; how torch computes
 needs, provenance                        what a model takes; what a measurement rests on
 token_ids, chat_templates                texts as ids; statements in a chat template
-doubtful_texts, virtual_tokens           what is no text; what peft puts before every text
+doubtful_texts, peft_objects             what is no text; what peft puts around a model
 twins                                    small random stand-ins; `rehearsal/`: texts
 """

@@ -41,7 +41,7 @@ _SAFE, _PICKLES = "*.safetensors", "pytorch_model*.bin"
 _BESIDE = ("*.json", "*.txt", "*.model", "*.jinja")
 
 
-def look_up(hub_id: str, revision: str) -> CheckpointFiles:
+def look_up(hub_id: str, revision: str | None) -> CheckpointFiles:
     """Return the config and tokenizer of a model, and its weights if they are in the cache.
 
     config.json comes first, then the tokenizer: what they show can be refused before gigabytes
@@ -52,7 +52,7 @@ def look_up(hub_id: str, revision: str) -> CheckpointFiles:
             gated, no such model or revision, pickles alone, wrong bytes.
     """
     refuse_gguf(Path(hub_id))
-    return _look_up(hub_id, revision, takes_pickles=False)
+    return _look_up(hub_id, revision or "main", takes_pickles=False)
 
 
 def look_up_registered(model: Model, texts: Texts = NO_TEXTS) -> CheckpointFiles:

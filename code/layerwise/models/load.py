@@ -28,11 +28,11 @@ from layerwise.models.kernels import one_attention, own_arithmetic, require_exac
 from layerwise.models.needs import spell_bytes
 from layerwise.models.other_ways import ANY_OTHER
 from layerwise.models.passes import Passes
+from layerwise.models.peft_objects import refuse_virtual_tokens
 from layerwise.models.quantised import how_quantised, is_packed, plain_parts, saved_state
 from layerwise.models.registry import BYTES, DTYPES, RANDOM, Model
 from layerwise.models.rounding import Rounding
 from layerwise.models.token_ids import NO_TEXTS, Texts, Wrapping, check_texts
-from layerwise.models.virtual_tokens import refuse_virtual_tokens
 
 # What holds a model of transformers inside it, and how to get at that: by an attribute that it has.
 _AROUND = {
@@ -202,10 +202,7 @@ def open_checkpoint(
         TextError: for a text that the model cannot take.
     """
     with quiet():
-        if Path(name).exists():
-            files = open_folder(name, revision)
-        else:
-            files = look_up(str(name), revision or "main")
+        files = open_folder(name, revision) if Path(name).exists() else look_up(str(name), revision)
         check_texts(files.declaration, texts, template)
     return files
 

@@ -11,8 +11,9 @@ from layerwise.measuring.own_model import Measurement
 from layerwise.measuring.reasons import reason_of
 from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.load import Checkpoint
+from layerwise.models.peft_objects import count_left_out, idle_adapters
+from layerwise.models.plain_text import nll_of_paragraph
 from layerwise.models.token_ids import digests_of_ids
-from layerwise.models.virtual_tokens import count_left_out
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.experiments.reader import Measured
@@ -20,6 +21,8 @@ from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
 from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
+    Predicted,
+    idle_cautions,
     left_out_cautions,
     prediction_cautions,
     quantised_cautions,
@@ -91,11 +94,16 @@ def analyze_checkpoint(
 
     # page: what it says; in grey are the papers' curves
     has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
+    predicted = Predicted(
+        float(measured.values.known_output.nll.mean()),
+        nll_of_paragraph(checkpoint),
+        checkpoint.declaration.n_embeddings,
+    )
     if not checkpoint.has_random_weights:  # of which the page warns already
-        n_embeddings = checkpoint.declaration.n_embeddings
-        warned += prediction_cautions(float(measured.values.known_output.nll.mean()), n_embeddings)
+        warned += prediction_cautions(predicted)
     if checkpoint.in_memory:
         warned += left_out_cautions(count_left_out(checkpoint.model))
+        warned += idle_cautions(idle_adapters(checkpoint.model))
         warned += quantised_cautions(checkpoint.quantised)
         warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []
     limit = choices["limit"] if len(request.pairs) < request.n_given else None
@@ -115,6 +123,7 @@ def analyze_checkpoint(
             request.pairs,
             draws,
             first,
+            predicted,
             random_weights=checkpoint.has_random_weights,
             foreseen=[*warned, *lost],
             unused_template=has_template and request.template == "none",

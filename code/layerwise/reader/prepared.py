@@ -79,7 +79,7 @@ def prepare_from_files(model: str | Path, request: Request) -> tuple[CheckpointF
     """
     choices = request.choices
     with quiet():
-        files = request.files or look_up(str(model), choices["revision"] or "main")
+        files = request.files or look_up(str(model), choices["revision"])
         dtype = choices["dtype"] or "float32"
         device = check_loading(
             files, dtype, choices["device"] or "cpu", draws_beside=choices["control"] > 0

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -127,6 +128,16 @@ def left_out_cautions(n_virtual: int) -> list[str]:
     ]
 
 
+def idle_cautions(adapters: Sequence[str]) -> list[str]:
+    """Warn of adapters of peft inside a loaded model that are active and do not act."""
+    if not adapters:
+        return []
+    return [
+        f"Adapters that are active do not act, as another one is merged or all are disabled: "
+        f"{', '.join(adapters)}. The model is measured as it runs, without them."
+    ]
+
+
 def quantised_cautions(how: str) -> list[str]:
     """Warn of a loaded model whose weights are quantised."""
     if not how:
@@ -175,20 +186,45 @@ def text_cautions(
     return warned
 
 
-def prediction_cautions(mean_nll: float, n_embeddings: int) -> list[str]:
-    """Warn of a model that predicts the statements worse than a guess among all tokens does.
+@dataclass(frozen=True)
+class Predicted:
+    """How well a model predicts, in nats per predicted token.
 
-    Arguments:
-        mean_nll: over the statements, in nats per predicted token.
+    Attributes:
+        statements: the mean NLL of the statements.
+        paragraph: that of a plain English paragraph; None where the model cannot take it.
         n_embeddings: the tokens to guess from: a guess has the NLL log(n_embeddings).
     """
-    guessed = math.log(n_embeddings)
-    if mean_nll <= guessed:
+
+    statements: float
+    paragraph: float | None
+    n_embeddings: int
+
+    @property
+    def guess(self) -> float:
+        """The NLL of a guess among all tokens."""
+        return math.log(self.n_embeddings)
+
+    def __str__(self) -> str:
+        numbers = {
+            "statements": self.statements,
+            "a plain English paragraph": self.paragraph,
+            "a guess": self.guess,
+        }
+        return ", ".join(
+            f"{what} {nats:.2f}" for what, nats in numbers.items() if nats is not None
+        )
+
+
+def prediction_cautions(predicted: Predicted) -> list[str]:
+    """Warn of a model that predicts the statements worse than a guess among all tokens does."""
+    if predicted.statements <= predicted.guess:
         return []
     return [
-        f"The model predicts the statements' tokens worse than a guess: {mean_nll:.1f} nats a "
-        f"token, a guess among its {n_embeddings:,} tokens has {guessed:.1f}. As a rule the "
-        "tokenizer is that of another model, or the weights are not trained."
+        f"The model predicts the statements' tokens worse than a guess: {predicted.statements:.1f} "
+        f"nats a token, a guess among its {predicted.n_embeddings:,} tokens has "
+        f"{predicted.guess:.1f}. As a rule the tokenizer is that of another model, or the weights "
+        "are not trained."
     ]
 
 

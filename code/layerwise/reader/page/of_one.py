@@ -14,7 +14,7 @@ from layerwise.models.chat_templates import DATE
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
-from layerwise.reader.page.cautions import cautions, document_cautions
+from layerwise.reader.page.cautions import Predicted, cautions, document_cautions
 from layerwise.reader.page.page import Own
 from layerwise.reader.page.pattern import describe_pattern
 from layerwise.reader.page.sections import sections_of
@@ -41,6 +41,7 @@ def page_of(
     pairs: StatementPairs,
     draws: Draws,
     first: tuple[str, str] | None = None,
+    predicted: Predicted | None = None,
     *,
     random_weights: bool = False,
     foreseen: Sequence[str] = (),
@@ -54,6 +55,7 @@ def page_of(
         answered: the papers' questions on this model.
         beside: the documents of replicates and of random weights.
         first: the first statement as the tokenizer was given it, and its token ids.
+        predicted: how well the model predicts.
         foreseen: the warnings that were known before the first pass.
         unused_template: the tokenizer brings a chat template, which no statement was put into.
         private: no statement is shown.
@@ -65,7 +67,9 @@ def page_of(
     warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,
-        settings(measured.values, measured.index, pairs, draws, None if private else first),
+        settings(
+            measured.values, measured.index, pairs, draws, None if private else first, predicted
+        ),
         warned,
         measured.absent,
         sections_of(documents),
@@ -85,6 +89,7 @@ def settings(
     pairs: StatementPairs,
     draws: Draws,
     first: tuple[str, str] | None,
+    predicted: Predicted | None,
 ) -> list[tuple[str, str]]:
     """Return what was measured, and how."""
     labels = category_labels(pairs.categories).values()
@@ -98,6 +103,7 @@ def settings(
         *_said_of_blocks(index.get("passes")),
         *([("its options", json.dumps(options, ensure_ascii=False))] if options else []),
         *(zip(FIRST, first, strict=True) if first else []),
+        *([("nats per predicted token", str(predicted))] if predicted else []),
         ("layers", ", ".join(map(str, values.layers))),
         ("seed", str(values.seed)),
         ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),

@@ -1,7 +1,9 @@
-"""Virtual tokens: what prompt and prefix tuning of peft put before every text, without an id.
+"""What objects of peft in and around a loaded model mean for its measurement.
 
-They are no token of a text, so they are in no mean over its tokens. The model that they were
-trained with holds nothing of them: the object around it does.
+Virtual tokens stand before every text, without an id (prompt and prefix tuning). They are no token
+of a text, so they are in no mean over its tokens. The model that they were trained with holds
+nothing of them: the object around it does. An adapter that is active and does not act is measured
+as the model runs, without it.
 """
 
 import gc
@@ -46,3 +48,19 @@ def count_left_out(model: Any) -> int:
         if issubclass(type(thing), wrapper) and getattr(thing, "base_model", None) is model
     )
     return max(map(count_virtual_tokens, around), default=0)
+
+
+def idle_adapters(model: Any) -> list[str]:
+    """Return the adapters inside a model that are active and do not act.
+
+    A layer that has an adapter merged into its weights runs no other; one that is disabled runs
+    none.
+    """
+    idle = set()
+    for module in model.modules():
+        if not hasattr(module, "merged_adapters"):  # a tuner layer of peft
+            continue
+        active, merged = set(module.active_adapters), set(module.merged_adapters)
+        if merged or module.disable_adapters:
+            idle |= active - merged
+    return sorted(idle)
