@@ -71,6 +71,32 @@ class TextError(LayerwiseError):
         self.kind, self.number = kind, number
 
 
+class Faults:
+    """The faults of a request, so that its author is told of all of them at once."""
+
+    def __init__(self) -> None:
+        self.errors: list[LayerwiseError] = []
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Inside the block, an error ends the block alone."""
+        try:
+            yield
+        except LayerwiseError as error:
+            self.errors.append(error)
+
+    def raise_all(self) -> None:
+        """Raise what was noted.
+
+        Raises:
+            LayerwiseError: the one error as it was, or several in one, a line each.
+        """
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise LayerwiseError("\n".join(map(str, self.errors)))
+
+
 def require_extra(extra: str) -> None:
     """Refuse what needs the packages of an extra where one of them is not installed.
 

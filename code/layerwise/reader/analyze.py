@@ -12,7 +12,7 @@ from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
 from layerwise.home import STATES
 from layerwise.papers.across.figures import DRAWING
-from layerwise.reader.request import Request, request_of
+from layerwise.reader.request import Request, choices_of, request_of
 from layerwise.reader.results_folder import alone, remove_states
 from layerwise.shapes import read_model
 
@@ -47,8 +47,9 @@ def analyze(
     Args:
         model: a checkpoint folder, a hub id (safetensors only; no code of a checkpoint is ever
             run), or a causal language model of transformers that is loaded already.
-        pairs: statement pairs: a file (JSON, CSV, JSON Lines), what JSON holds as a dictionary, a
-            data frame with the columns category, a, b; or `"papers"`, the papers' own 230.
+        pairs: statement pairs: a file (JSON, CSV, JSON Lines), what JSON holds, by category or as a
+            list of pairs, a data frame with the columns category (may be missing), a, b; or
+            `"papers"`, the papers' own 230.
         prompts: single texts, for gains and anisotropy: a file, a list of texts, a data frame with
             the column prompt, or `"papers"`; None: these two are left out.
         tokenizer: of a loaded model.
@@ -85,22 +86,7 @@ def analyze(
         LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
             checked before torch is imported; after an error nothing is left behind.
     """
-    asked = {
-        "out": out,
-        "revision": revision,
-        "dtype": dtype,
-        "device": device,
-        "layers": layers,
-        "seed": seed,
-        "without": without,
-        "limit": limit,
-        "chat_template": chat_template,
-        "template_options": template_options,
-        "replicates": replicates,
-        "control": control,
-        "keep_states": keep_states,
-        "private_texts": private_texts,
-    }
+    asked = choices_of(locals())
     model = read_model(model)
     is_loaded = not isinstance(model, str | Path)
     if tokenizer is not None and not is_loaded:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from layerwise.errors import LayerwiseError, TextError, require_extra
+from layerwise.errors import Faults, LayerwiseError, TextError, require_extra
 from layerwise.files import n_processes
 from layerwise.models.chat_templates import OwnTemplate, Wrapping
 from layerwise.models.checkpoint import CheckpointFiles, open_folder
@@ -92,6 +92,11 @@ class Request:
             raise LayerwiseError(f"{place}: {error}") from None
 
 
+def choices_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `Choices` among the arguments of a call, as they were given."""
+    return {name: given[name] for name in Choices.__annotations__}
+
+
 def request_of(model: Any, pairs: Any, prompts: Any, asked: Mapping[str, Any]) -> Request:
     """Return the request on a model, once all that needs neither weights nor torch is right.
 
@@ -109,14 +114,25 @@ def request_of(model: Any, pairs: Any, prompts: Any, asked: Mapping[str, Any]) -
             "not asked for; add --chat-template (chat_template=True), or leave them out"
         )
     n_processes()
-    statement_pairs = read_pairs(pairs)
-    texts = () if prompts is None else read_prompts(prompts)
-    files = None
-    if isinstance(model, str | Path) and Path(model).exists():
-        files = open_folder(model, choices["revision"])
-    if choices["out"] is not None:
-        check_results_folder(choices["out"], (pairs, prompts))
-        check_states_folder(choices["out"])
+    faults, files = Faults(), None
+    texts: Sequence[str] = ()
+    is_stored = isinstance(model, str | Path)
+    with faults.noted():
+        statement_pairs = read_pairs(pairs)
+    with faults.noted():
+        texts = () if prompts is None else read_prompts(prompts)
+    with faults.noted():
+        if is_stored and Path(model).exists():
+            files = open_folder(model, choices["revision"])
+        elif is_stored and faults.errors:  # else asked once all texts are right
+            from layerwise.models.hub import look_up
+
+            look_up(str(model), choices["revision"])
+    with faults.noted():
+        if choices["out"] is not None:
+            check_results_folder(choices["out"], (pairs, prompts))
+            check_states_folder(choices["out"])
+    faults.raise_all()
     limit = choices["limit"]
     chosen = statement_pairs if limit is None else statement_pairs.first(limit)
     names = name_of(pairs), name_of(prompts)

@@ -159,8 +159,9 @@ def analyze(
         str,
         Option(
             metavar="FILE",
-            help='{"category": {"pairs": [[A, B], ...]}, ...} as JSON; category,a,b as .csv or '
-            ".jsonl; or the word papers: the papers' own, fetched and checked.",
+            help='{"category": {"pairs": [[A, B], ...]}, ...} or [[A, B], ...] as JSON; '
+            "category,a,b or a,b as .csv or .jsonl; or the word papers: the papers' own, fetched "
+            "and checked.",
         ),
     ],
     out: Annotated[str, Option(metavar=FOLDER, help="The folder of the result files.")],
@@ -262,23 +263,8 @@ def analyze(
     ] = False,
 ) -> Any:
     """Run the papers' analyses on your own model and statement pairs."""
-    left_out = without.split(",") if without else []
-    asked: dict[str, Any] = {
-        "out": out,
-        "revision": revision,
-        "dtype": dtype,
-        "device": device,
-        "layers": layers,
-        "seed": seed,
-        "without": left_out,
-        "limit": limit,
-        "chat_template": chat_template,
-        "template_options": template_options,
-        "replicates": replicates,
-        "control": control,
-        "keep_states": keep_states,
-        "private_texts": private_texts,
-    }
+    given = {**locals(), "without": without.split(",") if without else []}
+    asked = module("reader.request").choices_of(given)
     if dry_run:
         model = module("shapes").read_model(model)
         return module("reader.plan").plan(model, pairs, prompts, asked)
