@@ -245,6 +245,7 @@ RULES: dict[str, tuple[Callable[..., Estimate], Callable[..., float]]] = {
 }
 FLAT, CURVE = (0.0,) * N_LAYERS, tuple(RULES)
 FALLS = ("early", "late", "sign_change", "late_inversion", "turns", "everywhere_negative")
+FEW = (2, 3, 4, 10)  # categories of twenty pairs
 SKEWED = "few categories of a skewed law: Student's t takes a normal one"
 
 
@@ -269,7 +270,7 @@ def kinds_of_curves() -> Iterator[tuple[str, Kind, Sequence[str]]]:
         told = ", ".join(map(str, sizes))
         sd = 0.4 if len(sizes) == 3 else 0.2
         yield f"r 0, SD {sd}; {told} pairs", Kind(FLAT, sd, sizes), CURVE
-    for n in (2, 3, 4, 10):
+    for n in FEW:
         yield f"r 0, SD 0.2; {n} categories of 20", Kind(FLAT, 0.2, (20,) * n), CURVE
     for icc in (0.3, 0.8):
         kind = Kind(FLAT, 0.2, icc=(icc, icc))
@@ -292,7 +293,7 @@ def kinds_of_curves() -> Iterator[tuple[str, Kind, Sequence[str]]]:
         yield f"r -{r} in every layer (SD {sd})", Kind(flat(-r), sd), every
         every = ("late_inversion", "no_inversion")
         yield f"r {r} in every layer (SD {sd})", Kind(flat(r), sd), every
-    for n in (2, 3, 4, 10):
+    for n in FEW:
         kind = Kind(falling(0.3), 0.1, (20,) * n)
         yield f"r falls from 0.3 to -0.3 (SD 0.1); {n} categories of 20", kind, FALLS[:3]
     kind = Kind(flat(0.44)[:4] + flat(-0.3)[4:], 0.1)
@@ -318,6 +319,13 @@ def rows_of_curves(rng: Rng, rows: int) -> Rows:
         both = [correlations(*make_pairs(rng, rows, kind)) for kind in kinds]
         true = float(turns[1] - turns[0]) if r else None
         yield tally("turn_apart", data, map(distance, *both), true, side=side)
+    for n in FEW:
+        kind = Kind(falling(0.5), 0.1, (20,) * n)
+        sets = correlations(*make_pairs(rng, rows, kind))
+        for name in FALLS[:3]:
+            rule, true_number = RULES[name]
+            data = f"r falls from 0.5 to -0.5 (SD 0.1); {n} categories of 20"
+            yield tally(name, data, map(rule, sets), float(true_number(kind.z)))
 
 
 def rows_of_all_pairs(rng: Rng, rows: int) -> Rows:

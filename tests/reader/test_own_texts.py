@@ -116,6 +116,16 @@ def test_every_form_of_the_same_pairs_is_the_same(tmp_path: Path) -> None:
     assert place_of(found["frame"], 9) == "row 1, side B"
 
 
+def test_pairs_without_categories_are_one_category_in_every_form(tmp_path: Path) -> None:
+    rows = [{key: cell for key, cell in row.items() if key != "category"} for row in ROWS]
+    for name, form in forms(tmp_path, rows, [(row["a"], row["b"]) for row in rows]).items():
+        pairs = read_pairs(form)
+        assert len(pairs.categories) == 1, name
+        assert pairs.category_of_pair.tolist() == [0] * len(rows)
+        assert pairs.side_a == tuple(row["a"] for row in rows)
+        assert pairs.side_b == tuple(row["b"] for row in rows)
+
+
 def test_names_of_columns_are_free_in_case_and_blanks(tmp_path: Path) -> None:
     for header in ("Category,A,B", " CATEGORY , a,b "):
         found = read_pairs(
@@ -232,22 +242,29 @@ def test_a_model_that_predicts_worse_than_a_guess_is_said_to() -> None:
 
 HEAD = "category,a,b\n"
 PAIR_MISTAKES: list[tuple[str, Any, str]] = [
-    ("json", [["a", "b"]], "expected an object of categories, found list; the shape is {"),
+    ("json", [["a", "b"]], "over pairs needs at least 4 of them, found 1; add pairs"),
+    ("json", [["a", "b"], "c"], r"pair 1: a pair is two strings \[A, B\], found 'c'"),
+    ("json", 4, "expected an object of categories or a list of pairs, found int; the shape is {"),
     ("json", "text", r"not valid JSON at line 1, column 1 .*; the file may be cut off"),
-    ("json", {"a": GOOD["a"], "z": GOOD["z"]}, "needs at least 3 of them, found 2; add categories"),
     ("json", {**GOOD, "_x": GOOD["a"]}, "must not begin with an underscore, .*found '_x'; rename"),
     ("json", {**GOOD, "x": [["a", "b"]]}, "'x' must be an object with a list .*, found list; the"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"]]}}, "'x' needs at least 2 pairs, found 1; add p"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], ["c"]]}}, "'x', pair 1: a pair is two strings"),
     ("json", {**GOOD, "x": {"pairs": [["a", "b"], [" \n", "c"]]}}, "pair 1, side A: must be a no"),
     ("json", dict.fromkeys("abc", GOOD["a"]), "all categories hold the same statements; use stat"),
-    ("csv", "", "must hold category, a, b, found an empty file; add rows"),
+    ("csv", "", "must hold a, b, found an empty file; add rows"),
+    ("csv", "category,one,b\n", "line 1: must name a, b, 'a' is missing, found 'category', 'one'"),
     ("csv", "category;a;b\n", "are separated by commas, found semicolons; save it with commas"),
     ("csv", HEAD + "x,one\n", r"line 2: a row must .* 3 columns, found 2; put texts"),
     ("csv", HEAD + '\nx,"one\n', r"line 3: not valid CSV \(unexpected end of data\); put texts"),
     ("csv", "a,category,a,b,b\n", "line 1: a column must be there once, 2 are called 'a'; rename"),
     ("txt", "x", "names end in .json, .csv, .tsv, .jsonl, found '.txt'; save"),
     ("jsonl", '{"category": "x"}', "line 1: must name .* 'a' is missing, found 'category'; name"),
+    (
+        "jsonl",
+        '{"category": "x", "a": "1", "b": "2"}\n{"a": "3", "b": "4"}',
+        "line 2: all pairs come in categories or none does, found a row with 'category' and one",
+    ),
 ]
 PROMPT_MISTAKES: list[tuple[str, Any, str]] = [
     ("json", [], "expected a list with at least one prompt, found an empty one; write the prom"),

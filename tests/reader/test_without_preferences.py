@@ -105,5 +105,5 @@ def test_what_needs_preferences_is_left_out_with_a_sentence(
 def test_models_without_preferences_are_not_compared(given: dict[str, Any]) -> None:
     alone = layerwise.measure(**given, nll=None, name="embeds")
     whole = layerwise.measure(**given, nll=np.random.default_rng(1).gamma(4.0, size=2 * N))
-    with pytest.raises(LayerwiseError, match="no preference of embeds"):
+    with pytest.raises(LayerwiseError, match="found none of embeds"):
         layerwise.compare([whole, alone])

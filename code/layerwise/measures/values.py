@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
 from layerwise.measures.anisotropy import Anisotropy
+from layerwise.statistics.correlation import MIN_POINTS
 
 # readings of the last layer
 POOLED = MEAN_POOLED, LAST_TOKEN, FIRST_TOKEN = "mean_pooled", "last_token", "first_token"
@@ -81,6 +82,11 @@ class Values:
         return len(self.category_of_pair)
 
     @property
+    def has_r_over_categories(self) -> bool:
+        """Whether there are preferences, and categories enough to correlate over them."""
+        return self.output is not None and len(self.categories) >= MIN_POINTS
+
+    @property
     def preferences(self) -> Float[np.ndarray, " pair"]:
         """NLL(B) - NLL(A) of every pair, nats.
 
@@ -113,7 +119,7 @@ class Values:
         Or every category the same asymmetry: 0, if the sides of a pair begin with the same word.
         """
         asymmetries = self.asymmetries(reading)
-        if np.all(asymmetries == asymmetries[0]):
+        if len(asymmetries) > 1 and np.all(asymmetries == asymmetries[0]):
             return True
         uniformity = self.uniformity[self.readings.index(reading)]
         return bool(np.all(uniformity > IDENTICAL))

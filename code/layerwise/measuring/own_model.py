@@ -124,6 +124,7 @@ class Measurement:
                     files = reader.result_files(values, self.draws, self.published)
             with begin(4):
                 of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
+        absent = reader.without_numbers(values) | absent
         return Measured(reader.tables(files | of_weights), absent, values, states.index)
 
 

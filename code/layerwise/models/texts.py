@@ -1,6 +1,6 @@
 """Texts as a reader or the papers give them, read and checked: statement pairs and prompts.
 
-A pair is two framings (A, B) of one statement, pairs are grouped in categories; a prompt is a
+A pair is two framings (A, B) of one statement, pairs come in categories or in none; a prompt is a
 single text whose token states are measured. Each stands in JSON, or a row each in CSV, TSV, JSON
 Lines or a data frame.
 """
@@ -17,10 +17,12 @@ from jaxtyping import Int
 from layerwise.csv_rows import parse_csv
 from layerwise.errors import LayerwiseError
 from layerwise.files import parse_json, read_json, read_text, require_name, require_text
+from layerwise.statistics.correlation import FEWEST_PAIRS, MIN_POINTS
 
-SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}'
-COLUMNS = ("category", "a", "b")  # of CSV, JSON Lines and data frames
-MIN_CATEGORIES = 3  # two points always correlate perfectly
+SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}, or [["A", "B"], ...]'
+SIDES = ("a", "b")  # columns of CSV, JSON Lines and data frames
+CATEGORY = "category"  # a column of theirs that may be left out
+ALL_PAIRS = "all pairs"  # the one category of pairs that come in none
 MIN_PAIRS_PER_CATEGORY = 2  # a mean pairwise cosine needs two vectors
 NEUTRAL = "neutral"  # a column or a key that marks categories, may be left out
 TRUE, FALSE = ("true", "yes", "1"), ("false", "no", "0", "")
@@ -128,14 +130,14 @@ def read_pairs(given: Any) -> StatementPairs:
 
     Args:
         given: a file, or what it holds. JSON (or a dictionary) is `{category: {"pairs": [[A, B],
-            ...]}}`, the shape of the papers' dataset.json; CSV, TSV, JSON Lines and data frames
-            have a row per pair with the columns category, a, b.
+            ...]}}`, the shape of the papers' dataset.json, or a list of pairs without categories;
+            CSV, TSV, JSON Lines and data frames have a row per pair with the columns a and b, and
+            category where pairs come in categories. Pairs without are one category, `ALL_PAIRS`.
 
     Raises:
-        LayerwiseError: naming the file, the place and the fix, for any other shape, fewer than 3
-            categories or 2 pairs in a category, a category's name that cannot stand in a table,
-            or that reads like another one, a column that is there twice, or a statement that is no
-            text.
+        LayerwiseError: naming the file, the place and the fix, for any other shape, fewer than 4
+            pairs or 2 in a category, a category's name that cannot stand in a table, or that reads
+            like another one, a column that is there twice, or a statement that is no text.
     """
     given = Path(given) if isinstance(given, str) else given
     name = f"{given}: " if isinstance(given, Path) else "pairs: "
@@ -144,6 +146,12 @@ def read_pairs(given: Any) -> StatementPairs:
         by_category, rows, neutral = _pairs_of_rows(given)
     else:
         by_category, neutral = _pairs_of_document(name, given)
+    n_pairs = sum(map(len, by_category.values()))
+    if n_pairs < FEWEST_PAIRS:
+        raise LayerwiseError(
+            f"{name}a correlation over pairs needs at least {FEWEST_PAIRS} of them, found "
+            f"{n_pairs}; add pairs"
+        )
     for category, pairs in by_category.items():
         if category.startswith("_"):
             raise LayerwiseError(
@@ -155,13 +163,9 @@ def read_pairs(given: Any) -> StatementPairs:
                 f"{name}category {category!r} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, "
                 f"found {len(pairs)}; add pairs or drop the category"
             )
-    if len(by_category) < MIN_CATEGORIES:
-        raise LayerwiseError(
-            f"{name}a correlation over categories needs at least {MIN_CATEGORIES} of them, "
-            f"found {len(by_category)}; add categories"
-        )
     _require_different_names(name, by_category)
-    _require_variation(name, by_category)
+    if len(by_category) >= MIN_POINTS:
+        _require_variation(name, by_category)
     sizes = [len(pairs) for pairs in by_category.values()]
     places, side_a, side_b = zip(
         *(pair for pairs in by_category.values() for pair in pairs), strict=True
@@ -240,11 +244,18 @@ def _pairs_of_rows(given: Any) -> tuple[Found, Int[np.ndarray, " pair"], tuple[s
     by_category: Found = {}
     marks: dict[str, bool] = {}
     rows: dict[str, list[int]] = {}
-    for number, (place, row) in enumerate(_rows(given, COLUMNS)):
-        category = require_text(f"{place}, column category", row["category"])
+    has_category = True
+    for number, (place, row) in enumerate(_rows(given, SIDES, (CATEGORY, NEUTRAL))):
+        if number and has_category != (CATEGORY in row):
+            raise LayerwiseError(
+                f"{place}: all pairs come in categories or none does, found a row with "
+                f"{CATEGORY!r} and one without; name it in all, or in none"
+            )
+        has_category = CATEGORY in row
+        category = require_text(f"{place}, column {CATEGORY}", row.get(CATEGORY, ALL_PAIRS))
         if category not in by_category:
-            require_name(f"{place}, column category", category)
-        sides = (require_text(f"{place}, column {name}", row[name]) for name in "ab")
+            require_name(f"{place}, column {CATEGORY}", category)
+        sides = (require_text(f"{place}, column {name}", row[name]) for name in SIDES)
         by_category.setdefault(category, []).append((place, *sides))  # type: ignore[arg-type]
         rows.setdefault(category, []).append(number)
         if NEUTRAL in row:
@@ -280,9 +291,12 @@ def _is_marked(place: str, given: Any) -> bool:
 def _pairs_of_document(name: str, given: Any) -> tuple[Found, tuple[str, ...]]:
     """Return the pairs of a JSON document by category, and the categories marked neutral."""
     document = read_json(given) if isinstance(given, Path) else given
+    if isinstance(document, list | tuple):
+        return {ALL_PAIRS: list(_read_list(name, document))}, ()
     if not isinstance(document, Mapping):
         raise LayerwiseError(
-            f"{name}expected an object of categories, found {type(document).__name__}; {SHAPE}"
+            f"{name}expected an object of categories or a list of pairs, found "
+            f"{type(document).__name__}; {SHAPE}"
         )
     by_category: Found = {}
     marks: dict[str, bool] = {}
@@ -301,14 +315,14 @@ def _pairs_of_document(name: str, given: Any) -> tuple[Found, tuple[str, ...]]:
                 f'{place} must be an object with a list "pairs", found '
                 f"{keys or type(entry).__name__:.200}; {SHAPE}"
             )
-        by_category[str(category)] = list(_read_list(place, pairs))
+        by_category[str(category)] = list(_read_list(f"{place}, ", pairs))
         marks[str(category)] = _is_marked(f"{place}, {NEUTRAL!r}", entry.get(NEUTRAL, False))
     return by_category, _marked(marks)
 
 
 def _read_list(place: str, pairs: Any) -> Iterator[tuple[str, str, str]]:
     for number, pair in enumerate(pairs):
-        place_of_pair = f"{place}, pair {number}"
+        place_of_pair = f"{place}pair {number}"
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise LayerwiseError(
                 f"{place_of_pair}: a pair is two strings [A, B], found {pair!r:.80}; correct it"
@@ -356,8 +370,12 @@ def _has_rows(given: object) -> bool:
     return ending in (*SEPARATORS, ".jsonl")
 
 
-def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of a file or a data frame, in order; other columns are allowed."""
+def _rows(given: Any, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Row]:
+    """Yield the rows of a file or a data frame, in order; other columns are allowed.
+
+    Arguments:
+        columns: those that must be there; `optional`: others that are read.
+    """
     if not isinstance(given, Path):
         name = f"data frame of {type(given).__module__}"
         try:
@@ -367,21 +385,23 @@ def _rows(given: Any, columns: Sequence[str]) -> Iterator[Row]:
                 f'{name}: its rows are asked for by to_dict("records"), which fails '
                 f"({error!s:.200}); give a pandas data frame, or a dictionary"
             ) from None
-        named = _require(name, names, columns)
+        named = _require(name, names, columns, optional)
         for number, row in enumerate(rows):
             yield f"row {number}", _renamed(row, named)
     elif (ending := given.suffix.lower()) in SEPARATORS:
-        yield from _read_csv(given, columns, SEPARATORS[ending])
+        yield from _read_csv(given, columns, optional, SEPARATORS[ending])
     else:
         for number, line in enumerate(read_text(given).split("\n"), start=1):
             if line.strip():
                 place = f"{given}, line {number}"
                 row = parse_json(place, line)
-                named = _require(place, row if isinstance(row, dict) else (), columns)
+                named = _require(place, row if isinstance(row, dict) else (), columns, optional)
                 yield place, _renamed(row, named)
 
 
-def _read_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Row]:
+def _read_csv(
+    path: Path, columns: Sequence[str], optional: Sequence[str], separator: str
+) -> Iterator[Row]:
     """Yield the rows of a table, without blanks between a separator and the text behind it."""
     lines = parse_csv(path, read_text(path), QUOTE_TEXTS, separator, skips_blanks=True)
     line, header = next(lines, (0, []))
@@ -394,7 +414,7 @@ def _read_csv(path: Path, columns: Sequence[str], separator: str) -> Iterator[Ro
             f"{path}: columns of a .csv file are separated by commas, found semicolons; save it "
             "with commas, and texts that hold one in double quotes"
         )
-    named = _require(f"{path}, line {line}", header, columns)
+    named = _require(f"{path}, line {line}", header, columns, optional)
     for line, cells in lines:
         yield f"{path}, line {line}", _renamed(dict(zip(header, cells, strict=True)), named)
 
@@ -405,14 +425,17 @@ def _renamed(row: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]
 
 
 def _require(
-    place: str, present: Sequence[Any] | Mapping[str, Any], columns: Sequence[str]
+    place: str,
+    present: Sequence[Any] | Mapping[str, Any],
+    columns: Sequence[str],
+    optional: Sequence[str],
 ) -> dict[str, str]:
     """Return by its name here what each column is called; case and blanks around it are free.
 
     Raises:
         LayerwiseError: for a column that is missing, or there twice.
     """
-    wanted = (*columns, NEUTRAL)
+    wanted = (*columns, *optional)
     folded = [(name, str(name).strip().casefold()) for name in present]
     if missing := [column for column in columns if column not in {name for _, name in folded}]:
         raise LayerwiseError(

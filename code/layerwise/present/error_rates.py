@@ -164,10 +164,15 @@ def error_rates(questions: Iterable[str]) -> str:
     return " ".join(filter(None, told))
 
 
-def power_by_categories() -> dict[int, float]:
-    """Return how often an r of 0.3 is shown, by the number of categories of twenty pairs."""
+def power_by_categories(r: float) -> dict[int, float]:
+    """Return how often an r is shown, by the number of categories of twenty pairs.
+
+    Arguments:
+        r: 0.3 or 0.5, which the record has.
+    """
+    pattern = re.compile(rf"from {r} to -{r} .*; (\d+) categories of 20")
     return {
         int(found[1]): row.power
         for row in rows_by_question()["early"]
-        if row.power is not None and (found := re.search(r"(\d+) categories of 20", row.data))
+        if row.power is not None and (found := pattern.search(row.data))
     }

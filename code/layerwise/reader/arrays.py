@@ -32,11 +32,6 @@ from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 ABSENT = dict.fromkeys(
     ("anisotropy", "gains", "spectral"), "it needs the model and prompts, and arrays were given"
 )
-# What an embedding model has none of: each rests on the preference of pairs.
-OF_PREFERENCES = dict.fromkeys(
-    ("category_bootstrap", "bins", "pairs"),
-    "it correlates asymmetry with preference, a difference of NLL, and no NLL was given",
-)
 # The arrays that are given by layer, and the pooling that each of them holds.
 POOLING = {"hidden_states": "mean", "all_tokens": "mean_all"}
 
@@ -133,7 +128,7 @@ def _measured(
     of_papers = papers(draws)
     values = reduced(states, pairs, layers=sampled, seed=asked["seed"])
     files = reader.result_files(values, draws, of_papers.numbers)
-    absent = ABSENT if values.output else {**OF_PREFERENCES, **ABSENT}
+    absent = reader.without_numbers(values) | ABSENT
     measured = reader.Measured(reader.tables(files), absent, values, states.index)
     documents = analyse_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)

@@ -78,8 +78,9 @@ def compare(
     without = [name for name, results in documents.items() if "asymmetries" in results["layers"]]
     if without:
         raise LayerwiseError(
-            "models are compared by r of asymmetry and preference, found no preference of "
-            f"{', '.join(without)}; give `layerwise.measure` the NLL of its statements"
+            "models are compared by r of asymmetry and preference over the categories, found none "
+            f"of {', '.join(without)}; measure preferences too, on pairs in three categories or "
+            "more"
         )
     unlike = unlike_texts(records)
     if unlike and not converted("compare: other_pairs", bool, other_pairs):

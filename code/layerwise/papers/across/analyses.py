@@ -86,11 +86,13 @@ READER: dict[str, Document] = {
     name: (MODULES | {"sensitivity": sensitivity})[analysis].READER
     for name, analysis in READER_ANALYSES.items()
 }
-# Without preferences these take the place of the documents of the same names.
-READER_OF_STATES: dict[str, Document] = {
-    "validation": validation.READER_OF_STATES,
+# Without r over the categories these take the place of the documents of the same names: where
+# there are under three of them, and where there are no preferences.
+READER_OF_PAIRS: dict[str, Document] = {
+    "validation": validation.READER_OF_PAIRS,
     "layers": layers.READER_OF_STATES,
 }
+READER_OF_STATES = READER_OF_PAIRS | {"validation": validation.READER_OF_STATES}
 
 
 def analyse(name: str, evidence: Evidence) -> Derivation:
@@ -100,10 +102,14 @@ def analyse(name: str, evidence: Evidence) -> Derivation:
 
 def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
     """Return the documents of a reader's own model: those whose numbers were measured."""
-    has_preferences = bool(evidence.role("pairs"))
+    documents = READER
+    if not evidence.role("pairs"):
+        documents = READER | READER_OF_STATES
+    elif not evidence.role("category_bootstrap"):
+        documents = READER | READER_OF_PAIRS
     return {
         name: document
-        for name, document in (READER if has_preferences else READER | READER_OF_STATES).items()
+        for name, document in documents.items()
         if evidence.cells.keys(str(document.reads).partition("#")[0])
     }
 

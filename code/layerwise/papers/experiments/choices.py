@@ -34,30 +34,17 @@ CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's
 def document(values: Values, draws: Draws) -> dict[str, Any]:
     """Return what this model's values give; the questions and `sensitivity` read it.
 
-    Curves need three sampled layers with the last among them, the profile needs prompts; without
-    preferences there is the calibration alone.
+    Curves need three sampled layers with the last among them, the profile needs prompts, and r over
+    the categories needs three of them; without preferences there is the calibration alone.
     """
-    if values.output is None:
-        over_categories = _over_categories(values, draws)
-        return {"by_layer": {}, **over_categories, "by_pair": _by_pair(values), **_marks(values)}
-    y = values.category_preferences()
-
-    def r(reading: str) -> dict[str, Any]:
-        names = (f"{SERIES[0]} ({reading})", SERIES[1])
-        ua = values.asymmetries(reading)
-        return {"r": pearson_r(ua, y, names), "without": _without_each(values, ua)}
-
     document: dict[str, Any] = {
-        "by_layer": {str(n): r(layer_reading(n)) for n in values.layers},
+        **(_by_layer(values) if values.has_r_over_categories else {"by_layer": {}}),
         **_over_categories(values, draws),
         "by_pair": _by_pair(values),
         **_marks(values),
     }
-    if values.pair_metrics_all_tokens is not None:
-        document[Choice.ALL_TOKENS] = {str(n): r(all_tokens_reading(n)) for n in values.layers}
-    if values.pair_metrics_before_norm is not None:
-        document[Choice.BEFORE_NORM] = r(before_norm_reading(values.n_layers))
-    if len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers:
+    to_the_end = len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers
+    if values.output is not None and to_the_end:
         document["curves"] = curves_of_pairs(values)
     if values.n_prompts:
         shares = values.anisotropy[ANISOTROPY.index("first_pc_share")].tolist()
@@ -69,13 +56,31 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
     return document
 
 
+def _by_layer(values: Values) -> dict[str, Any]:
+    """Return r over the categories by layer, as published and in other readings of the states."""
+    y = values.category_preferences()
+
+    def r(reading: str) -> dict[str, Any]:
+        names = (f"{SERIES[0]} ({reading})", SERIES[1])
+        ua = values.asymmetries(reading)
+        return {"r": pearson_r(ua, y, names), "without": _without_each(values, ua)}
+
+    document: dict[str, Any] = {"by_layer": {str(n): r(layer_reading(n)) for n in values.layers}}
+    if values.pair_metrics_all_tokens is not None:
+        document[Choice.ALL_TOKENS] = {str(n): r(all_tokens_reading(n)) for n in values.layers}
+    if values.pair_metrics_before_norm is not None:
+        document[Choice.BEFORE_NORM] = r(before_norm_reading(values.n_layers))
+    return document
+
+
 def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any]]:
     """Return r over the categories and mean neutral UA, by reading of the last layer.
 
     Left out are readings that are the same in every statement, or in every category.
     """
     last = values.n_layers
-    marked = values.neutral or [name for name in values.categories if name != NUMERIC]
+    others = [name for name in values.categories if name != NUMERIC]
+    marked = values.neutral or others or values.categories
     neutral = np.array([name in marked for name in values.categories])
     readings = {
         Choice.PUBLISHED: MEAN_POOLED,
@@ -97,7 +102,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
         ):
             continue
         ua = values.asymmetries(reading)
-        if values.output is not None:
+        if values.has_r_over_categories:
             r[choice] = {**interval(ua), "without": _without_each(values, ua)}
         calibration[choice] = {
             "mean": float(ua[neutral].mean()),

@@ -184,14 +184,24 @@ def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     """Return the documents on one model's layers, by the result that they are for.
 
     `intervals` are those over the categories that bins are compared with. Every interval is drawn
-    once. Without preferences there are asymmetries by layer alone.
+    once. Without preferences there are asymmetries by layer alone, without three categories the
+    pairs beside them.
     """
-    if values.output is None:
-        return {"layers": {"asymmetries": asymmetries_by_reading(values)}}
+    by_result: dict[str, dict[str, Any]] = {
+        "layers": {"asymmetries": asymmetries_by_reading(values)}
+    }
+    if values.has_r_over_categories:
+        by_result = _over_categories_and_bins(values, draws)
+    if values.output is not None:
+        by_result["pairs"] = _over_pairs(values, draws)
+    return by_result
+
+
+def _over_categories_and_bins(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
+    """Return the documents that correlate over the categories, and over bins beside them."""
     by_category, by_bins = category_intervals(values, draws), bin_intervals(values, draws)
-    by_pair = pair_intervals(values, draws)
     n_resamples = {"n_bootstrap": draws.n_resamples}
-    files: dict[str, dict[str, Any]] = {
+    return {
         "layers": {"strategies": strategies(values)},
         "category_bootstrap": {
             "n_categories": len(values.categories),
@@ -207,14 +217,17 @@ def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
             "results_by_k": binnings(values),
         },
         "intervals": {"original_results": ends_by_layer(by_category)},
-        "pairs": {
-            "n_pairs": values.n_pairs,
-            **n_resamples,
-            "metrics_tested": list(METRICS),
-            "results": {
-                str(layer): {metric: r_and_ends(interval) for metric, interval in tests.items()}
-                for layer, tests in by_pair.items()
-            },
+    }
+
+
+def _over_pairs(values: Values, draws: Draws) -> dict[str, Any]:
+    """Return the document that correlates over the pairs."""
+    return {
+        "n_pairs": values.n_pairs,
+        "n_bootstrap": draws.n_resamples,
+        "metrics_tested": list(METRICS),
+        "results": {
+            str(layer): {metric: r_and_ends(interval) for metric, interval in tests.items()}
+            for layer, tests in pair_intervals(values, draws).items()
         },
     }
-    return files

@@ -20,7 +20,17 @@ from layerwise.papers.shared.result_files import (
 )
 from layerwise.papers.shared.roles import roles_of_reader
 from layerwise.statistics.bootstrap import Draws
+from layerwise.statistics.correlation import MIN_POINTS
 
+# Why a result file has no numbers.
+WITHOUT_PREFERENCES = dict.fromkeys(
+    ("category_bootstrap", "bins", "pairs"),
+    "it correlates asymmetry with preference, a difference of NLL, and no NLL was given",
+)
+WITHOUT_CATEGORIES = dict.fromkeys(
+    ("category_bootstrap", "bins"),
+    f"it correlates over the categories, which takes {MIN_POINTS} of them",
+)
 INTERPRETATIONS = {  # of the models that notebook 003 lists
     "Llama-3.1-8B": "MASKED (RLHF)",
     "Gemma-2-9B": "Weak",
@@ -44,6 +54,13 @@ class Measured:
     absent: Mapping[str, str]
     values: Values
     index: Mapping[str, Any]
+
+
+def without_numbers(values: Values) -> dict[str, str]:
+    """Return why a result file on the pairs has no numbers, by its name."""
+    if values.output is None:
+        return dict(WITHOUT_PREFERENCES)
+    return {} if values.has_r_over_categories else dict(WITHOUT_CATEGORIES)
 
 
 def result_files(values: Values, draws: Draws, published: Published) -> dict[str, dict[str, Any]]:

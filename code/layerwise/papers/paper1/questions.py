@@ -6,7 +6,7 @@ value alone.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +21,7 @@ from layerwise.papers.shared.questions import measured_choices, rules_without_ea
 from layerwise.papers.shared.rules import asymmetry, categories
 from layerwise.papers.shared.terms import BAND
 from layerwise.statistics.bootstrap import mean_interval
+from layerwise.statistics.by_category import ALIKE
 from layerwise.statistics.estimates import (
     BOOTSTRAP,
     LEVEL,
@@ -79,7 +80,7 @@ class Categories:
 
     def neutral_names(self) -> list[str]:
         """Return the neutral categories: those marked so, else all but the numeric facts."""
-        return self.marked() or self.other_names()
+        return self.marked() or self.other_names() or self.names()
 
     def other_names(self) -> list[str]:
         """Return all but the numeric facts."""
@@ -149,14 +150,24 @@ def mean_over(model: Categories, names: Iterable[str]) -> Estimate:
 
 
 def neutral_mean(model: Categories) -> Estimate:
-    """Return the mean UA over the neutral categories."""
+    """Return the mean UA over the neutral categories; of pairs in none, the UA of all of them."""
+    names = model.names()
+    if len(names) == 1:
+        estimate = jackknife_estimate(model.jackknifed(names[0]), UNIT)
+        return replace(estimate, method=ALIKE, uncategorised=True)
     return mean_over(model, model.neutral_names())
 
 
 @at_any_level
 def resampled_mean(model: Categories, level: float = LEVEL) -> Estimate:
-    """Return the mean UA over the neutral categories with the paper's bootstrap interval."""
+    """Return the mean UA over the neutral categories with the paper's bootstrap interval.
+
+    Raises:
+        NotMeasured: for one category, of which every resample is the same.
+    """
     ua, draws = np.array(model.asymmetries(model.neutral_names())), model.evidence.draws
+    if len(ua) < 2:
+        raise NotMeasured("one category has no resamples that differ")
     ends = mean_interval(ua, draws.n_resamples, level, draws.seed)
     return Estimate(float(ua.mean()), *ends, len(ua), "categories", method=BOOTSTRAP)
 
@@ -166,6 +177,8 @@ def mean_of_states(model: Categories, states: Choice) -> Estimate:
     test = measured_choices(model.evidence, model.name).calibration
     if states not in test:
         raise NotMeasured(f"the reading {states} is the same in every category")
+    if len(model.names()) == 1:
+        raise NotMeasured(f"the pairs in the reading {states} come in no categories")
     n = len(model.neutral_names())
     return mean_estimate_from_moments(test[states].mean, test[states].spread, n, "categories")
 
@@ -216,16 +229,27 @@ NEUTRAL = (
 # --- a single category ----------------------------------------------------------------------------
 
 
+def require_others(names: list[str]) -> list[str]:
+    """Return the names of other categories.
+
+    Raises:
+        NotMeasured: where there are none.
+    """
+    if not names:
+        raise NotMeasured("there is no other category")
+    return names
+
+
 def numeric_less_others(model: Categories) -> Estimate:
     """Return the UA of the numeric facts less the mean of the other categories."""
-    others = model.other_names()
+    others = require_others(model.other_names())
     parts = [(-1 / len(others), model.jackknifed(name)) for name in others]
     return jackknife_estimate(combine_jackknifed([(1.0, model.jackknifed(NUMERIC)), *parts]), UNIT)
 
 
 def numeric_in_print(model: Categories) -> Estimate:
     """Return the same difference as print has it."""
-    others = np.mean(model.asymmetries(model.other_names()))
+    others = np.mean(model.asymmetries(require_others(model.other_names())))
     return single_value(model.asymmetry(NUMERIC) - float(others))
 
 
@@ -289,11 +313,8 @@ def facts_less_largest(model: Categories) -> Estimate:
     facts = model.jackknifed(FACTS).size
     differences = {
         name: combine_jackknifed([(1.0, facts), (-1.0, model.jackknifed(name).size)])
-        for name in model.names()
-        if name != FACTS
+        for name in require_others([name for name in model.names() if name != FACTS])
     }
-    if not differences:
-        raise NotMeasured("there is no other category")
     return lowest(
         [
             jackknife_estimate(difference, UNIT, against(name))
@@ -306,11 +327,9 @@ def facts_place_in_print(model: Categories) -> Estimate:
     """Return the same difference as print has it."""
     sizes = {name: abs(model.asymmetry(name)) for name in model.names()}
     facts = abs(model.asymmetry(FACTS))
-    others = {name: size for name, size in sizes.items() if name != FACTS}
-    if not others:
-        raise NotMeasured("there is no other category")
-    largest = max(others, key=others.__getitem__)
-    return single_value(facts - others[largest], against(largest))
+    others = require_others([name for name in sizes if name != FACTS])
+    largest = max(others, key=sizes.__getitem__)
+    return single_value(facts - sizes[largest], against(largest))
 
 
 def business_of_model(model: Categories) -> Estimate:

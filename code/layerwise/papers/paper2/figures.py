@@ -120,6 +120,8 @@ def within_categories(numbers: Numbers) -> Figure:
     model, document = numbers.model("sensitivity", "within_categories")
     if (by_layer := document["within_categories"]) is None:
         raise NothingToDraw("r by category needs three sampled layers, the last among them")
+    if all(row["mean"] is None for row in by_layer.values()):
+        raise NothingToDraw("r by category needs two categories of four pairs or more")
     layers = style.layers_of(by_layer)
     ends = [*dict.fromkeys((layers[0], layers[-1]))]
     told = [

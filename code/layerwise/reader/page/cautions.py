@@ -15,7 +15,7 @@ from layerwise.models.texts import StatementPairs, numbered_place
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
 from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 from layerwise.present.error_rates import power_by_categories
-from layerwise.statistics.correlation import FEWEST_PAIRS
+from layerwise.statistics.correlation import FEWEST_PAIRS, MIN_POINTS
 
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 FEWEST_CATEGORIES = 6  # of the papers
@@ -243,13 +243,26 @@ def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[
     """Warn of few categories, of repeated pairs, and of few different pairs in a category."""
     warned = []
     n = len(pairs.categories)
-    if n < FEWEST_CATEGORIES and has_preferences:
-        power = power_by_categories()
-        nearest, most = max(known for known in power if known <= n), max(power)
+    if n < MIN_POINTS and has_preferences:
         warned.append(
-            f"There are {n} categories, the papers have six. Where r is 0.3 in the mean category, "
-            f"{nearest} categories of twenty pairs show it in {power[nearest]:.0%} of cases, "
-            f"{most} in {power[most]:.0%}."
+            f"The pairs come in {'two categories' if n > 1 else 'one category or in none'}: what "
+            f"correlates over the categories takes {MIN_POINTS} and is left out. Layers, "
+            "preferences and r over the pairs are measured."
+        )
+    if n == 1 and has_preferences:
+        warned.append(
+            "Statements of one kind hang together, so whether other kinds would say the same "
+            'cannot be told from these pairs: such an answer is open, "no categories". Ten '
+            "categories of twenty pairs, named in a column `category`, make a good file."
+        )
+    if 1 < n < FEWEST_CATEGORIES and has_preferences:
+        weak, strong = (power_by_categories(r) for r in (0.3, 0.5))
+        nearest, most = max(known for known in weak if known <= n), max(weak)
+        warned.append(
+            f"There are {n} categories, the papers have six. {nearest} categories of twenty pairs "
+            f"show an r of 0.3 in the mean category in {weak[nearest]:.0%} of cases, and one of "
+            f"0.5 in {strong[nearest]:.0%}; {most} show them in {weak[most]:.0%} and "
+            f"{strong[most]:.0%}."
         )
     labels = category_labels(pairs.categories).values()
     counts = zip(labels, np.bincount(pairs.category_of_pair).tolist(), strict=True)
@@ -273,7 +286,7 @@ def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[
         )
     exact = "UA and preference" if has_preferences else "UA"
     few = [f"{name} ({count})" for name, count in different.items() if count < PAPERS_FEWEST]
-    if few:
+    if few and n > 1:
         warned.append(
             f"Fewer than {PAPERS_FEWEST} different pairs, as the papers' smallest category has: "
             f"{', '.join(few)}. The intervals over categories take {exact} of a category "
@@ -284,7 +297,7 @@ def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[
 
 def _bin_cautions(values: Values) -> list[str]:
     """Warn of bins that hold too few pairs for an asymmetry."""
-    if values.output is None:
+    if values.output is None or not values.has_r_over_categories:
         return []
     used = int(np.sum(np.isfinite(values.output.stable_preference)))
     if used == values.k_stable:

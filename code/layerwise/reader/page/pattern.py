@@ -33,7 +33,7 @@ def describe_pattern(answers: Sequence[ModelAnswers], documents: Documents) -> l
     if "early" in by_name and "late" in by_name:
         sentences += _describe_curve(by_name["early"], by_name["late"])
         sentences += _describe_all_pairs(documents)
-    if "pairs" in documents:
+    if "category_bootstrap" in documents:
         sentences.append(_describe_categories(documents))
     if "numeric" in by_name:
         sentences.append(_describe_numeric(by_name["numeric"]))
@@ -60,8 +60,8 @@ def _describe_curve(early: ModelAnswers, late: ModelAnswers) -> list[str]:
         return [
             f"Over your {first.n} pairs asymmetry and preference correlate by "
             f"{with_interval(first)} in early layers and {with_interval(last)} in late ones. "
-            "They come in no categories, so that how far other kinds of statements would move "
-            "this cannot be told."
+            "No two categories of four pairs stand behind them, so whether other kinds of "
+            "statements would say the same cannot be told."
         ]
     text = (
         f"Within the categories (n = {first.n}) asymmetry and preference correlate by "

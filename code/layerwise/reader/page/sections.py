@@ -75,8 +75,9 @@ def validation(document: Document) -> list[Table]:
     )
     of_preference = {
         f"mean {quantities.PREFERENCE}": overall["mean_output_preference"],
-        quantities.R_OVER_CATEGORIES: overall["ua_output_correlation"],
     }
+    if "ua_output_correlation" in overall:
+        of_preference[quantities.R_OVER_CATEGORIES] = overall["ua_output_correlation"]
     return [
         _tabulate_categories(document, caption, OF_CATEGORY),
         _tabulate_overall({**_overall_of_states(overall), **of_preference}),
@@ -106,10 +107,15 @@ def _tabulate_overall(statistics: Mapping[str, Value]) -> Table:
 
 
 def _overall_of_states(overall: Document) -> dict[str, Value]:
-    low, high = overall["bootstrap_95ci"]
-    return {
+    of_all: dict[str, Value] = {
         "pairs": overall["total_pairs"],
         f"mean {quantities.UA}": overall["mean_asymmetry"],
+    }
+    if overall["bootstrap_95ci"] is None:  # of one category
+        return of_all
+    low, high = overall["bootstrap_95ci"]
+    return {
+        **of_all,
         "lower end of its 95% interval": low,
         "upper end of its 95% interval": high,
         "population SD of UA": overall["std_asymmetry"],
@@ -275,31 +281,31 @@ SECTIONS = (
     ),
 )
 
-# These take the place of those of the same names where there are no preferences.
-SECTIONS_OF_STATES = {
-    section.name: section
-    for section in (
-        Section(
-            "validation",
-            "Asymmetry",
-            "Are the states of one side of the pairs closer together than those of the other? "
-            "States of the last layer, after the final norm.",
-            validation_of_states,
-        ),
-        Section(
-            "layers",
-            "Asymmetry, layer by layer",
-            "Does asymmetry change along the depth of the model? What is no numbered layer is a "
-            "reading of the last one.",
-            layers_of_states,
-        ),
-    )
-}
+# These take the place of those of the same names without preferences, and without r over the
+# categories.
+VALIDATION_OF_STATES = Section(
+    "validation",
+    "Asymmetry",
+    "Are the states of one side of the pairs closer together than those of the other? States of "
+    "the last layer, after the final norm.",
+    validation_of_states,
+)
+LAYERS_OF_STATES = Section(
+    "layers",
+    "Asymmetry, layer by layer",
+    "Does asymmetry change along the depth of the model? What is no numbered layer is a reading of "
+    "the last one.",
+    layers_of_states,
+)
 
 
 def sections_of(results: Mapping[str, Document]) -> dict[Section, list[Table]]:
     """Return the tables of every result document that there is, in the papers' order."""
-    others = SECTIONS_OF_STATES if "asymmetries" in results.get("layers", {}) else {}
+    others = {}
+    if "asymmetries" in results.get("layers", {}):
+        others = {"layers": LAYERS_OF_STATES}
+    if "pairs" not in results:
+        others["validation"] = VALIDATION_OF_STATES
     sections = [others.get(section.name, section) for section in SECTIONS]
     return {
         section: section.build(results[section.name])

@@ -72,11 +72,15 @@ def preferences_of_category(category: Entry) -> Rules:
 
 
 def states(results: Entry) -> Rules:
-    """UA over the categories, which rests on states alone."""
+    """UA over the categories, which rests on states alone; one category has no spread."""
 
-    def interval() -> list[float]:
-        d = results.draws
-        return list(mean_interval(asymmetries(results), d.n_resamples, d.level, d.seed))
+    def interval() -> list[float] | None:
+        d, ua = results.draws, asymmetries(results)
+        return list(mean_interval(ua, d.n_resamples, d.level, d.seed)) if len(ua) > 1 else None
+
+    def effect_size() -> float | None:
+        ua = asymmetries(results)
+        return cohens_d(ua) if len(ua) > 1 else None
 
     return {
         "_global_stats/total_pairs": partial(total_pairs, results),
@@ -88,10 +92,21 @@ def states(results: Entry) -> Rules:
         ),
         "_global_stats/bootstrap_95ci": Rule(
             interval,
-            "the bootstrap interval of the mean UA; categories resampled, the stream restarted",
+            "the bootstrap interval of the mean UA; categories resampled, the stream restarted; "
+            "None with one category",
         ),
         "_global_stats/cohens_d": Rule(
-            lambda: cohens_d(asymmetries(results)), "Cohen's d of UA over the categories"
+            effect_size, "Cohen's d of UA over the categories; None with one"
+        ),
+    }
+
+
+def states_and_mean_preference(results: Entry) -> Rules:
+    """UA and preference, without the relation of both: there are under three categories."""
+    return {
+        **states(results),
+        "_global_stats/mean_output_preference": Rule(
+            lambda: np.mean(preferences(results)), "mean preference over the categories"
         ),
     }
 
@@ -116,12 +131,9 @@ def states_and_preferences(results: Entry) -> Rules:
         return key_question(asymmetry(results[FACTS]), results[FACTS].output_preference)
 
     return {
-        **states(results),
+        **states_and_mean_preference(results),
         "_global_stats/ua_output_correlation": Rule(
             r, "r of UA and preference over the categories"
-        ),
-        "_global_stats/mean_output_preference": Rule(
-            lambda: np.mean(preferences(results)), "mean preference over the categories"
         ),
         "_verdicts/aligned": Rule(
             lambda: {name: partial(is_aligned, name) for name in categories(results)},
@@ -241,5 +253,8 @@ DOCUMENTS = {
 }
 READER = Document(
     own_file("validation"), {"": states_and_preferences, "*": preferences_of_category}
+)
+READER_OF_PAIRS = Document(
+    own_file("validation"), {"": states_and_mean_preference, "*": preferences_of_category}
 )
 READER_OF_STATES = Document(own_file("validation"), {"": states, "*": category_states})
