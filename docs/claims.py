@@ -26,12 +26,13 @@ from layerwise.present.paper import read_citation
 from layerwise.present.pictures import read_figures
 from layerwise.present.records import (
     analysis_of,
-    answer,
+    answers_told,
     central_claims,
     readable,
     surprises_told,
     view,
 )
+from layerwise.present.records import tally as tally_of_central
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.strip import (
     block,
@@ -143,7 +144,8 @@ def result_files() -> list[str]:
 def answers(document: dict) -> str:
     """The text of docs/answers.md: the strip, then every central claim with its reasons."""
     central = central_claims(document, NAMES)
-    lines = [ANSWERS, f"**{answer(central)}** {MARKED}\n", strip_of(central, ALL_STRIPS, "", "")]
+    told = f"**{tally_of_central(central)}** {MARKED}\n"
+    lines = [ANSWERS, told, strip_of(central, ALL_STRIPS, "", "")]
     drawn = {picture.name: picture for picture in read_figures(ROOT / FIGURES).pictures}
     for claim in central:
         if f"\n## {block(claim)}\n" not in lines:
@@ -261,7 +263,11 @@ def ending(document: dict) -> str:
     """How the central claims fare, and what a reader would least expect."""
     lines = surprises_told(document, NAMES)
     told = "\n".join(f"- {with_signs(line)}" for line in lines)
-    return f"**{answer(central_claims(document, NAMES))}**\n\n{told}"
+    answers = [
+        f"**{question}** {with_signs(text)}\n" for question, text in answers_told(document, NAMES)
+    ]
+    fares = f"{tally_of_central(central_claims(document, NAMES))} Most surprising:\n"
+    return "\n".join([*answers, fares, told])
 
 
 def doors(_: dict) -> str:

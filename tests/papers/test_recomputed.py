@@ -127,6 +127,7 @@ def told(judged):
     said |= {f"{claim.id}: notes": [*claim.notes, *claim.details] for claim in central}
     said |= {f"finding {name}": sentences(tell, seen) for name, tell in PAPERS.findings.items()}
     said |= {f"story {matter.id}": sentences(matter.tell, seen) for matter in PAPERS.story}
+    said |= {f"answer {matter.id}": [matter.answer(seen)] for matter in PAPERS.story}
     said |= {"surprises": sentences(PAPERS.surprises, seen)}
     numbers = {
         place: sorted(filter(None, map(tuple, map(numbers_of, of)))) for place, of in said.items()
@@ -1468,51 +1469,80 @@ def of_asymmetry(tables, ledger):
 
 
 def of_depth(tables, ledger):
-    by_model = curves(tables)
-    late = {model: third(by_model[model], "late") for model in by_model}
-    return [
-        signed((late["llama"][0], late["apertus"][0], *late["pythia"][1:])),
-        signed([by_model["pythia"][32][0]]),
-        highest_of_template(tables)[:1],
-    ]
+    return [signed([curves(tables)["pythia"][32][0]])]
 
 
-def of_gains(tables, ledger):
+def of_laws(tables, ledger):
     numbers, told = of_labs(tables)
-    return [
-        *p3_depth(tables, ledger),
-        tuple(itertools.chain(*of_survey(tables))),
-        (*told, *numbers),
-    ]
-
-
-def of_weights(tables, ledger):
     hunt, sweep = models(tables)
     names, _, best, _ = ratio_and_gain(tables)
     larger = larger_by_heads(tables)
     return [
+        tuple(itertools.chain(*of_survey(tables))),
+        (*told, *numbers),
         (f"{best}", f"{len(names)}"),
-        r_of_ratio(tables),
         tuple(f"{share:.0f}" for share in (right(sweep), right(hunt), guess(hunt))),
         (f"{sum(larger)}", f"{len(larger)}"),
         (f"{len(missed(tables[CROSS]))}",),
+        (f"{len(twins(tables))}",),
+        whole_sequence(tables)[0],
     ]
 
 
-def of_tuning(tables, ledger):
-    return [(f"{len(twins(tables))}",), whole_sequence(tables)[0]]
+def in_layers(tables, phase):
+    """Mean r of three models, those first whose published interval lies on the claimed side."""
+    by_model = {model: third(curves(tables)[model], phase) for model in BASE}
+    side = {"early": 1, "late": -1}[phase]
+    ordered = sorted(BASE, key=lambda model: min(side * end for end in by_model[model][1:]) <= 0)
+    numbers = []
+    for model in ordered:
+        r, *ends = by_model[model]
+        numbers += [f"{r:+.3f}" if abs(r) < 0.005 else f"{r:+.2f}", *signed(ends)]
+    return tuple(numbers)
+
+
+BASE = ("pythia", "llama", "apertus")
+
+
+def answer_preference(tables, ledger):
+    return [("230", *in_layers(tables, "early"))]
+
+
+def answer_depth(tables, ledger):
+    return [(*in_layers(tables, "late"), *highest_of_template(tables)[:3])]
+
+
+def excess_of_pythia(tables):
+    """The gain of Pythia-1B over its bound, as one of the 23 models that are asked."""
+    hunt, sweep = models(tables)
+    model = sweep["pythia-1b"]
+    ends = model["ends"](family(len(hunt | sweep)))
+    return [value / model["bound"] for value in (model["gain"], *ends)]
+
+
+def answer_laws(tables, ledger):
+    hunt, sweep = models(tables)
+    names, *_ = ratio_and_gain(tables)
+    return [
+        (
+            *(*p3_depth(tables, ledger)[0], f"{len(sweep)}"),
+            *(f"{value:.2f}" for value in excess_of_pythia(tables)),
+            *(*of_labs(tables)[0], f"{len(hunt)}"),
+            *(*r_of_ratio(tables), f"{len(names)}"),
+        )
+    ]
 
 
 def of_surprises(tables, ledger):
     _, sweep = models(tables)
-    pythia, late = sweep["pythia-1b"], third(curves(tables)["pythia"], "late")
+    late = third(curves(tables)["pythia"], "late")
     return [
         (
             *printed_in(ledger, "p2.abstract.late_range_weak"),
             *(f"{late[0]:+.3f}", *signed(late[1:])),
         ),
         (*printed_in(ledger, "p3.kleiber.r"), *signed([r_of_depth(sweep)])),
-        (f"{pythia['gain']:.3f}", f"{pythia['bound']:.3f}"),
+        tuple(f"{100 * value - 100:.0f}" for value in excess_of_pythia(tables)),
         of_labs(tables)[0],
         r_of_ratio(tables),
     ]
@@ -1579,11 +1609,12 @@ TOLD = {
     "finding p3.bentov_law": bentov_law,
     "finding p3.labs": lambda tables, ledger: [tuple(printed_in(ledger, "p3.scope.n_labs"))],
     "finding p3.slips": paper3_slips,
-    "story asymmetry": of_asymmetry,
+    "story preference": of_asymmetry,
     "story depth": of_depth,
-    "story gains": of_gains,
-    "story weights": of_weights,
-    "story tuning": of_tuning,
+    "story laws": of_laws,
+    "answer preference": answer_preference,
+    "answer depth": answer_depth,
+    "answer laws": answer_laws,
     "surprises": of_surprises,
 }
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from layerwise.files import read_json, sha256_of, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.shared.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
-from layerwise.present.records import answer, central_claims, surprises_told
+from layerwise.present.records import answers_told, central_claims, surprises_told, tally
 from layerwise.present.search import search_claims
 from layerwise.present.trace import methods_of, recompute
 from layerwise.reader.compare import compare
@@ -303,9 +304,7 @@ def test_headlines_are_those_of_the_command(results):
     for row, claim in zip(table.records, document["central"], strict=True):
         assert row["mark"].startswith(claim["mark"])
         assert row["claim"] == claim["claim"]
-    assert (
-        answer(central_claims(document, {})).split()[:5] == repr(table).split("\n")[1].split()[:5]
-    )
+    assert tally(central_claims(document, {})).split()[:5] == repr(table).split("\n")[1].split()[:5]
     with pytest.raises(LayerwiseError, match="source"):
         layerwise.headlines("printed", results)
 
@@ -343,8 +342,13 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         assert main([*ask, "-v"]) == 0
         lines = capsys.readouterr().out.splitlines()
         text = " ".join(" ".join(lines).split())
-        told = surprises_told(judged, {}) if paper is None else []
-        told = [answer(central_claims({"central": kept}, {})), *(f"- {line}" for line in told)]
+        answers = answers_told(judged, {}) if paper is None else []
+        surprises = surprises_told(judged, {}) if paper is None else []
+        told = [
+            *chain.from_iterable(answers),
+            tally(central_claims({"central": kept}, {})),
+            *(f"- {line}" for line in surprises),
+        ]
         assert text.startswith(f"{' '.join(told)} Paper ")
         assert [claim["says"] for claim in kept if claim["says"] not in text] == []
         papers = re.findall(r"^Paper (\d)$", "\n".join(lines), re.M)

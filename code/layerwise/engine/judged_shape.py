@@ -64,10 +64,11 @@ class JudgedClaim(Loose):
 
 
 class StoryPart(Strict):
-    """A part of the answer in prose."""
+    """A question that the papers raise, its answer in a sentence, and what else is known."""
 
     id: str
     title: str
+    answer: str
     text: str
 
 

@@ -383,11 +383,16 @@ def _given(record: Record) -> str:
 
 @dataclass(frozen=True)
 class Matter:
-    """What a paragraph is about, and the function that tells it."""
+    """What a paragraph is about: a question, its answer in a sentence, and what else is told.
+
+    Attributes:
+        tell: what follows the answer; `answer`: made of whatever words and numbers there are.
+    """
 
     id: str
     title: str
     tell: Tell
+    answer: Callable[[Seen], str] = lambda seen: ""
 
 
 @dataclass(frozen=True)
@@ -396,6 +401,7 @@ class Paragraph:
 
     id: str
     title: str
+    answer: str
     text: str
 
 
@@ -405,8 +411,10 @@ def tell_story(matters: Iterable[Matter], seen: Seen) -> list[Paragraph]:
     for matter in matters:
         try:
             text = " ".join(told(matter.tell, seen))
+            answer = matter.answer(seen)
         except LayerwiseError as error:
             raise LayerwiseError(f"the paragraph {matter.id}: {error}") from None
-        if text:
-            paragraphs.append(Paragraph(matter.id, matter.title, text))
+        answer = "" if NO_VALUE in answer else answer
+        if answer or text:
+            paragraphs.append(Paragraph(matter.id, matter.title, answer, text))
     return paragraphs

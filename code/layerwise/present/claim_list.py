@@ -21,10 +21,11 @@ from layerwise.errors import LayerwiseError
 from layerwise.home import here
 from layerwise.present.records import (
     analysis_of,
-    answer,
+    answers_told,
     central_claims,
     readable,
     surprises_told,
+    tally,
     view,
 )
 from layerwise.present.search import search_claims
@@ -213,7 +214,11 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
     """
     kept = {claim["id"] for claim in central_of_paper(judged["central"], paper)}
     central = [claim for claim in central_claims(judged, names_here()) if claim.id in kept]
-    lines: list[RenderableType] = [said(answer(central), "bold")] if central else []
+    lines: list[RenderableType] = []
+    if paper is None:
+        told = answers_told(judged, names_here())
+        lines += [Text.assemble(said(f"{title} ", "bold"), said(text)) for title, text in told]
+    lines += [said(tally(central), "bold")] if central else []
     if paper is None:
         lines += [said(f"- {line}") for line in surprises_told(judged, names_here())]
     for heading, group in groupby(central, key=block):

@@ -28,6 +28,7 @@ PROSE = (
     "number",
     "says",
     "reason",
+    "answer",
     "notes",
     "details",
     "decide",
@@ -50,12 +51,12 @@ _VERBS = {
 }
 # How it says why so many are open.
 _OPEN = {
-    NEEDS_WEIGHTS: "for want of what only the weights can give",
-    NO_CATEGORIES: "with no categories of what was measured",
-    NO_SPREAD: "with no spread around single numbers",
-    TOO_FEW: "with too few units to answer",
-    UNDECIDED: "undecided, as the interval crosses the border",
-    DEPENDS: "as another reading answers the opposite",
+    NEEDS_WEIGHTS: "because print has no numbers per statement or prompt",
+    NO_CATEGORIES: "because what was measured comes in no categories",
+    NO_SPREAD: "because print has single numbers without a spread",
+    TOO_FEW: "because there are too few models",
+    UNDECIDED: "because the confidence interval includes both answers",
+    DEPENDS: "because another way to compute it says the opposite",
 }
 SURPRISES = 3  # lines of the head
 
@@ -75,7 +76,8 @@ def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[
         "story": [] if random else readable(document["story"], names),
         "random": random,
         "again": AGAIN[document["source"]],
-        "answer": answer(central),
+        "answered": answers_told(document, names),
+        "central_tally": tally(central),
         "tally": tally_sentence(document["claims"]),
         "marks": MARKS,
         "openness": OPENNESS,
@@ -128,50 +130,43 @@ def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[st
     ]
 
 
+def has_random_weights(document: Mapping[str, Any]) -> bool:
+    """Return whether judged claims were measured on stand-ins."""
+    return any(run.get(RANDOM) for run in document.get("runs", {}).values())
+
+
 def surprises_told(document: Mapping[str, Any], names: Names) -> list[str]:
     """Return what a reader would least expect, at most three lines; of random weights none."""
-    if any(run.get(RANDOM) for run in document.get("runs", {}).values()):
+    if has_random_weights(document):
         return []
     return [in_words(line, names) for line in document["surprises"][:SURPRISES]]
 
 
-def answer(central: Sequence[Central]) -> str:
-    """Return how the central claims fare: those of the papers, then those of their notebooks."""
-    of_papers, of_notebooks = (
-        [claim for claim in central if claim.source == source] for source in ("paper", "notebooks")
-    )
-    sentences = []
-    if of_papers:
-        sentences += [f"Of {_counted(of_papers, 'central claim')} {_fare(of_papers, _OPEN)}."]
-    if of_notebooks:
-        sentences += [
-            f"Of {_counted(of_notebooks, 'claim')} of the notebooks {_fare(of_notebooks, {})}."
-        ]
-    return " ".join(sentences)
+def answers_told(document: Mapping[str, Any], names: Names) -> list[tuple[str, str]]:
+    """Return the questions that the papers raise, with their answers; of random weights none."""
+    if has_random_weights(document):
+        return []
+    return [
+        (part["title"], in_words(part["answer"], names))
+        for part in document["story"]
+        if part["answer"]
+    ]
 
 
-def _counted(central: Sequence[Central], noun: str) -> str:
-    return f"{len(central)} {noun}{'s' if len(central) > 1 else ''}"
-
-
-def _fare(central: Sequence[Central], reasons_told: Mapping[str, str]) -> str:
-    """Return how many have each mark, in words, and for which reasons the open ones are open.
-
-    Arguments:
-        reasons_told: the reasons in more than their own word.
-    """
-    marks = [claim.mark for claim in central]
+def tally(central: Sequence[Central]) -> str:
+    """Return how the papers' central claims fare, and for which reasons the open ones are open."""
+    of_papers = [claim for claim in central if claim.source == "paper"]
+    marks = [claim.mark for claim in of_papers]
     counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
+    if not counts:
+        return ""
     parts = [f"{n} {verb(mark, n)}" for mark, n in counts.items()]
     if OPEN in counts:
-        reasons = Counter(claim.why for claim in central if claim.why)
-        told = [
-            f"{n} {reasons_told.get(why, why)}" if n < counts[OPEN] else reasons_told.get(why, why)
-            for why in OPENNESS
-            if (n := reasons[why])
-        ]
-        parts[-1] += f" ({'; '.join(told)})"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        reasons = Counter(claim.why for claim in of_papers if claim.why)
+        told = [f"{n} {_OPEN[why]}" for why in OPENNESS if (n := reasons[why])]
+        parts[-1] += f" ({', '.join(told)})"
+    told_of = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"Of {len(of_papers)} central claim{'s' * (len(of_papers) > 1)} {told_of}."
 
 
 def verb(mark: str, count: int) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 from layerwise.engine.measured import group_by_reason
 from layerwise.engine.verdicts import VERDICTS
-from layerwise.engine.words import studies
+from layerwise.engine.words import names_here, studies
 from layerwise.present import terminal
-from layerwise.present.records import answer, central_claims, surprises_told
+from layerwise.present.records import answers_told, central_claims, surprises_told, tally
 
 NEXT = """\
   once a reason is gone: make reproduce-full, which takes up what failed and nothing else
@@ -22,8 +22,10 @@ def summary(document: Mapping[str, Any], root: Path = Path()) -> str:
     places = (Path("report") / source / "index.html", Path("paper") / f"{source}.pdf")
     written = [f"  {place}" for place in places if (root / place).is_file()]
     lines = [*absences(document), f"\n{verdict_table(document)}", *written]
-    surprises = [f"- {line}" for line in surprises_told(document, {})]
-    return "\n".join([*lines, "", answer(central_claims(document, {})), *surprises])
+    names = names_here()
+    told = [f"{question} {answer}" for question, answer in answers_told(document, names)]
+    surprises = [f"- {line}" for line in surprises_told(document, names)]
+    return "\n".join([*lines, "", *told, tally(central_claims(document, names)), *surprises])
 
 
 def verdict_table(document: Mapping[str, Any]) -> str:

@@ -1,15 +1,17 @@
 """What the three papers together leave a reader with, and what would surprise one most.
 
-A sentence a `yield`; what it states is the condition of its branch. The first three surprises that
-hold stand in the head of page, README, report and terminal.
+Each of the three questions that the papers raise has an answer, one sentence made of marks, words
+and numbers whatever they are, and what else is known, a sentence a `yield`; what a `yield` states
+is the condition of its branch. Answers and the first three surprises that hold stand in the head of
+page, README, report and terminal.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, UNDECIDED
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
-from layerwise.engine.published import DECIDES, PUBLISHED
-from layerwise.engine.seen import Matter, Seen
+from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
+from layerwise.engine.seen import Matter, Seen, SeenAnswer
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper1.central import MODELS
 from layerwise.papers.paper2.central import APERTUS, LLAMA, PYTHIA, TEMPLATED, r_of_pythia
@@ -17,11 +19,62 @@ from layerwise.papers.shared.names import Choice
 
 MAJORITY = 0.5
 RIGHT_OFTEN = 50  # percent
-# The claims of Paper 2 on r over the pairs, layer by layer.
-ON_LAYERS = ("early", "late", "three_of_four", "transition", "extremum", "gemma", "template")
+BASE_MODELS = (PYTHIA, LLAMA, APERTUS)  # that are said to turn
+NUMBERS = ("none", "one", "two", "three", "four")
+
+# --- does asymmetry tell preference? ---
 
 
-def asymmetry_and_preference(seen: Seen) -> Iterator[str]:
+def correlations(seen: Seen, question: str) -> tuple[list[SeenAnswer], str]:
+    """Return the answers of the base models, those that say yes first, and their numbers.
+
+    They are of r within the categories; where the source lacks the pairs, of r over all of them.
+    """
+    reading = PUBLISHED if is_over_all_pairs(seen) else DECIDES
+    by_model = {model: seen.answer(question, model, reading) for model in BASE_MODELS}
+    known = [model for model in BASE_MODELS if by_model[model].known]
+    ordered = sorted(known, key=lambda model: not by_model[model].yes)
+    numbers = [
+        f"{model} {spell_r(by_model[model].value)} ({by_model[model].ends:+.2f})"
+        for model in ordered
+    ]
+    return [by_model[model] for model in ordered], ", ".join(numbers)
+
+
+def spell_r(r: float) -> str:
+    """Return a correlation: with three decimals where two would be zero."""
+    return f"{r:+.3f}" if abs(r) < 0.005 else f"{r:+.2f}"
+
+
+def is_over_all_pairs(seen: Seen) -> bool:
+    """Return whether r within the categories is known of no base model, as in print."""
+    return not any(seen.answer("early", model).known for model in BASE_MODELS)
+
+
+def how_many(answers: Sequence[SeenAnswer]) -> str:
+    """Return how many answers say yes, in words: "two of three"."""
+    return f"{NUMBERS[len([True for answer in answers if answer.yes])]} of {NUMBERS[len(answers)]}"
+
+
+def answer_on_preference(seen: Seen) -> str:
+    """Whether asymmetry goes with preference, early in the models."""
+    answers, numbers = correlations(seen, "early")
+    if not answers:
+        return ""
+    if is_over_all_pairs(seen):
+        return (
+            f"In the early layers of {how_many(answers)} base models they correlate positively "
+            f"over the papers' {answers[0].n} pairs of statements: {numbers}. The pairs come in "
+            "six categories, and print cannot tell whether this is more than a difference between "
+            "them."
+        )
+    return (
+        f"In the early layers of {how_many(answers)} base models they correlate positively within "
+        f"the categories of statements: {numbers}."
+    )
+
+
+def asymmetry_of_categories(seen: Seen) -> Iterator[str]:
     """Asymmetry by category, and what is published of its relation to the preference."""
     if seen.central("p1.neutral").mark == OPEN:
         most = seen.claim("p1.abstract.neutral_most_models")
@@ -41,25 +94,33 @@ def asymmetry_and_preference(seen: Seen) -> Iterator[str]:
             f"({gemma.deciding:+.3f}), and Apertus varies too much between the categories "
             f"({apertus.deciding:+.3f})."
         )
-    if all(seen.central(f"p2.{name}").why == NEEDS_WEIGHTS for name in ON_LAYERS):
-        yield (
-            "How asymmetry and preference correlate is open. Paper 2 published r over all pairs, "
-            "and no pair; its pairs come in six categories, of which one can make any r over all "
-            "of them. The run from the weights measures r within the categories."
-        )
+
+
+# --- does the sign flip with depth? ---
+
+
+def answer_on_depth(seen: Seen) -> str:
+    """Whether r is negative late in the models, and with a chat template everywhere."""
+    answers, numbers = correlations(seen, "late")
+    if not answers:
+        return ""
+    reading = PUBLISHED if is_over_all_pairs(seen) else DECIDES
+    template = seen.answer("everywhere_negative", TEMPLATED, reading)
+    everywhere = "in every layer" if template.yes else "not in every layer"
+    templated = f" With a chat template it is negative {everywhere}: at most " * template.known
+    templated += f"{template.value:+.2f} ({template.ends:+.2f})." * template.known
+    tail = (
+        " Here too print cannot tell whether this is more than a difference between categories."
+        * (reading == PUBLISHED)
+    )
+    return (
+        f"In the late layers of {how_many(answers)} base models the correlation is negative: "
+        f"{numbers}.{templated}{tail}"
+    )
 
 
 def depth_of_curves(seen: Seen) -> Iterator[str]:
     """The change of r over all pairs with depth, as published."""
-    llama, apertus, pythia = (
-        seen.answer("late", model, PUBLISHED) for model in (LLAMA, APERTUS, PYTHIA)
-    )
-    if llama.yes and apertus.yes and pythia.undecided:
-        yield (
-            "Taken over all pairs, as published, the mean r of the late layers is negative in two "
-            f"of the three models that are said to invert, Llama ({llama.value:+.2f}) and Apertus "
-            f"({apertus.value:+.2f}); the interval of Pythia's includes zero ({pythia.ends:+.2f})."
-        )
     r24, r28, r32 = (r_of_pythia(seen, layer) for layer in (24, 28, 32))
     if r24 > 0 and r28 > 0 and r32 < 0:
         yield (
@@ -67,29 +128,86 @@ def depth_of_curves(seen: Seen) -> Iterator[str]:
             "read after the final norm; the change of sign may come from the norm and not from "
             "depth."
         )
-    template = seen.answer("everywhere_negative", TEMPLATED, PUBLISHED)
-    if template.yes:
+    if seen.answer("everywhere_negative", TEMPLATED, PUBLISHED).yes:
         yield (
-            "With its chat template the instruction-tuned Llama has a negative r over all pairs in "
-            f"every sampled layer (the highest is {template.value:+.2f}). A single model cannot "
-            "show whether the tuning or the template's own tokens cause this."
+            "A single model cannot show whether the tuning or the chat template's own tokens make "
+            "r negative in every layer."
         )
+    if seen.central("p2.late").why == NEEDS_WEIGHTS:
+        yield (
+            "Paper 2 published r over all pairs, and no pair; one of the six categories can make "
+            "any r over all of them. The run from the weights measures r within the categories."
+        )
+
+
+# --- are there laws? ---
+
+
+LAWS = {  # by claim: of which question and model the number is, and what it says
+    "p3.depth_gain": (
+        *("depth_gain", OVER_MODELS),
+        "deeper Pythia models have smaller gains (r = {value:+.2f}, {ends:+.2f}; {n} sizes)",
+    ),
+    "p3.bound": (
+        *("bound", "pythia-1b"),
+        "no gain exceeds 10^(1/L) in L blocks (Pythia-1B's is {value:.2f} times that, {ends:.2f})",
+    ),
+    "p3.heritage": (
+        *("heritage", OVER_MODELS),
+        "EleutherAI's models damp more often than others (difference of shares {value:+.2f}, "
+        "{ends:+.2f}; {n} models)",
+    ),
+    "p3.spectral": (
+        *("spectral_predicts", OVER_MODELS),
+        "the ratio of two weight norms predicts the gain (r = {value:+.2f}, {ends:+.2f}; {n} "
+        "models)",
+    ),
+}
+FARES = {  # one of them, several
+    HOLDS: ("holds", "hold"),
+    IN_PART: ("holds in part", "hold in part"),
+    FAILS: ("fails", "fail"),
+    OPEN: ("cannot be told", "cannot be told"),
+}
+
+
+def answer_on_laws(seen: Seen) -> str:
+    """How the three laws of the gain and the bound on it fare, each with its number."""
+    parts = []
+    for mark, (one, several) in FARES.items():
+        laws = [claim for claim in LAWS if seen.central(claim).mark == mark]
+        if laws:
+            fares = one if len(laws) == 1 else several
+            told = ", and that ".join(describe_law(seen, claim) for claim in laws)
+            parts.append(f"{NUMBERS[len(laws)]} {fares}: that {told}.")
+    first, *others = parts
+    told = " ".join([first, *(part[0].upper() + part[1:] for part in others)])
+    return f"Of three laws of the gain and a bound on it {told}"
+
+
+def describe_law(seen: Seen, claim: str) -> str:
+    """Return a law with the number that decides, its interval and n."""
+    question, model, says = LAWS[claim]
+    answer = seen.answer(question, model)
+    return says.format(value=answer.value, ends=answer.deciding, n=answer.n)
+
+
+def gains_and_weights(seen: Seen) -> Iterator[str]:
+    """What else is known of the gain and the critical layer: by depth, lab, weights and tuning."""
+    yield from depth_and_labs(seen)
+    yield from weights_and_layers(seen)
+    yield from tuning_and_order(seen)
 
 
 def depth_and_labs(seen: Seen) -> Iterator[str]:
-    """The gain by depth and by lab, and its bound."""
-    law, sizes = seen.central("p3.depth_gain").mark, seen.answer("depth_gain")
-    if law == HOLDS:
-        yield (
-            "Among the eight Pythia sizes deeper models have smaller gains "
-            f"(r = {sizes.value:+.2f}, {sizes.deciding:+.2f})."
-        )
+    """The gain by depth and by lab."""
+    sizes = seen.answer("depth_gain")
     survey, both = (
         seen.answer("depth_gain_of_survey", reading=reading) for reading in (DECIDES, Choice.POOLED)
     )
     if survey.ends.includes(0) and sizes.yes:
         yield (
-            "Over the models of Paper 3's survey this is not shown "
+            "Over the models of Paper 3's survey a smaller gain in deeper models is not shown "
             f"(r = {survey.value:+.2f}, {survey.ends:+.2f}; with the Pythia sizes "
             f"{both.value:+.2f}, {both.ends:+.2f}): a finding on one family and not yet a law."
         )
@@ -100,11 +218,6 @@ def depth_and_labs(seen: Seen) -> Iterator[str]:
             f"({shares.where}), but whether the lab decides is open: the difference, "
             f"{shares.value:+.2f}, runs from {shares.deciding:+.2f}, depending on whether models "
             "whose gain cannot be distinguished from one count as damping or expanding."
-        )
-    if seen.central("p3.bound").mark == FAILS and seen.answer("bound", "pythia-1b").no:
-        yield (
-            "Some of the paper's own models exceed its bound on the gain; in pythia-1b the excess "
-            "is larger than what the categories of prompts and the number of models explain."
         )
 
 
@@ -119,11 +232,6 @@ def weights_and_layers(seen: Seen) -> Iterator[str]:
         yield (
             "The ratio of the spectral norms sorts damping from expanding models no better than "
             f"calling them all alike: its best threshold is right for {right} of {ratio.n}."
-        )
-    if spectral != HOLDS and ratio.deciding.includes(0):
-        yield (
-            "Over these few models a correlation of ratio and gain is neither shown nor ruled out "
-            f"(r = {ratio.value:+.2f}, {ratio.deciding:+.2f})."
         )
     family, dense = (
         seen.statistic("crowding", sample, "density_rule", "accuracy_pct")
@@ -186,11 +294,14 @@ def tuning_and_order(seen: Seen) -> Iterator[str]:
 
 
 STORY = (
-    Matter("asymmetry", "Asymmetry and preference", asymmetry_and_preference),
-    Matter("depth", "Depth", depth_of_curves),
-    Matter("gains", "Gains, depth and labs", depth_and_labs),
-    Matter("weights", "What predicts the gain", weights_and_layers),
-    Matter("tuning", "Tuned and benchmarked models", tuning_and_order),
+    Matter(
+        "preference",
+        "Does asymmetry tell preference?",
+        asymmetry_of_categories,
+        answer_on_preference,
+    ),
+    Matter("depth", "Does the sign flip with depth?", depth_of_curves, answer_on_depth),
+    Matter("laws", "Are there laws?", gains_and_weights, answer_on_laws),
 )
 
 
@@ -207,19 +318,17 @@ def surprises(seen: Seen) -> Iterator[str]:
             f"its own layers give {weak:+.3f} ({late.ends:+.2f})."
         )
     law = seen.claim("p3.kleiber.r")
-    holds = ", and the law holds" if seen.central("p3.depth_gain").mark == HOLDS else ""
+    holds = ", and the claim stands" if seen.central("p3.depth_gain").mark == HOLDS else ""
     if law.falls and law.reading("density of heads instead of depth").gives:
         yield (
-            f"The printed r of the First law, {law.printed}, is that of another quantity, the "
-            f"density of heads; depth gives {law:+.2f}{holds}."
+            f"Paper 3 prints r = {law.printed} for depth and gain; that is the r of another "
+            f"variable, heads per width. Depth gives {law:+.2f}{holds}."
         )
     own = seen.answer("bound", "pythia-1b")
     if own.no:
-        gain = seen.claim("p3.fig1.1b.gain")
-        limit = seen.statistic("depth_gain", "family", "models", 3, "bound")
         yield (
-            "Pythia-1B, one of the paper's own models, breaks the paper's bound on the gain: "
-            f"{gain:.3f} where {limit:.3f} is allowed."
+            "Pythia-1B, one of the paper's own models, exceeds the paper's bound on the gain by "
+            f"{own.value - 1:.0%} ({own.deciding.low - 1:.0%} to {own.deciding.high - 1:.0%})."
         )
     decides, by_means = seen.answer("heritage"), seen.answer("heritage", reading=Choice.BY_MEANS)
     if decides.undecided and by_means.yes:

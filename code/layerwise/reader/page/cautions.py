@@ -211,9 +211,7 @@ class Predicted:
             "a plain English paragraph": self.paragraph,
             "a guess": self.guess,
         }
-        return ", ".join(
-            f"{what} {nats:.2f}" for what, nats in numbers.items() if nats is not None
-        )
+        return ", ".join(f"{what} {nats:.2f}" for what, nats in numbers.items() if nats is not None)
 
 
 def prediction_cautions(predicted: Predicted) -> list[str]:
