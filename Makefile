@@ -29,7 +29,7 @@ setup-models:  ## add torch and transformers: what analyze and rehearse need (TO
 	@requirements/setup.sh models
 
 doctor: setup  ## what can run here, and what to do about what cannot
-	@layerwise doctor
+	@python -m layerwise doctor
 
 reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute (STRICT=1)
 	@python -m layerwise.run.steps.run published $(if $(STRICT),--strict)

@@ -125,7 +125,9 @@ done
 .venv/bin/python -c 'import matplotlib.backends.backend_pdf, matplotlib.backends.backend_svg, matplotlib.figure'
 mkdir -p -m 700 .dvc-site # DVC keeps pickles there, and would let everybody write
 if [ -d .dvc ] && [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
-    .venv/bin/dvc config --local core.no_scm true
+    .ci/keep_record.sh
+    # no script of .venv/bin: the first line of those breaks where the path has a blank and a $
+    .venv/bin/python -m dvc config --local core.no_scm true
 fi
 layers=$(printf '%s\n' $there $missing | sort -u | tr '\n' ' ')
 in_list models "$layers" && build=$TORCH || build=none
