@@ -16,6 +16,7 @@ from layerwise.models.registry import Model
 
 ONE_MODEL = "save config and weights of one model together"
 _QUANTISED_BY = ("quantization_config", "compression_config")
+_N_BLOCKS = {"num_hidden_layers", "num_layers", "n_layers", "n_layer"}
 _OTHER_WEIGHTS = "transformers_weights"  # the file that transformers loads in place of the usual
 
 
@@ -42,6 +43,20 @@ def check_config(path: Path) -> None:
             f"recorded, found {_OTHER_WEIGHTS!r} ({config[_OTHER_WEIGHTS]!r:.80}); rename that "
             "file, and remove the key"
         )
+
+
+def check_n_blocks(path: Path, n_tensors: int) -> None:
+    """Refuse more blocks than there are tensors, of the model or of one inside it."""
+    pending = [read_json(file := path / "config.json")]
+    for config in pending:
+        values = config.values() if isinstance(config, dict) else ()
+        pending += [value for value in values if isinstance(value, dict)]
+        for key in _N_BLOCKS & config.keys() if values else ():
+            if isinstance(config[key], int | float) and config[key] > n_tensors:
+                raise LayerwiseError(
+                    f"{file}: every block has tensors of its own, found {key!r} {config[key]:g} "
+                    f"and {n_tensors} tensors; {ONE_MODEL}"
+                )
 
 
 def own_classes(declared: Mapping[str, Any]) -> tuple[str, ...]:
