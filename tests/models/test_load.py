@@ -132,6 +132,8 @@ SPOILT: list[tuple[Spoil, str]] = [
         says(quantization_config={"bits": 4}),
         "has 'quantization_config' .* load the model and",
     ),
+    (says(_attn_implementation="org/kernel"), "'_attn_implementation' names a kernel .* remove"),
+    (says(text_config={"experts_implementation": {"": "a/b"}}), "names a kernel of the hub"),
     (says(num_hidden_layers=10**5), r"every block has .* 'num_hidden_layers' 100000 and \d+ tens"),
     (says(text_config={"n_layer": 10**5}), "every block has tensors of its own, found 'n_layer'"),
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
