@@ -41,7 +41,7 @@ RUN apt-get update ${SNAPSHOT:+--snapshot "${SNAPSHOT}"} \
 WORKDIR /tree
 COPY . .
 ARG REVISION=unknown
-RUN .ci/record_commit.sh "${REVISION}" && rm -rf .git
+RUN .ci/record_commit.sh "${REVISION}" && .ci/keep_record.sh && rm -rf .git
 
 FROM ${BASE}
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]

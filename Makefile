@@ -29,9 +29,9 @@ setup-models:  ## add torch and transformers: what analyze and rehearse need (TO
 	@requirements/setup.sh models
 
 doctor: setup  ## what can run here, and what to do about what cannot
-	@layerwise doctor
+	@python -m layerwise doctor
 
-reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, half a minute (STRICT=1)
+reproduce: setup  ## recompute what follows from the published numbers: offline, no GPU, a minute of CPU time (STRICT=1)
 	@python -m layerwise.run.steps.run published $(if $(STRICT),--strict)
 
 check-upstream: setup  ## compare published/ with the authors' files, number by number, by sha256: network, a few MB
@@ -42,7 +42,7 @@ test test-models: export OMP_NUM_THREADS := 1
 setup-test:
 	@requirements/setup.sh dev
 
-test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, a minute
+test: setup-test  ## the tests of statistics, published numbers, claims and marks: no torch, 80 s of CPU time
 	@python -m pytest -m "not models and not long and not docs"
 
 rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins in a scratch copy: offline, no GPU

@@ -97,7 +97,8 @@ lock:  ## resolve the *.in files again, with hashes, for Python 3.11 and newer
 		{ echo "# Made by \`make lock\` from $$(basename $$name).in; do not edit."; cat $$lock; } >$$lock.part; \
 		mv $$lock.part $$lock; \
 	done < <(printf '%s\n' requirements/read "requirements/pipeline read" "requirements/dev pipeline" \
-		"requirements/docs dev" "requirements/cpu dev" "requirements/cuda dev" "requirements/cuda12 dev")
+		"requirements/docs dev" "requirements/cpu dev" "requirements/cuda dev" "requirements/cuda12 dev" \
+		.ci/audit)
 
 clean:  ## remove what `make reproduce` and the tools made; .venv, data and what was measured stay
 	rm -rf results/published/[!vt]* figures/pdf/published report/published paper/generated paper/published.pdf

@@ -11,6 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=.venv/layerwise.stamp
 old=.venv.old
+turn=.venv.lock # a link to the number of the process that holds it
 
 fail() {
     echo "setup: $1" >&2
@@ -55,6 +56,24 @@ for layer in $wanted; do
 done
 [ -n "$missing" ] || exit 0
 
+# One at a time: a second set-up would take the first one's .venv for one that was cut short.
+[ -w . ] || fail "$PWD must be a folder that this user may write to, it is not; make it so, or unpack it elsewhere"
+set_aside=""
+leave() {
+    if [ -n "$set_aside" ]; then
+        rm -rf .venv
+        mv $old .venv
+    fi
+    rm -f $turn
+}
+if ! ln -s $$ $turn 2>/dev/null; then
+    other=$(readlink $turn)
+    ! kill -0 "$other" 2>/dev/null ||
+        fail "one set-up at a time runs in a folder, process $other is at it; wait until that has ended, or, if it is something else, remove $turn"
+    ln -sfn $$ $turn # of one that was killed
+fi
+trap leave EXIT
+
 find_python() {
     local name seen="" known="python3.11 python3.12 python3.13 python3.14 python3 python"
     # 3.11 first: the hash of the CPU build in cpu.lock is that of its wheel
@@ -69,11 +88,6 @@ find_python() {
     fail "Python 3.11 or newer is needed,${seen:- none found,} tried ${PYTHON:-$known}; install one (apt install python3 python3-venv) or name it: make setup PYTHON=/path/to/python"
 }
 
-put_back() { # what was set aside
-    rm -rf .venv
-    mv $old .venv
-}
-
 if ! is_here || ! .venv/bin/python -c '' 2>/dev/null; then
     if [ -e .venv ]; then
         [ -f .venv/pyvenv.cfg ] || fail ".venv is no virtual environment; move it away"
@@ -81,13 +95,13 @@ if ! is_here || ! .venv/bin/python -c '' 2>/dev/null; then
         # Set aside before a Python is looked for: none that is found then is gone with it.
         rm -rf $old
         mv .venv $old
-        trap put_back EXIT
+        set_aside=yes
     fi
     find_python
     "$python" -c 'import ensurepip, venv' 2>/dev/null ||
         fail "$python has no venv module; install it (apt install python$version-venv)"
     "$python" -m venv .venv
-    trap - EXIT
+    set_aside=""
     rm -rf $old
     missing="$missing $there" there=""
 fi
@@ -125,7 +139,9 @@ done
 .venv/bin/python -c 'import matplotlib.backends.backend_pdf, matplotlib.backends.backend_svg, matplotlib.figure'
 mkdir -p -m 700 .dvc-site # DVC keeps pickles there, and would let everybody write
 if [ -d .dvc ] && [ ! -e .git ]; then # an unpacked archive: DVC must not look for a repository
-    .venv/bin/dvc config --local core.no_scm true
+    .ci/keep_record.sh
+    # no script of .venv/bin: the first line of those breaks where the path has a blank and a $
+    .venv/bin/python -m dvc config --local core.no_scm true
 fi
 layers=$(printf '%s\n' $there $missing | sort -u | tr '\n' ' ')
 in_list models "$layers" && build=$TORCH || build=none

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import sys
 import tempfile
 import unicodedata
 from collections import Counter
@@ -195,7 +196,7 @@ def from_environment(variable: str, least: int, most: int) -> int | None:
     text = os.environ.get(variable)
     if not text:
         return None
-    if text.isdecimal() and least <= int(text) <= most:
+    if text.isdecimal() and len(text) < 20 and least <= int(text) <= most:
         return int(text)
     raise LayerwiseError(
         f"the environment variable {variable} must be a whole number from {least} to {most}, "
@@ -229,37 +230,58 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read strict JSON: no key twice, no number that is not finite."""
+    """Read strict JSON: no key twice, no number that is not finite or has no end of digits."""
     return parse_json(str(path), read_text(path))
 
 
 def parse_json(path: str, text: str, again: str = "the file may be cut off") -> Any:
     """Read the same of a text that stands at `path`, which may name a line too."""
-
-    def once(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        document = dict(items)
-        if len(document) < len(items):
-            twice = Counter(key for key, _ in items).most_common(1)[0][0]
-            raise LayerwiseError(
-                f"{path}: a key must appear once in a JSON object, {twice!r:.80} appears twice; "
-                "rename or merge the two entries"
-            )
-        return document
-
-    def finite(literal: str) -> float:
-        if not math.isfinite(number := float(literal)):
-            raise LayerwiseError(f"{path}: numbers must be finite, found {literal:.40}; remove it")
-        return number
-
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=finite, parse_float=finite)
+        return _STRICT.decode(text)
     except json.JSONDecodeError as error:
         problem = (
             f"not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); {again}"
         )
     except RecursionError:
         problem = "nested too deeply to be read; flatten it"
+    except ValueError as error:  # of the functions below
+        problem = str(error)
     raise LayerwiseError(f"{path}: {problem}")
+
+
+def _object_without_repeats(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(items)
+    if len(document) < len(items):
+        twice = Counter(key for key, _ in items).most_common(1)[0][0]
+        raise ValueError(
+            f"a key must appear once in a JSON object, {twice!r:.80} appears twice; rename or "
+            "merge the two entries"
+        )
+    return document
+
+
+def _finite_float(literal: str) -> float:
+    if not math.isfinite(number := float(literal)):
+        raise ValueError(f"numbers must be finite, found {literal:.40}; remove it")
+    return number
+
+
+def _short_int(literal: str) -> int:
+    """Return an integer that a float can hold too, in which none has more digits than these."""
+    if len(literal) > sys.float_info.max_10_exp:
+        raise ValueError(
+            f"integers have at most {sys.float_info.max_10_exp} digits, found {len(literal)} "
+            f"({literal:.20}...); correct it"
+        )
+    return int(literal)
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_object_without_repeats,
+    parse_constant=_finite_float,
+    parse_float=_finite_float,
+    parse_int=_short_int,
+)
 
 
 def require_text(place: str, text: object) -> str:

@@ -53,7 +53,7 @@ def test_atomic_path_failure_leaves_the_old_file(tmp_path: Path, error: type) ->
 
 
 def test_json_round_trip_keeps_order_and_numbers(tmp_path: Path) -> None:
-    numbers = [1, 0.1, -1e-300, 5e-324, 1.7976931348623157e308, 2**53 + 1]
+    numbers = [1, 0.1, -1e-300, 5e-324, 1.7976931348623157e308, 2**53 + 1, -(10**300)]
     document = {"z": numbers, "a": None, "ü": {"true": True}}
     write_json(tmp_path / "a.json", document)
     back = read_json(tmp_path / "a.json")
@@ -87,6 +87,8 @@ def test_write_json_refused(tmp_path: Path, value: object, message: str) -> None
         (b'{"a": [1,', "not valid JSON at line 1, column 10"),
         (b'{"a": "\xff"}', "expected UTF-8 text, invalid start byte at byte 7"),
         (b"1e999", "numbers must be finite, found 1e999"),
+        (b'{"n": -' + b"9" * 10_000 + b"}", "integers have at most 308 digits, found 10001"),
+        (b"[" * 10**5 + b"]" * 10**5, "nested too deeply"),
     ],
 )
 def test_read_json_refused(tmp_path: Path, content: bytes, message: str) -> None:

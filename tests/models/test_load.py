@@ -112,6 +112,12 @@ SPOILT: list[tuple[Spoil, str]] = [
     (gone(WEIGHTS), NO_FILE.format(WEIGHTS, "none")),
     (lambda f: (f / WEIGHTS).rename(f / "a.bin"), NO_FILE.format(WEIGHTS, "a.bin")),
     (in_shards("model-2-of-2.safetensors"), r"model-2-of-2.safetensors is missing"),
+    (
+        in_shards("../a.safetensors"),
+        r"weights stay in the folder .*found '\.\./a.safetensors'; put",
+    ),
+    (in_shards("/a.safetensors"), "weights stay in the folder of their index"),
+    (in_shards(5), "no index of weights"),
     (holds(INDEX, b"[]"), ""),  # the whole file is there: nobody asks the index
     (holds(WEIGHTS, b"version https://example/spec\n"), "not a safetensors file .*pointer to a f"),
     (
@@ -126,6 +132,10 @@ SPOILT: list[tuple[Spoil, str]] = [
         says(quantization_config={"bits": 4}),
         "has 'quantization_config' .* load the model and",
     ),
+    (says(_attn_implementation="org/kernel"), "'_attn_implementation' names a kernel .* remove"),
+    (says(text_config={"experts_implementation": {"": "a/b"}}), "names a kernel of the hub"),
+    (says(num_hidden_layers=10**5), r"every block has .* 'num_hidden_layers' 100000 and \d+ tens"),
+    (says(text_config={"n_layer": 10**5}), "every block has tensors of its own, found 'n_layer'"),
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
     (
         changed(lambda state: state.pop(NORM)),

@@ -13,8 +13,9 @@ import torch
 import transformers
 
 import layerwise
-from layerwise.errors import LayerwiseError
-from layerwise.models.checkpoint_tokenizer import require_no_draws
+from layerwise.errors import LayerwiseError, TextError
+from layerwise.models.chat_templates import OwnTemplate
+from layerwise.models.checkpoint_tokenizer import Declaration, require_no_draws
 from layerwise.models.load import Checkpoint, from_memory, load_model, open_checkpoint
 from layerwise.models.token_ids import check_texts, special_tokens
 from tiny_checkpoints import EXAMPLE, TEXTS, twin_folder
@@ -166,3 +167,57 @@ def test_an_id_that_the_head_lacks_names_its_statement() -> None:
     named = f"statement {highest.index(most)} .*embeds and predicts ids below {most}"
     with pytest.raises(LayerwiseError, match=named):
         check_texts(loaded.declaration, {"statements": TEXTS})
+
+
+@pytest.fixture(params=["none", "own"])
+def given(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Any]:
+    """A model that takes 32 tokens, with a chat template or without, and its folder."""
+    folder = Path(shutil.copytree(twin_folder("gpt_neox"), tmp_path / "m"))
+    rewrite(folder / "config.json", max_position_embeddings=32)
+    template = "<b> {{ messages[0].content }}"
+    rewrite(folder / "tokenizer_config.json", chat_template=template)
+    return folder, OwnTemplate() if request.param == "own" else "none"
+
+
+def declare(folder: Path, lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> Declaration:
+    """All that texts are checked with; the lengths of those that are tokenised are noted."""
+    declaration = open_checkpoint(folder).declaration
+    kind = type(declaration.tokenizer)
+    tokenize = kind.__call__
+
+    def noting(self: Any, texts: Any, **how: Any) -> Any:
+        lengths.extend(map(len, [texts] if isinstance(texts, str) else texts))
+        return tokenize(self, texts, **how)
+
+    monkeypatch.setattr(kind, "__call__", noting)
+    return declaration
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_that_cannot_fit_is_not_tokenised_whole(
+    given: tuple[Path, Any], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, template = given
+    declaration = declare(folder, lengths := [], monkeypatch)
+    text = TEXTS[0] + " word" * 1000
+    with pytest.raises(
+        TextError, match=r"at most 32 tokens, the first 512 of 5,0\d\d .* shorten it"
+    ):
+        check_texts(declaration, {kind: [TEXTS[0], text]}, template)
+    assert max(lengths) == 512
+
+
+def test_a_long_text_of_few_tokens_is_taken(
+    given: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a normaliser folds blanks: no count of characters says how many tokens these are."""
+    folder, template = given
+    folds = {"type": "Replace", "pattern": {"Regex": " +"}, "content": " "}
+    rewrite(folder / "tokenizer.json", normalizer=folds)
+    declaration = declare(folder, lengths := [], monkeypatch)
+    few, many = (
+        check_texts(declaration, {"statements": [f"a{blanks}cat"]}, template)["statements"][0]
+        for blanks in (" ", " " * 5000)
+    )
+    assert few.tolist() == many.tolist()
+    assert max(lengths) > 5000

@@ -4,6 +4,7 @@ import csv
 import re
 import shutil
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from layerwise.present.records import central_claims
 from layerwise.present.strip import count_text, deciding_text
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
 from layerwise.present.typeset import DOCUMENTS, Commit, NoLatexError, build_pdf, find_commit
+from layerwise.run.steps import draw
 from layerwise.run.steps import paper as stage
 from layerwise.shapes import SECTIONS, read_choices, read_yaml
 
@@ -340,6 +342,30 @@ def test_build_pdf_publishes_only_the_pdf_with_the_same_bytes(
         assert sorted(path.name for path in folder.iterdir()) == ["main.pdf", "main.tex"]
     assert built[0][:5] == b"%PDF-"
     assert built[0] == built[1]
+
+
+@needs_latex
+def test_report_and_supplement_are_built_with_the_same_bytes(
+    results: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice within a second, on a busy machine: latexmk knows a file by its size and its second.
+
+    It takes a minute of CPU time; nothing else compares two builds of the documents themselves.
+    """
+    monkeypatch.chdir(root)
+    statistics, claims = (results / "published" / name for name in ("statistics", "claims.json"))
+    figures, pdfs = tmp_path / "figures", tmp_path / "pdf"
+    draw.run("published", statistics, claims, figures, pdfs)
+    sources = [tmp_path / "one", tmp_path / "two"]
+    for source in sources:
+        stage.run("published", claims, statistics, figures, pdfs, source)
+    places = [(source, name) for name in DOCUMENTS.values() for source in sources]
+    with ThreadPoolExecutor(len(places)) as pool:
+        built = pool.map(lambda place: build_pdf(*place, Commit("0123abcdef", 1580601600)), places)
+        one, two, *others = (path.read_bytes() for path in built)
+    assert one[:5] == b"%PDF-"
+    assert one == two
+    assert others[0] == others[1]
 
 
 @needs_latex

@@ -21,6 +21,7 @@ import transformers
 
 import layerwise
 from fuzz import refusal
+from hostile import UNSEEN, is_unseen
 from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
 from layerwise.models.chat_templates import DATE, OwnTemplate
@@ -143,6 +144,17 @@ def test_a_spreadsheet_gets_no_formula() -> None:
     assert head == ["'=head", "n"]
     assert [row[1] for row in rows] == ["-0.5"] * len(texts)
     assert [row[0] for row in rows] == [f"'{text}" for text in texts[:6]] + texts[6:]
+
+
+def test_a_terminal_gets_no_sign_that_it_acts_on() -> None:
+    """What is part of a script, and ends of lines, stay."""
+    for text in UNSEEN.values():
+        written = Table("t", "", {"head": None}, [[text]]).csv
+        assert not any(map(is_unseen, re.sub(r"[\n\u200c\u200d]", "", written)))
+        assert "\\" in written
+    kept = ["two\nlines", "a\ttab", "می\u200cخواهم"]
+    table = Table("t", "", {"head": None}, [[text] for text in kept])
+    assert [row for (row,) in csv.reader(io.StringIO(table.csv))] == ["head", *kept]
 
 
 @pytest.mark.usefixtures("quick")

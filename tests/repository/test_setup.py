@@ -142,6 +142,22 @@ def test_the_python_that_is_found_is_none_of_a_venv_that_goes(tree):
     assert [path.name for path in moved.glob(".venv*")] == [".venv"]
 
 
+def test_one_set_up_at_a_time(tree):
+    """Whatever a killed one left; and what another one makes stays."""
+    set_up(tree)
+    (lock := tree / ".venv.lock").symlink_to(str(os.getpid()))
+    code, locks, said = set_up(tree, "models")
+    assert (code, locks) == (2, "")
+    assert f"process {os.getpid()} is at it" in said
+    assert lock.is_symlink()
+    lock.unlink()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    lock.symlink_to(str(ended.pid))
+    assert set_up(tree, "models")[:2] == (0, "cpu -e .")
+    assert not lock.is_symlink()
+
+
 def test_what_is_not_ours_is_left_alone(tree):
     assert "a layer must be pipeline, models, dev or docs, found 'x'" in set_up(tree, "x")[2]
     (tree / ".venv").mkdir()

@@ -39,6 +39,21 @@ def test_a_workflow_may_only_read_unless_a_job_says_more(workflows):
     assert permissions == {key: {"contents": "read"} for key in workflows}
 
 
+def test_an_event_writes_into_no_script_and_two_runs_never_meet(workflows):
+    """What GitHub puts into `run` is text of a shell; in `env` it is a value."""
+    said = [step.get("run", "") for text in workflows.values() for step in steps(text)]
+    assert [script for script in said if "${{" in script] == []
+    groups = [yaml.safe_load(text)["concurrency"]["group"] for text in workflows.values()]
+    assert {"github.workflow" in group and "github.ref" in group for group in groups} == {True}
+
+
+def test_no_package_is_installed_without_its_hash(workflows, root):
+    said = [step.get("run", "") for text in workflows.values() for step in steps(text)]
+    for script in (line for text in said for line in text.splitlines() if "pip" in line):
+        assert "install" not in script or "--require-hashes" in script, script
+    assert "\n    --hash=sha256:" in (root / ".ci" / "audit.lock").read_text()
+
+
 def test_an_image_is_tried_before_it_is_published(workflows):
     said = [step.get("run", "") for step in steps(workflows["image.yml"])]
     (pushed,) = (number for number, text in enumerate(said) if "--push" in text)

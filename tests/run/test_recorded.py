@@ -1,5 +1,7 @@
-"""What `make reproduce` says last: whether its results are those that are committed."""
+"""What `make reproduce` says last: whether its results are those of the record."""
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +70,11 @@ def test_what_is_not_the_record_is_named(checkout: Path) -> None:
     """A page alone; then the claims too."""
     write(checkout, lock(**{PAGE: "2"}))
     first, second, third = say(checkout)
-    assert first == f"not identical to the record: {PAGE} differ from what is committed"
-    assert second == "2 of 2 marks and 2 of 2 verdicts as committed"
+    assert first == f"not identical to the record: {PAGE} differ"
+    assert second == "2 of 2 marks and 2 of 2 verdicts as recorded"
     assert third.startswith("no input changed")
     write(checkout, lock(**{CLAIMS: "cd" * 16, PAGE: "2"}))
-    assert say(checkout)[0].endswith(f"record: {PAGE}, {CLAIMS} differ from what is committed")
+    assert say(checkout)[0].endswith(f"record: {PAGE}, {CLAIMS} differ")
 
 
 @needs_git
@@ -84,7 +86,7 @@ def test_what_moved_and_the_input_that_changed_are_named(checkout: Path) -> None
     moved = VERDICTS.replace("p1.a.r,agrees", "p1.a.r,differs") + "claim,p1.c,agrees\n"
     (checkout / "results/published/verdicts.csv").write_text(moved)
     assert say(checkout)[1:] == [
-        "2 of 2 marks and 1 of 2 verdicts as committed "
+        "2 of 2 marks and 1 of 2 verdicts as recorded "
         "(p1.a.r: agrees -> differs, p1.c: absent -> agrees)",
         "changed: published",
     ]
@@ -92,7 +94,30 @@ def test_what_moved_and_the_input_that_changed_are_named(checkout: Path) -> None
     assert say(checkout)[2] == "changed: published/table.csv"
     git("rm", "-q", "--cached", "results/published/verdicts.csv", root=checkout)
     git("commit", "-q", "-m", "none", root=checkout)
-    assert "verdicts.csv is not committed" in say(checkout)[1]
+    assert "verdicts.csv is not recorded" in say(checkout)[1]
+
+
+@pytest.mark.parametrize("around", [False, pytest.param(True, marks=needs_git)])
+def test_without_git_the_record_is_what_was_unpacked(
+    checkout: Path, root: Path, around: bool
+) -> None:
+    """Also inside a repository of the reader's, and whatever was made by the next set-up."""
+    shutil.rmtree(checkout / ".git")
+    (checkout / ".dvc").mkdir()
+    if around:
+        git("init", "-q", root=checkout.parent)
+    keep = [str(root / ".ci" / "keep_record.sh")]
+    subprocess.run(keep, cwd=checkout, check=True)
+    assert compare_with_record(checkout) == Comparison(IDENTICAL, True)
+    write(checkout, lock(**{CLAIMS: "cd" * 16}))
+    moved = VERDICTS.replace("p1.a.r,agrees", "p1.a.r,differs")
+    (checkout / "results/published/verdicts.csv").write_text(moved)
+    subprocess.run(keep, cwd=checkout, check=True)
+    assert say(checkout) == [
+        f"not identical to the record: {CLAIMS} differ",
+        "2 of 2 marks and 1 of 2 verdicts as recorded (p1.a.r: agrees -> differs)",
+        "no input changed: another machine, or other versions",
+    ]
 
 
 def say(checkout: Path) -> list[str]:

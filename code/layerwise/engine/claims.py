@@ -40,7 +40,7 @@ CELL = "cell "  # begins the answer of a claim that repeats a stored number
 KINDS = ("declared", "identity", "unpublished")
 FULL: Literal["full"] = "full"
 MOST_QUOTED = 25  # words of a quotation
-_NUMBER = re.compile(r"[+-]?[0-9]+(\.(?P<decimals>[0-9]+))?(?P<exponent>[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.(?P<decimals>[0-9]+))?(?P<exponent>[eE][+-]?[0-9]+)?")
 
 Printed = Value | list[Value | list[Value]]  # a list of intervals is the deepest
 # How many are printed, below 0 of rounded thousands; or "full": every digit is published.

@@ -153,7 +153,7 @@ def read_tables(folder: Path, names: Iterable[str]) -> Published:
             if isinstance(value, dict | list):
                 raise LayerwiseError(
                     f"{place}: {key!r} of {file} must be a JSON number, boolean or label, "
-                    f"found {literal!r}; restore the published value"
+                    f"found {literal!r:.80}; restore the published value"
                 )
     return Published(cells)
 
@@ -180,8 +180,8 @@ def leaves(key: str, value: Any, *, texts: bool = False) -> Iterator[tuple[str, 
 
 def _literal(text: str) -> Any:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return json.loads(text)  # not `parse_json`: upstream's files have NaN
+    except (ValueError, RecursionError):
         return {}
 
 

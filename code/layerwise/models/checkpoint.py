@@ -13,7 +13,13 @@ from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import require_name, sha256_of
-from layerwise.models.checkpoint_config import ONE_MODEL, check_config, declared, reword_errors
+from layerwise.models.checkpoint_config import (
+    ONE_MODEL,
+    check_config,
+    check_n_blocks,
+    declared,
+    reword_errors,
+)
 from layerwise.models.checkpoint_folder import (
     Stored,
     check_adapters,
@@ -52,6 +58,8 @@ class CheckpointFiles:
     @cached_property
     def config(self) -> Any:
         """The configuration as transformers takes it; loading works on copies."""
+        if not self.absent:  # before transformers makes a list with an entry for each block
+            check_n_blocks(self.folder, len(self.tensors))
         return declared(self.folder)
 
     @cached_property

@@ -16,11 +16,13 @@ from layerwise.models.registry import Model
 
 ONE_MODEL = "save config and weights of one model together"
 _QUANTISED_BY = ("quantization_config", "compression_config")
+_KERNEL = "_implementation"  # in keys of functions; organisation/name is fetched, and is code
+_N_BLOCKS = {"num_hidden_layers", "num_layers", "n_layers", "n_layer"}
 _OTHER_WEIGHTS = "transformers_weights"  # the file that transformers loads in place of the usual
 
 
 def check_config(path: Path) -> None:
-    """Refuse quantised weights, and weights elsewhere; look at what it declares otherwise later.
+    """Refuse quantised weights, weights elsewhere and kernels of the hub; all else comes later.
 
     Raises:
         LayerwiseError: also where there is no config.json.
@@ -31,8 +33,14 @@ def check_config(path: Path) -> None:
             f"{path}: a checkpoint folder has a config.json, this one has none; check the path, or "
             "save config, tokenizer and weights of the model into it"
         )
-    config = read_json(file)
-    config = config if isinstance(config, dict) else {}
+    configs = _configs(file)
+    for key, value in (entry for part in configs for entry in part.items()):
+        if _KERNEL in key and "/" in str(value):
+            raise LayerwiseError(
+                f"{file}: attention and experts are computed by transformers alone, {key!r} names "
+                f"a kernel of the hub ({value!r:.80}), which is code; remove the key"
+            )
+    config = configs[0] if configs else {}
     for key in _QUANTISED_BY:
         if config.get(key) is not None:
             raise LayerwiseError(f"{file}: it has {key!r} ({config[key]!r:.80}); {LOADED}")
@@ -42,6 +50,26 @@ def check_config(path: Path) -> None:
             f"recorded, found {_OTHER_WEIGHTS!r} ({config[_OTHER_WEIGHTS]!r:.80}); rename that "
             "file, and remove the key"
         )
+
+
+def check_n_blocks(path: Path, n_tensors: int) -> None:
+    """Refuse more blocks than there are tensors, of the model or of one inside it."""
+    file = path / "config.json"
+    configs = _configs(file)
+    for key, n in ((key, part[key]) for part in configs for key in _N_BLOCKS & part.keys()):
+        if isinstance(n, int | float) and n > n_tensors:
+            raise LayerwiseError(
+                f"{file}: every block has tensors of its own, found {key!r} {n:g} and {n_tensors} "
+                f"tensors; {ONE_MODEL}"
+            )
+
+
+def _configs(file: Path) -> list[dict[str, Any]]:
+    """Return what a config.json says, and every object inside it; nothing of what is no object."""
+    objects = [read_json(file)]
+    for values in (part.values() for part in objects if isinstance(part, dict)):
+        objects += [value for value in values if isinstance(value, dict)]
+    return [part for part in objects if isinstance(part, dict)]
 
 
 def own_classes(declared: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import safetensors
@@ -93,7 +93,20 @@ def shards(path: Path, weights: str = WEIGHTS) -> list[Path]:
 def _weight_map(file: Path) -> dict[str, str]:
     """Return the file of every tensor, by an index."""
     with reword_errors(file, "no index of weights", "save the model again with safetensors"):
-        return dict(read_json(file)["weight_map"])
+        weight_map = dict(read_json(file)["weight_map"])
+        outside = [name for name in weight_map.values() if not is_inside(name)]
+    if outside:
+        raise LayerwiseError(
+            f"{file}: weights stay in the folder of their index, found {outside[0]!r:.80}; "
+            "put them there, or a link to them, and correct the index"
+        )
+    return weight_map
+
+
+def is_inside(name: str) -> bool:
+    """Return whether a name leads to no other folder than the one it is read in, or one below."""
+    place = PurePosixPath(name)
+    return not place.is_absolute() and ".." not in place.parts
 
 
 def stored_tensors(path: Path) -> list[Stored]:

@@ -20,7 +20,7 @@ import huggingface_hub
 from huggingface_hub.errors import HFValidationError
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import sha256_of
+from layerwise.files import read_json, sha256_of
 from layerwise.models.checkpoint_config import own_classes, reword_errors
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ TOKENIZER_FILES = (
     *("tokenizer*.json", "*.model", "vocab.*", "merges.txt", "chat_template.*"),
     *("special_tokens_map.json", "added_tokens.json"),
 )
+_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 _ITS_OWN = "save the tokenizer that the model was trained with into the same folder"
 
 
@@ -96,11 +97,13 @@ class Declaration:
 
 
 def check_tokenizer(path: Path) -> None:
-    """Refuse a folder without a tokenizer."""
+    """Refuse a folder without a tokenizer, or with settings of one that are no strict JSON."""
     if not any((path / name).is_file() for name in TOKENIZERS):
         raise LayerwiseError(
             f"{path}: no tokenizer ({', '.join(TOKENIZERS)}); save it into the same folder"
         )
+    for file in filter(Path.is_file, map(path.joinpath, _SETTINGS)):
+        read_json(file)
 
 
 def digest_of_tokenizer(folder: Path) -> str:

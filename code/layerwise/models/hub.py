@@ -11,7 +11,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import huggingface_hub
 
@@ -23,6 +23,7 @@ from layerwise.models.checkpoint_folder import (
     PICKLED,
     WEIGHTS,
     check_adapters,
+    is_inside,
     matches,
     refuse_gguf,
     shards,
@@ -247,7 +248,7 @@ def _ask(hub_id: str, revision: str) -> dict[str, int]:
         api.auth_check(hub_id)
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     for name in sizes:
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        if not is_inside(name):
             raise LayerwiseError(
                 f"{hub_id} at {revision}: files of a model stay in its folder, the hub lists "
                 f"{name!r:.80}; take another revision, and report this one to the hub"

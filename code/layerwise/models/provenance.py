@@ -1,7 +1,6 @@
 """What a measurement rests on: model, device, kernels, versions, and the commit of this code."""
 
 import functools
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,8 @@ from typing import Any
 import torch
 import transformers
 
+from layerwise.errors import LayerwiseError
+from layerwise.files import read_json
 from layerwise.home import find_home
 from layerwise.models.kernels import settings
 from layerwise.models.load import Checkpoint
@@ -93,9 +94,9 @@ def commit_of_code(root: Path | None = None) -> str | None:
             asked: Any = {"capture_output": True, "text": True, "check": True, "timeout": 20}
             commit = subprocess.run([*git, "rev-parse", "HEAD"], **asked).stdout.strip()
             return f"{commit} changed" if subprocess.run(status, **asked).stdout else commit
-        record = json.loads((root / "PROVENANCE.json").read_text(encoding="utf-8"))
+        record = read_json(root / "PROVENANCE.json")
         return str(record["commit"]) if record["name"] == "layerwise" else None
-    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
+    except (OSError, subprocess.SubprocessError, LayerwiseError, LookupError, TypeError):
         return None
 
 

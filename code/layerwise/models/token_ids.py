@@ -20,6 +20,10 @@ from layerwise.models.checkpoint_tokenizer import (
 TEXTS_AT_ONCE = 256  # the tokenizer keeps much more than ids of what it takes at once
 # A statement needs a token to predict; a prompt only needs one to look at.
 FEWEST = {"statements": 2, "prompts": 1}
+# A text beyond so many characters a token that the model takes is tried by its start before memory
+# is taken for all of it. That start has more than twice the tokens, unless eight characters and
+# more make one (a tokenizer that folds blanks): then it is tokenised whole, as any other.
+START, EVIDENT = 16, 2
 FEWEST_TOGETHER = 2  # tokens of all prompts: a covariance needs two
 Texts = Mapping[str, Sequence[str]]  # by kind: statements, prompts
 NO_TEXTS: Texts = MappingProxyType({})
@@ -38,6 +42,8 @@ def tokenize(declaration: Declaration, kind: str, texts: Sequence[str]) -> list[
     ids_of_texts: list[Ids] = []
     for first in range(0, len(texts), TEXTS_AT_ONCE):
         portion = texts[first : first + TEXTS_AT_ONCE]
+        for number, text in enumerate(portion, start=first):
+            _check_start(declaration, kind, number, text)
         for number, ids in enumerate(_ids(declaration, portion), start=first):
             _check_ids(declaration, kind, number, texts[number], ids)
             ids_of_texts.append(np.array(ids, dtype=np.int32))
@@ -66,6 +72,21 @@ def check_texts(
 
 def _named(kind: str, number: int, text: str) -> str:
     return f"{kind[:-1]} {number} ({text[:80]!r:.80})"
+
+
+def _check_start(declaration: Declaration, kind: str, number: int, text: str) -> None:
+    """Refuse a text that cannot fit by its first characters: all its tokens may need gigabytes."""
+    most = declaration.n_positions
+    if most is None or len(text) <= START * most:
+        return
+    n = len(_ids(declaration, [text[: START * most]])[0])
+    if n > EVIDENT * most:
+        raise TextError(
+            f"{_named(kind, number, text)}: {declaration.name} takes at most {most} tokens, the "
+            f"first {START * most:,} of {len(text):,} characters have {n}; shorten it",
+            kind,
+            number,
+        )
 
 
 def _check_ids(

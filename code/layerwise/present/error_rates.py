@@ -6,7 +6,6 @@ share of the other is the power.
 """
 
 import functools
-import json
 import math
 import re
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.engine.answer_words import NO, YES
+from layerwise.files import read_json
 
 RECORD = Path(__file__).with_name("calibration.json")
 MOST, LEAST = 0.025, 0.93  # the aims: wrong on a side, and intervals that hold the truth
@@ -96,7 +96,7 @@ class Worst:
 
 def read_record() -> dict[str, Any]:
     """Return the recorded document."""
-    return dict(json.loads(RECORD.read_text(encoding="utf-8")))
+    return dict(read_json(RECORD))
 
 
 def read_rows() -> list[Row]:

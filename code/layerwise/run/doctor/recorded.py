@@ -1,6 +1,8 @@
-"""What a run made of the published numbers, against what the last commit records of it.
+"""What a run made of the published numbers, against what came with the code.
 
-dvc.lock holds the hash of every result, and is committed: the same hashes are the same bytes.
+dvc.lock holds the hash of every result: the same hashes are the same bytes. The record is the one
+that is committed or, in an unpacked archive, the one that was unpacked: DVC rewrites the file where
+a result differs, so set-up keeps a copy before anything can run.
 """
 
 import subprocess
@@ -17,8 +19,9 @@ from layerwise.shapes import parse_yaml
 
 LOCK = Path("dvc.lock")
 VERDICTS = judged_claims("published").with_name("verdicts.csv")
-NO_RECORD = "no record to compare it with: this is no git clone, or dvc.lock is not committed"
-IDENTICAL = "identical to the record: every result has the bytes whose hash is committed"
+KEPT = Path(".dvc/record")  # what set-up keeps of an archive, as the image's build does
+NO_RECORD = "no record to compare it with: git is not there, or dvc.lock is not committed"
+IDENTICAL = "identical to the record: every result has the bytes whose hash came in dvc.lock"
 KINDS = {"central": "marks", "claim": "verdicts"}  # of a row of verdicts.csv
 
 
@@ -37,20 +40,20 @@ class Stages(NamedTuple):
 
 
 def compare_with_record(root: Path = Path()) -> Comparison:
-    """Compare the results of the source `published` with the committed ones.
+    """Compare the results of the source `published` with the recorded ones.
 
     Where they differ it is said which, what became of marks and verdicts, and which inputs are not
-    those of the commit.
+    those of the record.
     """
-    committed = _git(root, "show", f"HEAD:./{LOCK.as_posix()}")
-    if committed is None:
+    recorded = _recorded(root, LOCK)
+    if recorded is None:
         return Comparison(NO_RECORD, False)
-    record, made = _read_lock(LOCK, committed), _read_lock(root / LOCK, read_text(root / LOCK))
+    record, made = _read_lock(LOCK, recorded), _read_lock(root / LOCK, read_text(root / LOCK))
     if record.results == made.results:
         return Comparison(IDENTICAL, True)
     lines = [
         f"not identical to the record: {first_few(_different(record.results, made.results))} "
-        "differ from what is committed",
+        "differ",
         f"  {_compare_verdicts(root)}",
         f"  {_name_changed_inputs(root, record, made)}",
     ]
@@ -58,10 +61,10 @@ def compare_with_record(root: Path = Path()) -> Comparison:
 
 
 def _compare_verdicts(root: Path) -> str:
-    """Count the marks and verdicts that are as committed, and name the first that moved."""
-    text = _git(root, "show", f"HEAD:./{VERDICTS.as_posix()}")
+    """Count the marks and verdicts that are as recorded, and name the first that moved."""
+    text = _recorded(root, VERDICTS)
     if text is None:
-        return f"{VERDICTS} is not committed, so what moved is not known"
+        return f"{VERDICTS} is not recorded, so what moved is not known"
     record, made = read_verdicts(text), read_verdicts(read_text(root / VERDICTS))
     moved = _different(record, made)
     counts = []
@@ -72,14 +75,16 @@ def _compare_verdicts(root: Path) -> str:
     changes = [
         f"{row[1]}: {record.get(row, 'absent')} -> {made.get(row, 'absent')}" for row in moved
     ]
-    return " and ".join(counts) + " as committed" + (f" ({first_few(changes)})" if changes else "")
+    return " and ".join(counts) + " as recorded" + (f" ({first_few(changes)})" if changes else "")
 
 
 def _name_changed_inputs(root: Path, record: Stages, made: Stages) -> str:
-    """Name the files that are not as committed; else the inputs that dvc.lock has otherwise."""
+    """Name the files that git sees changed; else the inputs that dvc.lock has otherwise."""
     paths = sorted({*record.inputs, *made.inputs} - {*record.results, *made.results})
-    changes = _git(root, "status", "--porcelain", "-z", "--no-renames", "--", *paths) or ""
-    changed = [line[3:] for line in changes.split("\0") if line]
+    status = ("status", "--porcelain", "-z", "--no-renames", "--", *paths)
+    # around an archive there may be a repository that knows nothing of it
+    changes = None if (root / KEPT).exists() else _git(root, *status)
+    changed = [line[3:] for line in (changes or "").split("\0") if line]
     if not changed:
         changed = [path for path in _different(record.inputs, made.inputs) if path in paths]
     if changed:
@@ -109,6 +114,12 @@ def _read_lock(place: Path, lock: str) -> Stages:
             for file, values in stage.get("params", {}).items():
                 inputs[file] = {**inputs.get(file, {}), **values}
     return Stages(inputs, results)
+
+
+def _recorded(root: Path, path: Path) -> str | None:
+    """Return a file as it was unpacked or, in a clone, committed; None: nobody knows."""
+    kept = root / KEPT / path.name
+    return read_text(kept) if kept.is_file() else _git(root, "show", f"HEAD:./{path.as_posix()}")
 
 
 def _git(root: Path, *arguments: str) -> str | None:

@@ -49,7 +49,8 @@ LOOK = 60  # seconds until it is looked again which models are measured
 PATIENCE = 20  # seconds in which a stage that is told to end does so
 MEND = (
     "run it in the repository's root; of a dvc.lock that a kill cut off take the committed one, "
-    "`git checkout dvc.lock`, and DVC finds again in its cache what was made since"
+    "`git checkout dvc.lock`, or in an unpacked archive `.dvc/record/dvc.lock`: DVC finds again in "
+    "its cache what was made since"
 )
 
 
@@ -64,7 +65,7 @@ def run(
     A stage whose inputs are as they were is left alone. One that fails stops only what needs it; a
     model that could not be measured, or not all of it, does not stop the report, and is taken up
     by the next run. Exit code 1 where there is such a model, and with STRICT where the published
-    half is not byte by byte what is committed.
+    half is not byte by byte what is recorded.
 
     Raises:
         LayerwiseError: naming the stages that failed; while another run is under way.
