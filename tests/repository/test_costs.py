@@ -6,7 +6,6 @@ import pytest
 
 from layerwise.models import needs
 from layerwise.models.registry import read_models
-from layerwise.run.doctor.time_left import STAGE
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def test_the_parts_are_those_that_the_doctor_adds_up(costs, models):
         needs.seconds(model, "cuda", replicates=5, control=model.n_draws(5)) for model in models
     )
     assert sum(by_name[name] for name in needs.PARTS) == pytest.approx(expected)
-    assert by_name["starting a stage for each model"] == STAGE * len(models)
+    assert by_name["starting a stage for each model"] == costs.STAGE * len(models)
 
 
 def test_weights_are_waited_for_only_beyond_the_time_of_the_model_before(costs, models):

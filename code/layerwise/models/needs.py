@@ -34,13 +34,10 @@ from typing import Any
 
 import psutil
 
-from layerwise.files import from_environment
 from layerwise.models.registry import BYTES, Model
 from layerwise.models.store import POOLINGS
 from layerwise.workers import usable_cores
 
-# how many models are measured at a time, each by a process that has workers of its own
-AT_A_TIME, MOST_MODELS = "LAYERWISE_AT_A_TIME", 1024
 PROCESS_BYTES = 150_000_000  # of a worker that has nothing to do
 BATCH_TOKENS = 2048
 BATCH_STATEMENTS = BATCH_TOKENS // 8  # of a batch of short ones
@@ -149,22 +146,16 @@ def seconds_of_spectra(n_layers: int, hidden_size: int, key_size: int) -> float:
     return n_layers * EIGENVALUES * (2 * hidden_size**3 + 2 * key_size**3)
 
 
-def models_at_a_time() -> int:
-    """Return how many models are measured on this machine at a time."""
-    return from_environment(AT_A_TIME, 1, MOST_MODELS) or 1
-
-
 def processes_for_spectra(hidden_size: int) -> int:
     """Return how many processes may compute singular values of the attention's matrices.
 
-    As many as this model's share of the cores and of the free memory allows. One holds a matrix in
+    As many as the cores and the free memory allow. One holds a matrix in
     float32 as it comes and as it is read, its Gram matrix and a block of rows in float64
     (`measures.spectral`).
     """
-    at_a_time = models_at_a_time()
     n_bytes = PROCESS_BYTES + (4 + 4 + 8 + 8) * hidden_size**2
-    room = int(psutil.virtual_memory().available // (at_a_time * n_bytes))
-    return max(1, min(usable_cores() // at_a_time, room))
+    room = int(psutil.virtual_memory().available // n_bytes)
+    return max(1, min(usable_cores(), room))
 
 
 def spell_seconds(seconds: float) -> str:

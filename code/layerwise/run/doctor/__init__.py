@@ -4,7 +4,6 @@ here         three checks of what everything needs: what is found, and the fix i
 measuring    two of what only measuring needs, device and models; the pipeline asks them too
 installed    those of a package without a clone around it
 recorded     whether a run made the results that are committed
-time_left    how long a whole run has taken and will take
 """
 
 import shutil

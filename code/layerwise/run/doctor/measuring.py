@@ -9,9 +9,9 @@ from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import read_json
 from layerwise.models.registry import Model
 from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
-from layerwise.run.doctor.time_left import seconds_of_model
 from layerwise.shapes import read_choices
 
+MODELS_ON_DISK = 2  # of weights that go when they are measured: one model is fetched ahead
 DRIVERS = "580 or newer, or 525 with a torch for CUDA 12 (`make setup TORCH=cuda12`)"
 
 
@@ -54,7 +54,6 @@ def models(root: Path) -> Diagnosis:
     from layerwise.models import hub, needs
     from layerwise.models.passing import DROP, drops_weights
     from layerwise.models.registry import read_models
-    from layerwise.run.side_by_side import models_on_disk
 
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
@@ -64,13 +63,13 @@ def models(root: Path) -> Diagnosis:
     weights, errors = _ask_hub(candidates, _texts(root / "data"))
     left_out |= {slug: str(error) for slug, error in errors.items()}
     run = [model for model in candidates if model.slug in weights]
-    minutes = sum(seconds_of_model(model, chosen) for model in run) / 60
+    minutes = sum(needs.seconds_as_chosen(model, chosen["device"], chosen) for model in run) / 60
     states = max((_bytes_of_states(model, chosen) for model in run), default=0) / 1e9
     missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
     sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
     download = sum(sizes)
     # of weights that go when they are measured, those that are there at once
-    peak = sum(sorted(sizes)[-models_on_disk() :]) if drops_weights() else download
+    peak = sum(sorted(sizes)[-MODELS_ON_DISK:]) if drops_weights() else download
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
     in_part = {
