@@ -307,7 +307,7 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone(small, capfd):
     """Its stage ends with an error; the next run goes on there, and measures no other again."""
     one, two, page = measured(small)
     (small / "killed-one").touch()
-    with pytest.raises(LayerwiseError, match=r"^stage measure@one failed; mend that, then run"):
+    with pytest.raises(LayerwiseError, match=r"^stage measure@one failed, .*; mend that, then run"):
         run.run("all")
     shown, errors = capfd.readouterr()  # no word of DVC
     assert shown.count("words of a stage") == 4
@@ -320,6 +320,15 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone(small, capfd):
     assert run.run("all") == f"the answer of published\nthe answer of measured\n{NO_RECORD}"
     assert one.exists()
     assert two.read_text() == before
+
+
+def test_a_stage_that_fails_is_the_last(small, capfd):
+    """Unless it is a model's, nothing after it is run."""
+    (small / "killed-published").touch()
+    with pytest.raises(LayerwiseError, match=r"^stage page@published failed, "):
+        run.run("all")
+    assert capfd.readouterr().out.count("words of a stage") == 1
+    assert not any(path.exists() for path in measured(small))
 
 
 LAUNCHER = [

@@ -55,10 +55,10 @@ def run(
 ) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
-    A stage whose inputs are as they were is left alone. One that fails stops only what needs it; a
-    model that could not be measured, or not all of it, does not stop the report, and is taken up
-    by the next run. Exit code 1 where there is such a model, and with STRICT where the published
-    half is not byte by byte what is committed.
+    A stage whose inputs are as they were is left alone. One that fails ends the run; a model's
+    does so once the other models are measured. A model that could not be measured, or not all of
+    it, does not stop the report, and is taken up by the next run. Exit code 1 where there is such a
+    model, and with STRICT where the published half is not byte by byte what is committed.
 
     Raises:
         LayerwiseError: naming the stages that failed; while another run is under way.
@@ -139,11 +139,12 @@ class Reproduction:
         self.stages = stages
         self.force = force
         self.known: dict[str, bool] = {}
-        self.graph = repo.index.graph
         self.names = [*stages]
 
     def bring_up_to_date(self, source: Source) -> None:
-        """Run the stages of a source that changed; one that failed stops only what needs it.
+        """Run the stages of a source that changed; the first that fails is the last.
+
+        A model that fails leaves the other models alone; all of them come before what needs any.
 
         Raises:
             LayerwiseError: at the end, naming those that failed.
@@ -154,14 +155,15 @@ class Reproduction:
     def run_stages(self, source: Source, so_far: SoFar) -> None:
         """Run the stages of `bring_up_to_date`; what is measured so far is shown meanwhile."""
         failures: dict[str, str] = {}
-        blocked: set[Stage] = set()
         for name, stage in self.stages.items():
-            if name.endswith("@published") != (source == "published") or stage in blocked:
+            if name.endswith("@published") != (source == "published"):
                 continue
+            if failures and not is_model(name):
+                break
             if not self.will_run(name):
                 continue
             self.announce(name, stage)
-            if name.startswith(MODEL):
+            if is_model(name):
                 so_far.update()
             try:
                 with self.fetching_next(name):
@@ -169,14 +171,18 @@ class Reproduction:
             except DvcException as error:
                 if has_measured(name):
                     continue
-                blocked |= self.dependents(stage)
                 cause = error.__cause__ or error
                 failures[name] = "" if isinstance(cause, StageCmdFailedError) else str(cause)
+                if not is_model(name):
+                    break
         if failures:
             reasons = "; ".join(dict.fromkeys(filter(None, failures.values())))
             why = f"DVC says: {reasons}; mend that" if reasons else "mend that"
             names = " and ".join(failures)
-            raise LayerwiseError(f"stage {names} failed; {why}, then run it again to go on")
+            raise LayerwiseError(
+                f"stage {names} failed, and what comes after was not run; {why}, then run it again "
+                "to go on"
+            )
 
     @contextmanager
     def fetching_next(self, name: str) -> Iterator[None]:
@@ -184,7 +190,7 @@ class Reproduction:
 
         One ahead: there need be no room for more. That it cannot be had is its own stage's to say.
         """
-        models = [stage for stage in self.names if stage.startswith(MODEL)]
+        models = [*filter(is_model, self.names)]
         later = models[models.index(name) + 1 :] if name in models else []
         to_run = (stage.removeprefix(MODEL) for stage in later if self.will_run(stage))
         following = next(filter(lacks_weights, to_run), None)
@@ -199,20 +205,9 @@ class Reproduction:
         if name in self.known:
             return self.known[name]
         will_run = self.force or self.has_changed(self.stages[name])
-        if name.startswith(MODEL):  # no other model's stage changes that
+        if is_model(name):  # no other model's stage changes that
             self.known[name] = will_run
         return will_run
-
-    def dependents(self, stage: Stage) -> set[Stage]:
-        """Return the stages that read what a stage writes, directly or by way of others."""
-        stages: set[Stage] = set()
-        waiting = [stage]
-        while waiting:
-            # an arrow of the graph runs from who reads to what is read
-            readers = set(self.graph.predecessors(waiting.pop())) - stages
-            stages |= readers
-            waiting += readers
-        return stages
 
     def has_changed(self, stage: Stage) -> bool:
         """Return whether a stage's inputs, command or outputs are not as recorded."""
@@ -223,6 +218,11 @@ class Reproduction:
         """Say which stage begins."""
         number = self.names.index(name) + 1
         print(f"layerwise: stage {number} of {len(self.names)}: {name}: {stage.desc}", flush=True)
+
+
+def is_model(name: str) -> bool:
+    """Return whether a stage measures a model."""
+    return name.startswith(MODEL)
 
 
 def lacks_weights(slug: str) -> bool:
@@ -283,7 +283,7 @@ def has_measured(name: str) -> bool:
 
     DVC removes the outputs of a stage before it begins, so the file is of this run.
     """
-    return name.startswith(MODEL) and Path(MEASURED.format(name.removeprefix(MODEL))).is_file()
+    return is_model(name) and Path(MEASURED.format(name.removeprefix(MODEL))).is_file()
 
 
 if __name__ == "__main__":
