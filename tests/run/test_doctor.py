@@ -88,6 +88,10 @@ def closed(*slugs: str, error: type[Exception] = LayerwiseError) -> dict[str, An
     return {"layerwise.models.hub.look_up_registered": look_up}
 
 
+def two_gigabytes(*_: Any) -> float:
+    return 2 * GB
+
+
 def without(*packages: str) -> dict[str, Any]:
     """All packages but these are installed."""
     return {
@@ -185,6 +189,15 @@ OUTCOMES: list[tuple[Any, dict[str, Any], str, str, tuple[str, ...]]] = [
         measuring.models,
         closed("none") | device(80, disk=39),
         "40.0 GB to fetch, 39.0 GB free",
+        "set HF_HOME to a folder on another disk",
+        (FULL,),
+    ),
+    (  # the hidden states go to the same disk
+        measuring.models,
+        closed("none")
+        | device(80, disk=41)
+        | {"layerwise.models.hub.states_beside": two_gigabytes},
+        "40.0 GB to fetch, 41.0 GB free",
         "set HF_HOME to a folder on another disk",
         (FULL,),
     ),

@@ -32,7 +32,7 @@ from layerwise.models import tracing
 from layerwise.models.checkpoint import CheckpointFiles
 from layerwise.models.forward import UnsoundTexts
 from layerwise.models.hidden_states import extract, probe_in_all
-from layerwise.models.hub import fetch, look_up_registered
+from layerwise.models.hub import fetch, look_up_registered, states_beside
 from layerwise.models.load import Checkpoint, load_registered
 from layerwise.models.passes import Passes
 from layerwise.models.projections import Weights
@@ -74,7 +74,7 @@ def measure_registered(
             them; in it they are absent.
     """
     about = {"model": model.slug, "hub": model.hub}
-    files, reason = _files_of(model)
+    files, reason = _files_of(model, states_beside(model, choices, scratch))
     passes: dict[str, Passes] = {}  # by dtype, as the model itself was found to be run right
 
     def load(dtype: str, draw: int | None) -> Checkpoint:
@@ -112,12 +112,12 @@ def measure_registered(
     return {**about, **document, CONTROL: control}
 
 
-def _files_of(model: Model) -> tuple[CheckpointFiles | None, str]:
+def _files_of(model: Model, beside: int) -> tuple[CheckpointFiles | None, str]:
     """Return the files of a model, fetched and read once, or why there are none."""
     if model.skipped:
         return None, model.skipped
     try:
-        return fetch(look_up_registered(model)), ""
+        return fetch(look_up_registered(model), beside=beside), ""
     except Exception as error:
         return None, reason_of(error)
 

@@ -172,6 +172,19 @@ def kept_bytes(
     return rows * hidden_size * (n_layers + 2) * width
 
 
+def bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
+    """Return the bytes of hidden states that wait on disk until all of a model is measured.
+
+    They are made of the model as it is, with noise, and of random weights.
+    """
+    sizes = (model.shape.hidden_size, model.shape.n_layers)
+    once = sum(
+        kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, extraction.dtype)
+        for extraction in model.extractions.values()
+    )
+    return once * (1 + sum(model.repeats(chosen).values()))
+
+
 def spell_bytes(n_bytes: int) -> str:
     """Return an amount of memory or disk as a reader wants it."""
     gib = n_bytes / 2**30

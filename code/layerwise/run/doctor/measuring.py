@@ -64,7 +64,7 @@ def models(root: Path) -> Diagnosis:
     left_out |= {slug: str(error) for slug, error in errors.items()}
     run = [model for model in candidates if model.slug in weights]
     minutes = sum(needs.seconds_as_chosen(model, chosen["device"], chosen) for model in run) / 60
-    states = max((_bytes_of_states(model, chosen) for model in run), default=0) / 1e9
+    states = max((needs.bytes_of_states(model, chosen) for model in run), default=0) / 1e9
     missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
     sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
     download = sum(sizes)
@@ -72,6 +72,8 @@ def models(root: Path) -> Diagnosis:
     peak = sum(sorted(sizes)[-MODELS_ON_DISK:]) if drops_weights() else download
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
+    scratch = root / "results" / "scratch"
+    beside = max((hub.states_beside(model, chosen, scratch) for model in run), default=0) / 1e9
     in_part = {
         model.slug: f"in {dtype} more than the {memory / 1e9:.1f} GB of memory that are free"
         for model in run
@@ -92,14 +94,15 @@ def models(root: Path) -> Diagnosis:
     )
     is_mendable = any(not registry[slug].skipped for slug in left_out)
     fix = "mend what is said of them, or give them a `skip` in models.yaml" if is_mendable else ""
-    if peak > room:
+    lacks_room = peak > 0 and peak + beside > room
+    if lacks_room:
         fix = "make room, or set HF_HOME to a folder on another disk"
         if not drops_weights():
             fix += f", or {DROP}=1, and what is fetched is removed once it is measured"
     silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
         found, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    return Diagnosis(found, fix, (FULL,) if peak > room or not run else ())
+    return Diagnosis(found, fix, (FULL,) if lacks_room or not run else ())
 
 
 def _free_memory(device: str) -> float:
@@ -144,21 +147,6 @@ def _strings(node: Any) -> Iterator[str]:
     elif isinstance(node, dict | list):
         for part in node.values() if isinstance(node, dict) else node:
             yield from _strings(part)
-
-
-def _bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
-    """Return the bytes of hidden states that wait on disk until all of a model is measured.
-
-    They are made of the model as it is, with noise, and of random weights.
-    """
-    from layerwise.models import needs
-
-    sizes = (model.shape.hidden_size, model.shape.n_layers)
-    once = sum(
-        needs.kept_bytes(needs.STATEMENTS, needs.PROMPT_TOKENS, *sizes, extraction.dtype)
-        for extraction in model.extractions.values()
-    )
-    return once * (1 + sum(model.repeats(chosen).values()))
 
 
 def _ask_hub(
