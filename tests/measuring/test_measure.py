@@ -382,7 +382,7 @@ def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
     assert asked == []
     assert measured(fresh=True) == whole
     assert asked == names
-    monkeypatch.setattr(registered_models, "smi", lambda: ("another driver", []))
+    monkeypatch.setattr(registered_models, "driver", lambda: "another driver")
     assert measured() == whole
     assert asked == names
     (tmp_path / "0" / "kept" / "bench.json").write_text('{"fingerpr')

@@ -472,7 +472,7 @@ def test_what_is_measured_so_far_is_shown_by_one_process_at_a_time(tmp_path, mon
     begun = []
 
     def begin():
-        begun.append(subprocess.Popen(["sleep", "60"]))
+        begun.append(subprocess.Popen(["sleep", "60"], start_new_session=True))
         return begun[-1]
 
     def measure(slug):
@@ -501,3 +501,15 @@ def test_what_is_measured_so_far_is_shown_by_one_process_at_a_time(tmp_path, mon
         shown.update()
     assert len(begun) == 3
     assert begun[2].poll() is not None
+
+
+def test_what_is_measured_so_far_ends_with_its_stage(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stage = "import time; open('begun', 'w').close(); time.sleep(99)"
+    process = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {stage!r}])"
+    monkeypatch.setattr(so_far, "COMMAND", [sys.executable, "-c", process])
+    with so_far.SoFar() as shown:
+        write_text(so_far.NUMBERS / "one" / "measured.json", "{}")
+        shown.update()
+        wait_for(shown.process, (tmp_path / "begun").exists)
+    assert running_in(tmp_path) == []

@@ -36,7 +36,7 @@ from layerwise.models.hub import fetch, look_up_registered, states_beside
 from layerwise.models.load import Checkpoint, load_registered
 from layerwise.models.passes import Passes
 from layerwise.models.projections import Weights
-from layerwise.models.provenance import commit_of_code, describe, describe_environment, smi
+from layerwise.models.provenance import commit_of_code, describe, describe_environment, driver
 from layerwise.models.registry import Model
 from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
@@ -429,7 +429,7 @@ def _fingerprint(
     """Return a digest of what a number can depend on but weights, which are the folder's."""
     given = [model.model_dump(mode="json"), list(texts.pairs.statements), texts.prompts, texts.sets]
     places = sorted(f"{file}#{key}={value}" for (file, key), value in published.cells.items())
-    here = [describe_environment(), smi()[0], torch.backends.cpu.get_cpu_capability()]
+    here = [describe_environment(), driver(), torch.backends.cpu.get_cpu_capability()]
     return fingerprint(given, places, dict(choices), dict(draws), here)
 
 
