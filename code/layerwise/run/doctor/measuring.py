@@ -12,7 +12,6 @@ from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
 from layerwise.shapes import read_choices
 
 MODELS_ON_DISK = 2  # of weights that go when they are measured: one model is fetched ahead
-DRIVERS = "580 or newer, or 525 with a torch for CUDA 12 (`make setup TORCH=cuda12`)"
 
 
 def gpu(root: Path) -> Diagnosis:
@@ -31,18 +30,12 @@ def gpu(root: Path) -> Diagnosis:
         return Diagnosis(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
     except LayerwiseError as error:
         found = f"{error} ({seen}, torch built for CUDA {cuda})"
-    if not names:
-        fix = (
-            "measure where there is a GPU of 40 GB; or on many cores and 40 GB of memory, with "
-            "`device: cpu` in params.yaml (then ask again, for the time that it takes)"
-        )
-    elif cuda is None:
-        fix = f"`make setup TORCH=cuda`; its driver is {DRIVERS}"
-    else:
-        fix = (
-            f"have a driver of {DRIVERS}; look at CUDA_VISIBLE_DEVICES, and in a container at "
-            "`--gpus all`"
-        )
+    fix = (
+        "take the build that fits the driver, `make setup TORCH=cuda` from 580 on, cuda12 from "
+        "525; look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`"
+        if names
+        else "measure where there is a GPU of 40 GB, or with `device: cpu` in params.yaml"
+    )
     return Diagnosis(found, fix, (FULL,))
 
 
