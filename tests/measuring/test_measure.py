@@ -162,7 +162,7 @@ def test_a_pass_does_not_wait_for_the_numbers_of_its_states(
     """
     computed: list[Future[Any]] = []
 
-    def submit(_: Any, arguments: Any) -> Future[Any]:
+    def submit(_: Any, arguments: Any, *, most: int) -> Future[Any]:
         (theirs,) = (given for given in arguments() if isinstance(given, Published))
         assert theirs is not published
         assert theirs == published

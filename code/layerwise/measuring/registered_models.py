@@ -34,6 +34,7 @@ from layerwise.models.forward import UnsoundTexts
 from layerwise.models.hidden_states import extract, probe_in_all
 from layerwise.models.hub import fetch, look_up_registered, states_beside
 from layerwise.models.load import Checkpoint, load_registered
+from layerwise.models.needs import processes_with
 from layerwise.models.passes import Passes
 from layerwise.models.projections import Weights
 from layerwise.models.provenance import commit_of_code, describe, describe_environment, driver
@@ -381,7 +382,9 @@ class _Measuring:
         given = (folder, texts.pairs, self.model, name, self.published, self.choices)
         # copies: a thread sends them, while this one reads on and so fills their caches
         sent = (*map(copy, given), Draws(**self.draws), not lacking.categories)
-        numbers = workers.submit(numbers_of_states, lambda: sent)
+        n_bytes = sum(file.stat().st_size for file in folder.iterdir())
+        most = processes_with(n_bytes)
+        numbers = workers.submit(numbers_of_states, lambda: sent, most=most)
         measured = lambda: {**about, "fragments": numbers.result()}  # noqa: E731
         into.begun[name] = partial(into.add, name, measured)
 

@@ -31,8 +31,7 @@ from layerwise.models.checkpoint_folder import (
 )
 from layerwise.models.checkpoint_tokenizer import TOKENIZER_FILES, TOKENIZERS, check_tokenizer
 from layerwise.models.hub_answers import require_reach, reword_hub_errors
-from layerwise.models.needs import bytes_of_states, spell_bytes
-from layerwise.models.partial import require_room
+from layerwise.models.needs import bytes_of_states, require_room, spell_bytes
 from layerwise.models.passing import drop_weights, note_what_is_there, remove_leftovers
 from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model

@@ -29,11 +29,15 @@ The rate r is assumed, not measured: of a GPU 50 TFLOP/s, of a core 0.05, half o
 in a matrix product. On a CPU float16 has a rate of its own: few cores have units for it.
 """
 
+import shutil
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import psutil
 
+from layerwise.errors import LayerwiseError
+from layerwise.files import nearest_existing
 from layerwise.models.registry import BYTES, Model
 from layerwise.models.store import POOLINGS
 from layerwise.workers import usable_cores
@@ -153,8 +157,12 @@ def processes_for_spectra(hidden_size: int) -> int:
     float32 as it comes and as it is read, its Gram matrix and a block of rows in float64
     (`measures.spectral`).
     """
-    n_bytes = PROCESS_BYTES + (4 + 4 + 8 + 8) * hidden_size**2
-    room = int(psutil.virtual_memory().available // n_bytes)
+    return processes_with((4 + 4 + 8 + 8) * hidden_size**2)
+
+
+def processes_with(n_bytes: int) -> int:
+    """Return for how many processes with so many bytes each there are cores and free memory."""
+    room = int(psutil.virtual_memory().available // (PROCESS_BYTES + n_bytes))
     return max(1, min(usable_cores(), room))
 
 
@@ -183,6 +191,15 @@ def bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
         for extraction in model.extractions.values()
     )
     return once * (1 + sum(model.repeats(chosen).values()))
+
+
+def require_room(place: Path, n_bytes: int, what: str = "the hidden states") -> None:
+    """Refuse a folder on a disk that is too full for so many bytes more."""
+    if n_bytes > (free := shutil.disk_usage(nearest_existing(place)).free):
+        raise LayerwiseError(
+            f"{place}: {what} need {spell_bytes(n_bytes)} more on this disk, "
+            f"{spell_bytes(free)} are free; make room, or name a folder on another disk"
+        )
 
 
 def spell_bytes(n_bytes: int) -> str:
