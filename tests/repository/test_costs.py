@@ -46,3 +46,10 @@ def test_weights_are_waited_for_only_beyond_the_time_of_the_model_before(costs, 
     assert waited(small) > 0
     assert waited(large, small) == waited(large)
     assert waited(small, large) < waited(small) + waited(large)
+
+
+def test_a_filled_cache_saves_the_waiting_and_nothing_else(costs, models):
+    empty, filled = (costs.parts(models, 5, 5, fills_cache=fills) for fills in (True, False))
+    saved = {one.name for one, other in zip(empty, filled, strict=True) if one != other}
+    assert saved == {"waiting for weights"}
+    assert {part.name for part in empty} == costs.TERMS.keys() >= {*needs.PARTS}
