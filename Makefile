@@ -51,7 +51,7 @@ rehearse: setup-models  ## run the measured pipeline on random-weight stand-ins 
 reproduce-small: setup-models  ## measure the models that fit here from their weights: network, CPU, an hour (HOURS=, GB=)
 	@python -m layerwise.run.steps.small $(if $(HOURS),--hours $(HOURS)) $(if $(GB),--gigabytes $(GB))
 
-reproduce-full: setup-models  ## measure every number again from the weights: network, GPU (GPUS=4); again: what failed
-	@python -m layerwise.run.steps.run all $(if $(GPUS),--gpus $(GPUS))
+reproduce-full: setup-models  ## measure every number again from the weights: network, GPU; again: what failed
+	@python -m layerwise.run.steps.run all
 
 include .ci/maintain.mk

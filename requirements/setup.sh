@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Make .venv from locks whose every file is checked by its hash, or add to it: requirements/setup.sh [LAYER...]
 #   pipeline  what `make reproduce` needs, 0.4 GB; always
-#   models    torch and transformers; TORCH=cpu, cuda (driver 580 or newer) or cuda12 (older ones) asks
-#             for it too, and says which build; without TORCH the first two are found
+#   models    torch and transformers; TORCH=cpu, cuda (driver 580 or newer) or cuda12 (525 or newer) asks
+#             for it too, and says which build; without TORCH the driver is asked
 #   dev       what `make test` and `make lint` need beside it
 #   docs      what `make site` needs
 # PYTHON names the interpreter of a new .venv. The stamp is written last: without it a set-up was cut
@@ -115,13 +115,18 @@ pinned() { # the lines of packages in a lock
 
 if in_list models "$missing" && [ "$TORCH" = auto ]; then
     TORCH=cuda
-    if ! nvidia-smi >/dev/null 2>&1; then
-        if "${pip[@]}" install --dry-run --no-deps --require-hashes \
-            -r <(pinned torch requirements/cpu.lock) >/dev/null 2>&1; then
-            TORCH=cpu
-        else
-            echo "setup: the CPU build of torch is not in reach for $(.venv/bin/python --version); the CUDA build is taken, 3 GB"
+    if driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null); then
+        driver=${driver%%.*}
+        if [[ $driver =~ ^[0-9]+$ ]] && [ "$driver" -lt 580 ]; then
+            [ "$driver" -ge 525 ] ||
+                fail "the GPU's driver must be 525 or newer, found $driver; update it, or take TORCH=cpu"
+            TORCH=cuda12
         fi
+    elif "${pip[@]}" install --dry-run --no-deps --require-hashes \
+        -r <(pinned torch requirements/cpu.lock) >/dev/null 2>&1; then
+        TORCH=cpu
+    else
+        echo "setup: the CPU build of torch is not in reach for $(.venv/bin/python --version); the CUDA build is taken, 3 GB"
     fi
 fi
 # pip is the locked one, and what comes as source is built with the locked setuptools.

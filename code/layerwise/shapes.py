@@ -122,13 +122,13 @@ def read_yaml(path: Path) -> Any:
     return parse_yaml(path, read_text(path))
 
 
-def parse_yaml(place: object, text: str, again: str = "correct it") -> Any:
+def parse_yaml(place: object, text: str) -> Any:
     """Return the document of a YAML text that stands at a place."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 -- it is a SafeLoader
     except _NOT_YAML as error:
         said = " ".join(str(error).split())
-        raise LayerwiseError(f"{place}: not valid YAML ({said:.300}); {again}") from None
+        raise LayerwiseError(f"{place}: not valid YAML ({said:.300}); correct it") from None
 
 
 def read_choices(path: Path, section: str) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return load_model(twin, dtype, device)
 
     monkeypatch.setattr(registered_models, "load_registered", load)
-    monkeypatch.setattr(registered_models, "fetch", lambda files: files)
+    monkeypatch.setattr(registered_models, "fetch", lambda files, beside: files)
     monkeypatch.setattr(registered_models, "look_up_registered", lambda model: None)
     monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
     data, params = tmp_path / "data", tmp_path / "params.yaml"
@@ -95,6 +95,22 @@ def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return said
 
     return SimpleNamespace(run=run, loaded=loaded, folder=tmp_path)
+
+
+@pytest.mark.parametrize("absent", [{}, {SLUG: "states are not finite; take another dtype"}])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_weights_go_whatever_failed_unless_they_did_not_arrive(
+    step: Any, absent: dict[str, str], is_whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What did not arrive whole waits for the next run, which goes on with it."""
+    dropped: list[Model] = []
+    document = {"model": SLUG, "runs": {}, "absent": absent, "noise": [], "control": []}
+    place = step.folder if is_whole else None
+    monkeypatch.setattr(registered_models, "measure_registered", lambda *_, **__: document)
+    monkeypatch.setattr("layerwise.models.hub.cached_folder", lambda *_: place)
+    monkeypatch.setattr("layerwise.models.hub.drop_fetched", lambda model: dropped.append(model))
+    step.run(code=1 if absent else 0)
+    assert len(dropped) == is_whole
 
 
 def test_a_killed_run_goes_on_from_its_hidden_states_and_says_what_measured_it(
@@ -146,7 +162,7 @@ def test_a_pass_does_not_wait_for_the_numbers_of_its_states(
     """
     computed: list[Future[Any]] = []
 
-    def submit(_: Any, arguments: Any) -> Future[Any]:
+    def submit(_: Any, arguments: Any, *, most: int) -> Future[Any]:
         (theirs,) = (given for given in arguments() if isinstance(given, Published))
         assert theirs is not published
         assert theirs == published
@@ -366,7 +382,7 @@ def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
     assert asked == []
     assert measured(fresh=True) == whole
     assert asked == names
-    monkeypatch.setattr(registered_models, "smi", lambda: ("another driver", []))
+    monkeypatch.setattr(registered_models, "driver", lambda: "another driver")
     assert measured() == whole
     assert asked == names
     (tmp_path / "0" / "kept" / "bench.json").write_text('{"fingerpr')

@@ -1,6 +1,7 @@
 """The hub at its best and at its worst: the real client, and a stand-in that serves twins."""
 
 import collections
+import errno
 import json
 import os
 import pty
@@ -19,7 +20,9 @@ import yaml
 from filelock import FileLock
 from safetensors.torch import load_file
 
+from layerwise.errors import LayerwiseError
 from layerwise.models import hub
+from layerwise.models.checkpoint import CheckpointFiles
 from layerwise.models.families import twin_of
 from layerwise.models.load import load_model, load_registered
 from layerwise.models.passing import remove_leftovers
@@ -314,6 +317,67 @@ else:
 """
 
 
+ON_A_SMALL_DISK = """\
+import shutil, sys
+from pathlib import Path
+from types import SimpleNamespace
+from layerwise.models import hub
+from layerwise.run.steps.fetch import fetch_weights
+hub.bytes_of_states = lambda model, choices: 3_000
+shutil.disk_usage = lambda place: SimpleNamespace(free=int(sys.argv[1]))
+said, code = fetch_weights([], Path("models.yaml"))
+print(code, said)
+"""
+
+
+def register(folder: Path, *names: str) -> None:
+    """Write a registry of models of the hub that are all the twin."""
+    entries = {}
+    for name in names:
+        model = TWIN.model_copy(update={"hub": name, "revision": COMMIT})
+        slug = name.partition("/")[2]
+        entries[slug] = json.loads(model.model_dump_json(exclude={"slug"}))
+    (folder / "models.yaml").write_text(yaml.safe_dump({"models": entries}))
+
+
+def test_a_model_without_room_is_not_fetched_and_leaves_the_others_alone(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    """Pickles need their bytes twice; hidden states are counted."""
+    served = {"org/pickles": models["pickles"], "org/plain": models["whole"]}
+    register(tmp_path, *served)
+    size = (models["whole"] / "model.safetensors").stat().st_size
+
+    def fetch(free: int) -> str:
+        command = [sys.executable, "-c", ON_A_SMALL_DISK, str(free)]
+        env = environment(server.address, tmp_path / "home")
+        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    with stand_in_hub(served) as server:
+        assert "weights of 0 models are there" in fetch(size + 2_999)
+        said = fetch(size + 3_000)
+        assert said.startswith("1 weights of 1 models are there")
+        assert re.search(f"not pickles: {tmp_path}/.*: org/pickles, .* need .* are free;", said)
+        assert not [asked for asked in server.asked if "org/pickles" in asked and ".bin" in asked]
+        assert fetch(10 * size).startswith("0 weights of 2 models")
+
+
+def test_a_disk_that_fills_meanwhile_is_told_with_model_place_and_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fill)
+    weights = {"model.safetensors": 2**30}
+    files = CheckpointFiles("org/x", tmp_path, COMMIT, weights, absent=True)
+    with pytest.raises(LayerwiseError, match=rf"^org/x, .*1\.00 GiB .* {tmp_path}: .*make room"):
+        hub.fetch(files)
+
+
 def test_parts_that_killed_processes_left_are_removed_and_no_others(tmp_path: Path) -> None:
     """What is being fetched stays, by its lock or as it grows, and what old clients may resume."""
     home = tmp_path / "models--org--model"
@@ -342,11 +406,7 @@ def test_weights_that_a_run_fetched_are_removed_and_no_others(
     served = {f"org/{slug}": models["whole"] for slug in ("plain", "there", "shared")}
     served["org/pickles"] = models["pickles"]
     slugs = [name.partition("/")[2] for name in served]
-    entries = {}
-    for name, slug in zip(served, slugs, strict=True):
-        model = TWIN.model_copy(update={"hub": name, "revision": COMMIT})
-        entries[slug] = json.loads(model.model_dump_json(exclude={"slug"}))
-    (tmp_path / "models.yaml").write_text(yaml.safe_dump({"models": entries}))
+    register(tmp_path, *served)
     caches = {slug: tmp_path / "home" / "hub" / f"models--org--{slug}" for slug in slugs}
     snapshots = {slug: home / "snapshots" / COMMIT for slug, home in caches.items()}
     keep(Path(shutil.copytree(models["whole"], tmp_path / "whole")), caches["there"], COMMIT)

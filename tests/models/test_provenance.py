@@ -69,12 +69,32 @@ def test_kernels_are_those_that_ran(name: str, dtype: str, states: str, traces: 
 def test_a_gpu_is_named_with_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the record of what it measured; the environment has kinds of GPU, however many."""
     monkeypatch.setattr(provenance, "devices", lambda model: [torch.device("cuda:1")])
-    monkeypatch.setattr(provenance, "smi", lambda: ("580.65.06", ["NVIDIA H100, 81559 MiB"]))
+    monkeypatch.setattr(provenance, "driver", lambda: "580.65.06")
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H100")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
     found = describe(twin_checkpoint("gpt_neox"))
     assert (found["device"], found["driver"]) == ("NVIDIA H100", "580.65.06")
     assert describe_environment() == {"gpus": ["NVIDIA H100"], **provenance.versions()}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build",
+    ],
+)
+def test_the_driver_is_known_where_nvidia_smi_fails(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And without the kernel's file it is what nvidia-smi says."""
+    monkeypatch.setattr(provenance, "KERNEL_MODULE", tmp_path / "version")
+    monkeypatch.setattr(provenance, "smi", lambda: ("535.1", ()))
+    assert provenance.driver() == "535.1"
+    monkeypatch.setattr(provenance, "smi", lambda: ("", ()))
+    assert provenance.driver() == ""
+    (tmp_path / "version").write_text(f"{said}\nGCC version:  gcc version 12.2.0\n")
+    assert provenance.driver() == "550.54.15"
 
 
 def test_a_tokenizer_is_known_by_its_files_and_by_nothing_else(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from layerwise.models import needs
 from layerwise.models.registry import read_models
-from layerwise.run.doctor.time_left import STAGE
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def test_the_parts_are_those_that_the_doctor_adds_up(costs, models):
         needs.seconds(model, "cuda", replicates=5, control=model.n_draws(5)) for model in models
     )
     assert sum(by_name[name] for name in needs.PARTS) == pytest.approx(expected)
-    assert by_name["starting a stage for each model"] == STAGE * len(models)
+    assert by_name["starting a stage for each model"] == costs.STAGE * len(models)
 
 
 def test_weights_are_waited_for_only_beyond_the_time_of_the_model_before(costs, models):
@@ -47,3 +46,10 @@ def test_weights_are_waited_for_only_beyond_the_time_of_the_model_before(costs, 
     assert waited(small) > 0
     assert waited(large, small) == waited(large)
     assert waited(small, large) < waited(small) + waited(large)
+
+
+def test_a_filled_cache_saves_the_waiting_and_nothing_else(costs, models):
+    empty, filled = (costs.parts(models, 5, 5, fills_cache=fills) for fills in (True, False))
+    saved = {one.name for one, other in zip(empty, filled, strict=True) if one != other}
+    assert saved == {"waiting for weights"}
+    assert {part.name for part in empty} == costs.TERMS.keys() >= {*needs.PARTS}

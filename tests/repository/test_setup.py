@@ -88,6 +88,28 @@ def test_another_build_of_torch_is_asked_for_by_name(tree):
     assert "TORCH must be cpu, cuda or cuda12, found 'metal'" in said
 
 
+@pytest.mark.parametrize(
+    ("driver", "locks"),
+    [
+        ("580.65.06", "pipeline cuda -e ."),
+        ("550.54.15\n550.54.15", "pipeline cuda12 -e ."),  # a line for each GPU
+        ("525.60.13", "pipeline cuda12 -e ."),
+        ("[N/A]", "pipeline cuda -e ."),
+        ("470.82.01", ""),
+    ],
+)
+def test_the_build_of_torch_fits_the_driver(tree, driver, locks):
+    """Before it is fetched; a build that is asked for by name is taken."""
+    smi = tree.parent / "nvidia-smi"
+    asked = '[ "$*" = "--query-gpu=driver_version --format=csv,noheader" ]'
+    smi.write_text(f"#!/bin/sh\n{asked} && echo '{driver}'\n")
+    smi.chmod(0o755)
+    code, installed, said = set_up(tree, "models")
+    assert (code, installed) == (0 if locks else 2, locks)
+    assert locks or re.search("must be 525 or newer, found 470;", said)
+    assert set_up(tree, "models", TORCH="cpu")[0] == 0
+
+
 def test_without_the_cpu_build_it_says_what_is_taken(tree):
     (tree / "no-cpu-build").touch()
     code, locks, said = set_up(tree, "models")

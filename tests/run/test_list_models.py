@@ -60,20 +60,17 @@ def test_seconds_by_hand(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("cores", "at_a_time", "room", "processes"),
+    ("cores", "room", "processes"),
     [
-        (16, 1, 10**12, 16),
-        (16, 4, 10**12, 4),
-        (16, 1, 3 * 10**9, 2),  # 1 GB and the process itself
-        (1, 4, 10**12, 1),
-        (2, 1, 1, 1),
+        (16, 10**12, 16),
+        (16, 3 * 10**9, 2),  # 1 GB and the process itself
+        (2, 1, 1),
     ],
 )
-def test_singular_values_take_a_models_share_of_cores_and_memory(
-    cores: int, at_a_time: int, room: int, processes: int, monkeypatch: pytest.MonkeyPatch
+def test_singular_values_take_what_cores_and_memory_allow(
+    cores: int, room: int, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(needs, "usable_cores", lambda: cores)
-    monkeypatch.setenv(needs.AT_A_TIME, str(at_a_time))
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=room))
     assert needs.processes_for_spectra(6455) == processes
 

@@ -4,6 +4,7 @@ Every way is a checkout of its own with stand-ins for four models, whose real st
 some minutes of CPU: equal bytes of tasks side by side, and their join, are shown by nothing else.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,6 @@ import yaml
 from dvc.repo import Repo
 
 from layerwise.run.rehearsal import running, scratch
-from layerwise.run.side_by_side import begin_stages
 
 pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
 # The first with a replicate and a control, in 16 bits and in float32; the second gated, with pairs.
@@ -90,15 +90,13 @@ def recorded(folder):
     return {name: lock["stages"][name] for name in map("measure@{}".format, SLUGS)}
 
 
-def test_four_processes_give_the_bytes_of_one(checkout, serial, monkeypatch):
+def test_four_processes_give_the_bytes_of_one(root, checkout, serial):
+    """By the line that docs/clusters.md has for several GPUs in one machine."""
     folder = copy_of(checkout, "four")
-    monkeypatch.chdir(folder)
-    for name, value in environment(folder).items():
-        monkeypatch.setenv(name, value)
-    with begin_stages([f"measure@{slug}" for slug in SLUGS], 4) as process:
-        assert process.wait() == 0
+    (folder / "slugs.txt").write_text("".join(f"{slug}\n" for slug in SLUGS))
+    (line,) = re.findall("^xargs .*$", (root / "docs" / "clusters.md").read_text(), re.M)
+    run_command(folder, "bash", "-c", line)
     assert measured(folder) == measured(serial)
-    assert recorded(folder) == recorded(serial)
 
 
 def test_tasks_that_dvc_did_not_see_are_joined(checkout, serial, tmp_path, monkeypatch):

@@ -21,12 +21,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
 from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
-from layerwise.models.needs import AT_A_TIME
 from layerwise.present import pdfs
 from layerwise.run import so_far
 from layerwise.run.doctor.recorded import NO_RECORD
 from layerwise.run.rehearsal import scratch
-from layerwise.run.side_by_side import gpu_of_slot, models_on_disk
 from layerwise.run.steps import places, run
 from processes import program, running_in
 
@@ -228,25 +226,20 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "typeset", lambda source: None)
     monkeypatch.setattr(run, "judged", lambda source, results: {"source": source})
     monkeypatch.setattr(run, "MEASURED", "report/{}/index.html")
-    monkeypatch.setattr(run, "estimated", lambda stages: dict.fromkeys(stages, 1.0))
     return tmp_path
 
 
 def test_a_run_counts_its_stages_and_ends_with_the_answer(small, capfd):
-    """Those of published first; a second run finds nothing to do."""
+    """Those of published last; a second run finds nothing to do."""
     answer = f"the answer of published\nthe answer of measured\n{NO_RECORD}"
     assert run.run("all") == answer
     said = capfd.readouterr().out
-    order = re.findall(
-        r"^layerwise: stage (\d) of 7: (\w+)\S*: .* \(0\d:\d\d so far, about \d+:\d\d left\)$",
-        said,
-        re.M,
-    )
+    order = re.findall(r"^layerwise: stage (\d) of 7: (\w+)", said, re.M)
     assert said.count("words of a stage") == 7 - 1
     assert said.count("\n") == 2 * 7 - 1  # one stage has no words
     assert [int(number) for number, _ in order] == [*range(1, 8)]
-    assert {name for _, name in order[:2]} == {"page", "paper"}
-    assert [name for _, name in order[2:5]] == ["measure", "measure", "judge"]
+    assert [name for _, name in order[:3]] == ["measure", "measure", "judge"]
+    assert {name for _, name in order[3:5]} == {name for _, name in order[5:]} == {"page", "paper"}
     assert run.run("all") == answer
     assert run.run("published") == f"the answer of published\n{NO_RECORD}"
     assert run.run("published", strict=True) == (f"the answer of published\n{NO_RECORD}", 1)
@@ -314,7 +307,7 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone(small, capfd):
     """Its stage ends with an error; the next run goes on there, and measures no other again."""
     one, two, page = measured(small)
     (small / "killed-one").touch()
-    with pytest.raises(LayerwiseError, match=r"^stage measure@one failed; mend that, then run"):
+    with pytest.raises(LayerwiseError, match=r"^stage measure@one failed, .*; mend that, then run"):
         run.run("all")
     shown, errors = capfd.readouterr()  # no word of DVC
     assert shown.count("words of a stage") == 4
@@ -329,11 +322,18 @@ def test_a_model_that_is_killed_stops_what_needs_it_alone(small, capfd):
     assert two.read_text() == before
 
 
+def test_a_stage_that_fails_is_the_last(small, capfd):
+    """Unless it is a model's, nothing after it is run."""
+    (small / "killed-published").touch()
+    with pytest.raises(LayerwiseError, match=r"^stage page@published failed, "):
+        run.run("published")
+    assert capfd.readouterr().out.count("words of a stage") == 1
+
+
 LAUNCHER = [
     sys.executable,
     "-c",
     "from layerwise.run.steps import program, run\n"
-    "run.estimated = lambda stages: dict.fromkeys(stages, 1.0)\n"
     "run.typeset = lambda source: None\n"
     "run.MEASURED = 'report/{}/index.html'\n"
     "import sys; sys.argv[1:] = ['all']\n"
@@ -393,7 +393,7 @@ def test_a_killed_run_is_taken_up_with_a_model_that_cannot_be_measured(small, mo
     monkeypatch.setattr(run, "typeset", made.append)
     assert run.run("all")[1] == 1
     assert all(path.exists() for path in measured(small))
-    assert made == ["published", "measured"]
+    assert made == ["measured", "published"]
 
 
 def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkeypatch):
@@ -443,57 +443,7 @@ def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "paper" / "published-supplement.pdf").read_text() == "more"
 
 
-# --- several GPUs, and weights that come while others are measured --------------------------------
-
-SLOTS = """import os, pathlib, sys, time
-pathlib.Path(f"gpu-{sys.argv[1]}").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
-path = pathlib.Path("report") / sys.argv[1] / "index.html"
-path.parent.mkdir(parents=True)
-path.write_text(sys.argv[1])
-if sys.argv[1] in ("one", "two"):
-    pathlib.Path(f"begun-{sys.argv[1]}").touch()
-    while len(list(pathlib.Path().glob("begun-*"))) < 2:
-        time.sleep(0.05)
-sys.exit(pathlib.Path("failed-" + sys.argv[1]).exists())
-"""
-
-
-def test_models_are_measured_side_by_side_each_on_a_gpu_of_its_own(small, monkeypatch, capfd):
-    """Each waits for the other: one after the other would never end. What failed is not repeated
-    by the same run, and what is recorded is not run again."""
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,GPU-7")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "code"))
-    (small / "write.py").write_text(SLOTS)
-    (small / "failed-two").touch()
-    run.run("all", gpus=2)
-    used = {(small / f"gpu-{name}").read_text() for name in ("one", "two")}
-    assert used == {"5", "GPU-7"}
-    assert all(path.exists() for path in measured(small))
-    (small / "gpu-one").unlink()
-    (small / "gpu-two").unlink()
-    run.run("all", gpus=2)
-    assert not (small / "gpu-one").exists()
-    assert (small / "gpu-two").exists()
-
-
-def test_the_longest_model_is_begun_first(small, monkeypatch):
-    begun = []
-    monkeypatch.setattr(run, "estimated", lambda stages: {"measure@one": 1.0, "measure@two": 9.0})
-
-    def begin(names, n_gpus):
-        begun.extend(names)
-        return subprocess.Popen(["true"])
-
-    monkeypatch.setattr(run, "begin_stages", begin)
-    run.run("all", gpus=2)
-    assert begun == ["measure@two", "measure@one"]
-
-
-@pytest.mark.parametrize(
-    ("slot", "visible", "gpu"), [(2, None, "2"), (1, "4,6", "6"), (0, " GPU-a , GPU-b", "GPU-a")]
-)
-def test_a_slot_is_one_of_the_gpus_that_there_are(slot, visible, gpu):
-    assert gpu_of_slot(slot, visible) == gpu
+# --- weights that come, and what is shown, while others are measured ------------------------------
 
 
 def test_the_next_models_weights_are_fetched_while_one_is_measured(small, monkeypatch):
@@ -516,30 +466,12 @@ def test_the_next_models_weights_are_fetched_while_one_is_measured(small, monkey
     assert len(asked) == 1
 
 
-def test_room_is_asked_for_as_many_models_as_are_measured_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv(AT_A_TIME, raising=False)
-    assert models_on_disk() == 2  # one is fetched ahead
-    for gpus, there in (("1", 2), ("2", 2), ("8", 8)):
-        monkeypatch.setenv(AT_A_TIME, gpus)
-        assert models_on_disk() == there
-
-
-@pytest.mark.parametrize("order", [["one", "two"], ["two", "one"]])
-def test_the_cheapest_model_is_measured_first(small, monkeypatch, capfd, order):
-    seconds = {f"measure@{name}": 1.0 + place for place, name in enumerate(order)}
-    monkeypatch.setattr(run, "estimated", lambda stages: dict.fromkeys(stages, 1.0) | seconds)
-    run.run("all")
-    assert re.findall(r": measure@(\w+):", capfd.readouterr().out) == order
-
-
 def test_what_is_measured_so_far_is_shown_by_one_process_at_a_time(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     begun = []
 
     def begin():
-        begun.append(subprocess.Popen(["sleep", "60"]))
+        begun.append(subprocess.Popen(["sleep", "60"], start_new_session=True))
         return begun[-1]
 
     def measure(slug):
@@ -568,3 +500,15 @@ def test_what_is_measured_so_far_is_shown_by_one_process_at_a_time(tmp_path, mon
         shown.update()
     assert len(begun) == 3
     assert begun[2].poll() is not None
+
+
+def test_what_is_measured_so_far_ends_with_its_stage(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stage = "import time; open('begun', 'w').close(); time.sleep(99)"
+    process = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {stage!r}])"
+    monkeypatch.setattr(so_far, "COMMAND", [sys.executable, "-c", process])
+    with so_far.SoFar() as shown:
+        write_text(so_far.NUMBERS / "one" / "measured.json", "{}")
+        shown.update()
+        wait_for(shown.process, (tmp_path / "begun").exists)
+    assert running_in(tmp_path) == []

@@ -32,11 +32,12 @@ from layerwise.models import tracing
 from layerwise.models.checkpoint import CheckpointFiles
 from layerwise.models.forward import UnsoundTexts
 from layerwise.models.hidden_states import extract, probe_in_all
-from layerwise.models.hub import fetch, look_up_registered
+from layerwise.models.hub import fetch, look_up_registered, states_beside
 from layerwise.models.load import Checkpoint, load_registered
+from layerwise.models.needs import processes_with
 from layerwise.models.passes import Passes
 from layerwise.models.projections import Weights
-from layerwise.models.provenance import commit_of_code, describe, describe_environment, smi
+from layerwise.models.provenance import commit_of_code, describe, describe_environment, driver
 from layerwise.models.registry import Model
 from layerwise.models.replicates import Replicates
 from layerwise.models.rounding import rounds
@@ -74,7 +75,7 @@ def measure_registered(
             them; in it they are absent.
     """
     about = {"model": model.slug, "hub": model.hub}
-    files, reason = _files_of(model)
+    files, reason = _files_of(model, states_beside(model, choices, scratch))
     passes: dict[str, Passes] = {}  # by dtype, as the model itself was found to be run right
 
     def load(dtype: str, draw: int | None) -> Checkpoint:
@@ -112,12 +113,12 @@ def measure_registered(
     return {**about, **document, CONTROL: control}
 
 
-def _files_of(model: Model) -> tuple[CheckpointFiles | None, str]:
+def _files_of(model: Model, beside: int) -> tuple[CheckpointFiles | None, str]:
     """Return the files of a model, fetched and read once, or why there are none."""
     if model.skipped:
         return None, model.skipped
     try:
-        return fetch(look_up_registered(model)), ""
+        return fetch(look_up_registered(model), beside=beside), ""
     except Exception as error:
         return None, reason_of(error)
 
@@ -381,7 +382,9 @@ class _Measuring:
         given = (folder, texts.pairs, self.model, name, self.published, self.choices)
         # copies: a thread sends them, while this one reads on and so fills their caches
         sent = (*map(copy, given), Draws(**self.draws), not lacking.categories)
-        numbers = workers.submit(numbers_of_states, lambda: sent)
+        n_bytes = sum(file.stat().st_size for file in folder.iterdir())
+        most = processes_with(n_bytes)
+        numbers = workers.submit(numbers_of_states, lambda: sent, most=most)
         measured = lambda: {**about, "fragments": numbers.result()}  # noqa: E731
         into.begun[name] = partial(into.add, name, measured)
 
@@ -429,7 +432,7 @@ def _fingerprint(
     """Return a digest of what a number can depend on but weights, which are the folder's."""
     given = [model.model_dump(mode="json"), list(texts.pairs.statements), texts.prompts, texts.sets]
     places = sorted(f"{file}#{key}={value}" for (file, key), value in published.cells.items())
-    here = [describe_environment(), smi()[0], torch.backends.cpu.get_cpu_capability()]
+    here = [describe_environment(), driver(), torch.backends.cpu.get_cpu_capability()]
     return fingerprint(given, places, dict(choices), dict(draws), here)
 
 

@@ -12,11 +12,13 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
+from huggingface_hub import constants
 
-from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
-from layerwise.files import read_json, sha256_of, write_json
+from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError, refused
+from layerwise.files import nearest_existing, read_json, sha256_of, write_json
 from layerwise.models.checkpoint import CheckpointFiles
 from layerwise.models.checkpoint_config import check_config, check_declared
 from layerwise.models.checkpoint_folder import (
@@ -30,6 +32,7 @@ from layerwise.models.checkpoint_folder import (
 )
 from layerwise.models.checkpoint_tokenizer import TOKENIZER_FILES, TOKENIZERS, check_tokenizer
 from layerwise.models.hub_answers import require_reach, reword_hub_errors
+from layerwise.models.needs import bytes_of_states, require_room, spell_bytes
 from layerwise.models.passing import drop_weights, note_what_is_there, remove_leftovers
 from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model
@@ -80,11 +83,15 @@ def look_up_registered(model: Model, texts: Texts = NO_TEXTS) -> CheckpointFiles
     return files
 
 
-def fetch(files: CheckpointFiles) -> CheckpointFiles:
+def fetch(files: CheckpointFiles, *, beside: int = 0) -> CheckpointFiles:
     """Return a checkpoint of the hub with its weights: fetched if need be, and compared once.
 
+    Arguments:
+        beside: bytes that the caller goes on to write on the disk of the cache.
+
     Raises:
-        LayerwiseError: if the hub does not give them, or other bytes arrived.
+        LayerwiseError: if there is no room for them, the hub does not give them, or other bytes
+            arrived.
     """
     commit = str(files.commit)
     if not files.absent:
@@ -95,12 +102,36 @@ def fetch(files: CheckpointFiles) -> CheckpointFiles:
     if there := _snapshot(files.name, commit):
         note_what_is_there(there)
         remove_leftovers(there)
-    with reword_hub_errors(files.name, commit):
-        snapshot = huggingface_hub.snapshot_download(
-            files.name, revision=commit, allow_patterns=patterns
-        )
-    remove_leftovers(Path(snapshot))  # a run that was killed just before this one left them
-    return files.with_weights(_ready(Path(snapshot), files.weights))
+    cache, n_bytes = Path(constants.HF_HUB_CACHE), _bytes_to_come(files)
+    require_room(cache, n_bytes + beside, f"{files.name}, its weights and hidden states,")
+    try:
+        with reword_hub_errors(files.name, commit):
+            snapshot = huggingface_hub.snapshot_download(
+                files.name, revision=commit, allow_patterns=patterns
+            )
+        remove_leftovers(Path(snapshot))  # a run that was killed just before this one left them
+        return files.with_weights(_ready(Path(snapshot), files.weights))
+    except OSError as error:  # something else filled the disk meanwhile, say
+        if there:
+            drop_weights(there, files.weights)
+        raise LayerwiseError(
+            f"{files.name}, {spell_bytes(n_bytes)} of weights for {cache}: {refused(error)}"
+        ) from error
+
+
+def _bytes_to_come(files: CheckpointFiles) -> int:
+    """Return the bytes that a fetch puts on the disk; of pickles those of the conversion too."""
+    there = _sizes_of_files(files.folder)
+    missing = {name: size for name, size in files.weights.items() if name not in there}
+    converted = files.weights if is_pickled(files.weights) else {}
+    return sum(missing.values()) + sum(converted.values())
+
+
+def states_beside(model: Model, chosen: Mapping[str, Any], scratch: Path) -> int:
+    """Return the bytes of hidden states that go to the disk of the cache, if `scratch` is on it."""
+    places = (Path(constants.HF_HUB_CACHE), scratch)
+    cache_disk, scratch_disk = (nearest_existing(place).stat().st_dev for place in places)
+    return bytes_of_states(model, chosen) if cache_disk == scratch_disk else 0
 
 
 def drop_fetched(model: Model) -> int:
@@ -219,9 +250,9 @@ def _snapshot_with_config(hub_id: str, revision: str) -> Path:
     cached = _snapshot(hub_id, revision)
     if cached and _COMMIT.fullmatch(revision):
         return cached
-    if not huggingface_hub.constants.HF_HUB_OFFLINE:
+    if not constants.HF_HUB_OFFLINE:
         try:
-            require_reach(huggingface_hub.constants.ENDPOINT)
+            require_reach(constants.ENDPOINT)
         except UnreachedError as error:
             if cached:
                 return cached

@@ -29,18 +29,19 @@ The rate r is assumed, not measured: of a GPU 50 TFLOP/s, of a core 0.05, half o
 in a matrix product. On a CPU float16 has a rate of its own: few cores have units for it.
 """
 
+import shutil
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import psutil
 
-from layerwise.files import from_environment
+from layerwise.errors import LayerwiseError
+from layerwise.files import nearest_existing
 from layerwise.models.registry import BYTES, Model
 from layerwise.models.store import POOLINGS
 from layerwise.workers import usable_cores
 
-# how many models are measured at a time, each by a process that has workers of its own
-AT_A_TIME, MOST_MODELS = "LAYERWISE_AT_A_TIME", 1024
 PROCESS_BYTES = 150_000_000  # of a worker that has nothing to do
 BATCH_TOKENS = 2048
 BATCH_STATEMENTS = BATCH_TOKENS // 8  # of a batch of short ones
@@ -149,22 +150,20 @@ def seconds_of_spectra(n_layers: int, hidden_size: int, key_size: int) -> float:
     return n_layers * EIGENVALUES * (2 * hidden_size**3 + 2 * key_size**3)
 
 
-def models_at_a_time() -> int:
-    """Return how many models are measured on this machine at a time."""
-    return from_environment(AT_A_TIME, 1, MOST_MODELS) or 1
-
-
 def processes_for_spectra(hidden_size: int) -> int:
     """Return how many processes may compute singular values of the attention's matrices.
 
-    As many as this model's share of the cores and of the free memory allows. One holds a matrix in
+    As many as the cores and the free memory allow. One holds a matrix in
     float32 as it comes and as it is read, its Gram matrix and a block of rows in float64
     (`measures.spectral`).
     """
-    at_a_time = models_at_a_time()
-    n_bytes = PROCESS_BYTES + (4 + 4 + 8 + 8) * hidden_size**2
-    room = int(psutil.virtual_memory().available // (at_a_time * n_bytes))
-    return max(1, min(usable_cores() // at_a_time, room))
+    return processes_with((4 + 4 + 8 + 8) * hidden_size**2)
+
+
+def processes_with(n_bytes: int) -> int:
+    """Return for how many processes with so many bytes each there are cores and free memory."""
+    room = int(psutil.virtual_memory().available // (PROCESS_BYTES + n_bytes))
+    return max(1, min(usable_cores(), room))
 
 
 def spell_seconds(seconds: float) -> str:
@@ -179,6 +178,28 @@ def kept_bytes(
     rows = len(POOLINGS) * statements + prompt_tokens
     width = 2 if dtype == "float16" else 4  # others are kept as float32
     return rows * hidden_size * (n_layers + 2) * width
+
+
+def bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
+    """Return the bytes of hidden states that wait on disk until all of a model is measured.
+
+    They are made of the model as it is, with noise, and of random weights.
+    """
+    sizes = (model.shape.hidden_size, model.shape.n_layers)
+    once = sum(
+        kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, extraction.dtype)
+        for extraction in model.extractions.values()
+    )
+    return once * (1 + sum(model.repeats(chosen).values()))
+
+
+def require_room(place: Path, n_bytes: int, what: str = "the hidden states") -> None:
+    """Refuse a folder on a disk that is too full for so many bytes more."""
+    if n_bytes > (free := shutil.disk_usage(nearest_existing(place)).free):
+        raise LayerwiseError(
+            f"{place}: {what} need {spell_bytes(n_bytes)} more on this disk, "
+            f"{spell_bytes(free)} are free; make room, or name a folder on another disk"
+        )
 
 
 def spell_bytes(n_bytes: int) -> str:

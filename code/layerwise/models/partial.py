@@ -20,30 +20,19 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save
 
-from layerwise.errors import LayerwiseError
 from layerwise.files import (
     Busy,
     atomic_path,
     locked,
     make_folder,
-    nearest_existing,
     refuse_link,
     write_json,
     write_text,
 )
 from layerwise.home import partial_of
 from layerwise.models.batches import Batch
-from layerwise.models.needs import spell_bytes
+from layerwise.models.needs import require_room
 from layerwise.models.store import is_whole
-
-
-def require_room(place: Path, n_bytes: int, what: str = "the hidden states") -> None:
-    """Refuse a folder on a disk that is too full for so many bytes more."""
-    if n_bytes > (free := shutil.disk_usage(nearest_existing(place)).free):
-        raise LayerwiseError(
-            f"{place}: {what} need {spell_bytes(n_bytes)} more on this disk, "
-            f"{spell_bytes(free)} are free; make room, or name a folder on another disk"
-        )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """What a measurement rests on: model, device, kernels, versions, and the commit of this code."""
 
+import contextlib
 import functools
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from layerwise.home import find_home
 from layerwise.models.kernels import settings
 from layerwise.models.load import Checkpoint
 from layerwise.models.registry import RANDOM
+
+KERNEL_MODULE = Path("/proc/driver/nvidia/version")
 
 
 def describe(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -36,7 +40,7 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
         },
         "passes": None if passes is None else passes.record,
         "arithmetic": settings(model.device),
-        "driver": smi()[0] if "cuda" in {device.type for device in devices(model)} else None,
+        "driver": driver() if "cuda" in {device.type for device in devices(model)} else None,
         **versions(),
     }
     if own_code := checkpoint.declaration.own_code:  # none of it was run
@@ -59,6 +63,18 @@ def device_name(model: torch.nn.Module) -> str:
 def devices(model: torch.nn.Module) -> list[torch.device]:
     """The devices that hold a model's weights."""
     return list(dict.fromkeys(weight.device for weight in model.parameters()))
+
+
+def driver() -> str:
+    """Return the version of the GPUs' driver; empty without one.
+
+    nvidia-smi, which may take long on a node of many GPUs, is asked only where the kernel's own
+    file is missing: a run that was killed must find the same driver again to go on.
+    """
+    with contextlib.suppress(OSError):
+        if found := re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", KERNEL_MODULE.read_text()):
+            return found[1]
+    return smi()[0]
 
 
 @functools.cache

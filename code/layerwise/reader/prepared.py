@@ -15,8 +15,7 @@ from layerwise.models.checkpoint import CheckpointFiles, Outline
 from layerwise.models.checkpoint_config import quiet
 from layerwise.models.hub import look_up
 from layerwise.models.load import check_loading
-from layerwise.models.needs import BATCH_TOKENS, kept_bytes
-from layerwise.models.partial import require_room
+from layerwise.models.needs import BATCH_TOKENS, kept_bytes, require_room
 from layerwise.models.registry import BYTES
 from layerwise.models.store import POOLINGS
 from layerwise.models.token_ids import Ids, check_texts

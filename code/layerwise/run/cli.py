@@ -388,12 +388,12 @@ def models(
 
 
 @verb(HERE)
-def doctor(as_json: Json = False) -> tuple[Any, int]:
-    """Say what can run here, and what is missing for the rest.
+def doctor() -> tuple[Any, int]:
+    """Say what can run in this clone, and what is missing for the rest.
 
-    Exit code 0: `make reproduce` can run here, or outside a clone `layerwise headlines`; 2: not.
+    Exit code 0: `make reproduce` can run here; 2: not.
     """
-    return module("run.steps.doctor").run(as_json)
+    return module("run.steps.doctor").run()
 
 
 @verb(HERE)

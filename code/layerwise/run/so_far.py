@@ -7,6 +7,7 @@ A model that is not measured yet leaves its claims `not measured`.
 """
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from layerwise.engine.measured import NAME
 
 NUMBERS, FOLDER = Path("results/measured/models"), Path("results/so-far")
 TEXTS = "texts"  # what is counted in them is there before any model
+COMMAND = [sys.executable, "-P", "-m", "layerwise.run.so_far"]
 NICE = 10  # the models come first
 
 
@@ -58,17 +60,18 @@ class SoFar:
         self.process = begin()
 
     def __exit__(self, *_: object) -> None:
-        """End the process: what is whole is shown by the run itself."""
-        if self.process:
-            self.process.terminate()
+        """End the process and its stage: what is whole is shown by the run itself."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
             self.process.wait()
 
 
 def begin() -> "subprocess.Popen[bytes]":
     """Start the process; a fault of it, as of a model that is just taken up, is the next one's."""
     silent = subprocess.DEVNULL
-    command = [sys.executable, "-P", "-m", "layerwise.run.so_far"]
-    return subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent)
+    return subprocess.Popen(
+        COMMAND, stdin=silent, stdout=silent, stderr=silent, start_new_session=True
+    )
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 """What can run here: checks of this machine, its packages, the repository and the network.
 
-here         three checks of what everything needs: what is found, and the fix if something is amiss
+here         two checks of what everything needs: what is found, and the fix if something is amiss
 measuring    two of what only measuring needs, device and models; the pipeline asks them too
-installed    those of a package without a clone around it
 recorded     whether a run made the results that are committed
-time_left    how long a whole run has taken and will take
 """
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Column
@@ -24,8 +21,6 @@ from layerwise.present.terminal import said, word
 REPRODUCE, TEST = "make reproduce", "make test"
 REHEARSE, FULL = "make rehearse", "make reproduce-full"
 TARGETS = (REPRODUCE, TEST, REHEARSE, FULL)
-HEADLINES = "layerwise headlines"
-DECIDING = (REPRODUCE, HEADLINES)  # what gives the answers: in a clone, of an installed package
 ASK_AGAIN = "mend that, then ask again"
 
 
@@ -36,11 +31,6 @@ class Diagnosis:
     found: str
     fix: str = ""
     blocks: tuple[str, ...] = ()
-
-    @property
-    def status(self) -> str:
-        """The status: `FAIL` where the answers cannot be had, `warn` for anything less."""
-        return "FAIL" if {*DECIDING}.intersection(self.blocks) else "warn" if self.fix else "ok"
 
 
 @dataclass(frozen=True)
@@ -73,43 +63,25 @@ def _not_made(error: Exception) -> tuple[str, str]:
     return f"{kind}{error}".splitlines()[0], ASK_AGAIN
 
 
-def obstacles(
-    findings: Mapping[str, Diagnosis], targets: Sequence[str] = TARGETS
-) -> dict[str, list[str]]:
-    """Return the names of the checks that stop each target, or verb."""
+def obstacles(findings: Mapping[str, Diagnosis]) -> dict[str, list[str]]:
+    """Return the names of the checks that stop each target."""
     return {
         target: [name for name, finding in findings.items() if target in finding.blocks]
-        for target in targets
+        for target in TARGETS
     }
 
 
-def as_text(findings: Mapping[str, Diagnosis], targets: Sequence[str] = TARGETS) -> RenderableType:
-    """Return a line per check, one per fix, and at the end what can run."""
-    checks = Grid.grid(Column(min_width=5), Column(min_width=20), Column(), padding=(0, 1))
+def as_text(findings: Mapping[str, Diagnosis]) -> RenderableType:
+    """Return what each check found, with its fix, and at the end what can run."""
+    table = Grid.grid(Column(min_width=20), Column(), padding=(0, 1))
     for name, finding in findings.items():
-        checks.add_row(word(finding.status), said(name), said(finding.found))
+        table.add_row(said(name), said(finding.found))
         if finding.fix:
-            checks.add_row("", "", said(f"-> {finding.fix}"))
+            table.add_row("", said(f"-> {finding.fix}"))
     can_run = Grid.grid(Column(min_width=20), Column(), padding=(0, 1))
-    for target, names in obstacles(findings, targets).items():
-        can = word("no", f"no: {', '.join(names)}") if names else word("yes")
-        can_run.add_row(f"{target}:", can)
-    return Group(checks, "", can_run)
-
-
-def as_document(
-    findings: Mapping[str, Diagnosis], targets: Sequence[str] = TARGETS
-) -> dict[str, Any]:
-    """Return the same for another program."""
-    blocking = obstacles(findings, targets)
-    return {
-        "checks": [
-            {"name": name, "status": finding.status, **asdict(finding), "fix": finding.fix or None}
-            for name, finding in findings.items()
-        ],
-        "can_run": {target: not names for target, names in blocking.items()},
-        "obstacles": blocking,
-    }
+    for target, names in obstacles(findings).items():
+        can_run.add_row(target, word("no", f"no: {', '.join(names)}") if names else word("yes"))
+    return Group(table, "", can_run)
 
 
 def first_few(names: Sequence[str]) -> str:

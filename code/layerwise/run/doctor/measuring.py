@@ -9,10 +9,9 @@ from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import read_json
 from layerwise.models.registry import Model
 from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
-from layerwise.run.doctor.time_left import seconds_of_model
 from layerwise.shapes import read_choices
 
-DRIVERS = "580 or newer, or 525 with a torch for CUDA 12 (`make setup TORCH=cuda12`)"
+MODELS_ON_DISK = 2  # of weights that go when they are measured: one model is fetched ahead
 
 
 def gpu(root: Path) -> Diagnosis:
@@ -31,18 +30,12 @@ def gpu(root: Path) -> Diagnosis:
         return Diagnosis(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
     except LayerwiseError as error:
         found = f"{error} ({seen}, torch built for CUDA {cuda})"
-    if not names:
-        fix = (
-            "measure where there is a GPU of 40 GB; or on many cores and 40 GB of memory, with "
-            "`device: cpu` in params.yaml (then ask again, for the time that it takes)"
-        )
-    elif cuda is None:
-        fix = f"`make setup TORCH=cuda`; its driver is {DRIVERS}"
-    else:
-        fix = (
-            f"have a driver of {DRIVERS}; look at CUDA_VISIBLE_DEVICES, and in a container at "
-            "`--gpus all`"
-        )
+    fix = (
+        "take the build that fits the driver, `make setup TORCH=cuda` from 580 on, cuda12 from "
+        "525; look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`"
+        if names
+        else "measure where there is a GPU of 40 GB, or with `device: cpu` in params.yaml"
+    )
     return Diagnosis(found, fix, (FULL,))
 
 
@@ -54,7 +47,6 @@ def models(root: Path) -> Diagnosis:
     from layerwise.models import hub, needs
     from layerwise.models.passing import DROP, drops_weights
     from layerwise.models.registry import read_models
-    from layerwise.run.side_by_side import models_on_disk
 
     registry = read_models(root / "models.yaml")
     chosen = read_choices(root / "params.yaml", "measure")
@@ -64,15 +56,17 @@ def models(root: Path) -> Diagnosis:
     weights, errors = _ask_hub(candidates, _texts(root / "data"))
     left_out |= {slug: str(error) for slug, error in errors.items()}
     run = [model for model in candidates if model.slug in weights]
-    minutes = sum(seconds_of_model(model, chosen) for model in run) / 60
-    states = max((_bytes_of_states(model, chosen) for model in run), default=0) / 1e9
+    minutes = sum(needs.seconds_as_chosen(model, chosen["device"], chosen) for model in run) / 60
+    states = max((needs.bytes_of_states(model, chosen) for model in run), default=0) / 1e9
     missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
     sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
     download = sum(sizes)
     # of weights that go when they are measured, those that are there at once
-    peak = sum(sorted(sizes)[-models_on_disk() :]) if drops_weights() else download
+    peak = sum(sorted(sizes)[-MODELS_ON_DISK:]) if drops_weights() else download
     cache = Path(constants.HF_HUB_CACHE)
     room = free(cache) / 1e9
+    scratch = root / "results" / "scratch"
+    beside = max((hub.states_beside(model, chosen, scratch) for model in run), default=0) / 1e9
     in_part = {
         model.slug: f"in {dtype} more than the {memory / 1e9:.1f} GB of memory that are free"
         for model in run
@@ -93,14 +87,15 @@ def models(root: Path) -> Diagnosis:
     )
     is_mendable = any(not registry[slug].skipped for slug in left_out)
     fix = "mend what is said of them, or give them a `skip` in models.yaml" if is_mendable else ""
-    if peak > room:
+    lacks_room = peak > 0 and peak + beside > room
+    if lacks_room:
         fix = "make room, or set HF_HOME to a folder on another disk"
         if not drops_weights():
             fix += f", or {DROP}=1, and what is fetched is removed once it is measured"
     silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
         found, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    return Diagnosis(found, fix, (FULL,) if peak > room or not run else ())
+    return Diagnosis(found, fix, (FULL,) if lacks_room or not run else ())
 
 
 def _free_memory(device: str) -> float:
@@ -145,21 +140,6 @@ def _strings(node: Any) -> Iterator[str]:
     elif isinstance(node, dict | list):
         for part in node.values() if isinstance(node, dict) else node:
             yield from _strings(part)
-
-
-def _bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
-    """Return the bytes of hidden states that wait on disk until all of a model is measured.
-
-    They are made of the model as it is, with noise, and of random weights.
-    """
-    from layerwise.models import needs
-
-    sizes = (model.shape.hidden_size, model.shape.n_layers)
-    once = sum(
-        needs.kept_bytes(needs.STATEMENTS, needs.PROMPT_TOKENS, *sizes, extraction.dtype)
-        for extraction in model.extractions.values()
-    )
-    return once * (1 + sum(model.repeats(chosen).values()))
 
 
 def _ask_hub(

@@ -1,37 +1,27 @@
 """What can run here <- this machine, its packages, the repository, the network."""
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from layerwise.home import find_home, repository
-from layerwise.run.doctor import (
-    DECIDING,
-    TARGETS,
-    as_document,
-    as_text,
-    examine,
-    here,
-    installed,
-    measuring,
-    obstacles,
-)
+from rich.console import RenderableType
+
+from layerwise.errors import LayerwiseError
+from layerwise.home import checkout
+from layerwise.run.doctor import REPRODUCE, as_text, examine, here, measuring, obstacles
 
 
-def run(as_json: bool, root: Path | None = None) -> tuple[Any, int]:
-    """All checks for the repository in `root`, by default the one around the working folder; where
-    there is none, those of the installed package.
+def run(root: Path | None = None) -> tuple[RenderableType, int]:
+    """Make all checks for the repository in `root`, by default the one around the working folder.
 
-    Exit code 2 if what gives the answers cannot run: the offline part, or the verbs that read.
+    Exit code 2 if `make reproduce` cannot run.
+
+    Raises:
+        LayerwiseError: where there is no repository.
     """
-    targets: Sequence[str] = TARGETS
-    clone = root or repository()
-    if clone is not None:
-        findings = examine(here.CHECKS | measuring.CHECKS, clone)
-    else:
-        targets, findings = installed.VERBS, examine(installed.CHECKS, find_home())
-    blocking = obstacles(findings, targets)
-    text = as_text(findings, targets)
-    shown = json.dumps(as_document(findings, targets), indent=1) if as_json else text
-    return shown, 2 if any(blocking.get(target) for target in DECIDING) else 0
+    clone = root or checkout()
+    if clone is None:
+        raise LayerwiseError(
+            "it is a clone of the repository that is looked at, none is around this folder; "
+            "`layerwise headlines` needs none, and pip install '.[models]' adds what analyze needs"
+        )
+    findings = examine(here.CHECKS | measuring.CHECKS, clone)
+    return as_text(findings), 2 if obstacles(findings)[REPRODUCE] else 0

@@ -26,7 +26,7 @@ def run(out: Path | None = None, mirror: str | None = None) -> str:
 def fetch_weights(slugs: Sequence[str], models: Path | None = None) -> tuple[str, int]:
     """Bring the weights of the papers' models into the hub's cache; no GPU is needed.
 
-    One that is not to be had leaves the others alone.
+    One that is not to be had, or has no room beside its hidden states, leaves the others alone.
 
     Arguments:
         slugs: of models in the registry; none: all that are measured.
@@ -35,18 +35,22 @@ def fetch_weights(slugs: Sequence[str], models: Path | None = None) -> tuple[str
         What is there, and an exit code: 1 where a model could not be had.
     """
     require_extra("models")
-    from layerwise.models.hub import fetch, look_up_registered
+    from layerwise.models.hub import fetch, look_up_registered, states_beside
 
-    registry = read_models(models or here() / "models.yaml")
+    root = here()
+    registry = read_models(models or root / "models.yaml")
+    choices = read_choices(root / "params.yaml", "measure")
     wanted = [find_model(registry, slug) for slug in slugs] or [*registry.values()]
     found, missing = [], []
     for model in wanted:
         try:
             if model.skipped:
                 raise LayerwiseError(model.skipped)
-            found.append(f"{model.slug}: {fetch(look_up_registered(model)).folder}")
+            beside = states_beside(model, choices, root / "results" / "scratch")
+            files = fetch(look_up_registered(model), beside=beside)
+            found.append(f"{model.slug}: {files.folder}")
             say(found[-1])
-        except LayerwiseError as error:
+        except (LayerwiseError, OSError) as error:
             missing.append((model, f"not {model.slug}: {error}"))
     said = "\n".join([f"weights of {len(found)} models are there", *(why for _, why in missing)])
     return said, int(any(not model.skipped for model, _ in missing))

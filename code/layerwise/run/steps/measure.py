@@ -40,8 +40,10 @@ def run(
 
     What fails stops nothing else: its reason is written as `absent`, and its claims stay `not
     measured`. Then the exit code is 1, so that DVC does not call it done: the next run takes it up,
-    and what was measured waits, with hidden states, in SCRATCH/SLUG. Then, too, no weights are
-    removed, which LAYERWISE_DROP_WEIGHTS=1 asks for.
+    and what was measured waits, with hidden states, in SCRATCH/SLUG.
+
+    Weights that this run fetched are removed if LAYERWISE_DROP_WEIGHTS=1 asks for it, whether
+    something failed or not; those that did not arrive whole wait for the next run.
 
     Raises:
         LayerwiseError: without the device of params.yaml, or if the data are not the pinned ones.
@@ -56,7 +58,7 @@ def run(
     from layerwise.measuring.given_texts import read_texts
     from layerwise.measuring.registered_models import measure_registered
     from layerwise.models.devices import require_accelerator
-    from layerwise.models.hub import drop_fetched
+    from layerwise.models.hub import cached_folder, drop_fetched
 
     gc.freeze()  # what was imported is no garbage: every run's collection looks at the rest
     choices = {**choices, **model.repeats(choices)}
@@ -76,8 +78,8 @@ def run(
     failed = failures(document)
     if not failed:
         shutil.rmtree(scratch / slug, ignore_errors=True)
-        if n_bytes := drop_fetched(model):
-            say(f"{slug}: {spell_bytes(n_bytes)} of weights removed, as {DROP} asks")
+    if cached_folder(model.hub, model.revision) and (n_bytes := drop_fetched(model)):
+        say(f"{slug}: {spell_bytes(n_bytes)} of weights removed, as {DROP} asks")
     return said_of(document, out / NAME), 1 if failed else 0
 
 

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,13 +29,10 @@ from dvc.stage.exceptions import StageCmdFailedError
 from layerwise.engine.records import judged
 from layerwise.errors import LayerwiseError
 from layerwise.files import Busy, locked
-from layerwise.models.needs import AT_A_TIME
 from layerwise.models.registry import find_model, read_models
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
-from layerwise.run.doctor.time_left import TimeLeft, estimated
-from layerwise.run.side_by_side import begin_stages
 from layerwise.run.so_far import SoFar
 from layerwise.run.steps import Source, program
 
@@ -43,9 +40,7 @@ DVC_TMP = Path(".dvc/tmp")
 LOCK = DVC_TMP / "layerwise"  # held while a run is under way
 SITE = ".dvc-site"  # where DVC keeps pickles that it reads again, as .dvc/config says
 MODEL = "measure@"  # begins the name of a model's stage
-BEFORE_MODELS = ("fetch", "places", "preflight")  # what these read
 MEASURED = "results/measured/models/{}/measured.json"  # what a model's stage leaves
-LOOK = 60  # seconds until it is looked again which models are measured
 PATIENCE = 20  # seconds in which a stage that is told to end does so
 MEND = (
     "run it in the repository's root; of a dvc.lock that a kill cut off take the committed one, "
@@ -58,33 +53,31 @@ def run(
     what: Literal["published", "all"],
     force: Annotated[bool, typer.Option(help="run also what did not change")] = False,
     strict: Annotated[bool, typer.Option(help="fail where the record is not met")] = False,
-    gpus: Annotated[int, typer.Option(min=1, help="models measured at a time, one on each")] = 1,
 ) -> str | tuple[str, int]:
     """Bring the source `published` up to date, or all sources.
 
-    A stage whose inputs are as they were is left alone. One that fails stops only what needs it; a
-    model that could not be measured, or not all of it, does not stop the report, and is taken up
-    by the next run. Exit code 1 where there is such a model, and with STRICT where the published
-    half is not byte by byte what is recorded.
+    A stage whose inputs are as they were is left alone. One that fails ends the run; a model's
+    does so once the other models are measured. A model that could not be measured, or not all of
+    it, does not stop the report, and is taken up by the next run. Exit code 1 where there is such a
+    model, and with STRICT where the published half is not byte by byte what is recorded.
+
+    What is measured comes first: on a rented GPU nothing else should be waited for.
 
     Raises:
         LayerwiseError: naming the stages that failed; while another run is under way.
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
-    with alone():
-        tried: Collection[str] = ()
-        if what == "all" and gpus > 1:
-            os.environ[AT_A_TIME] = str(gpus)
-            with Repo() as repo:
-                tried = measure_side_by_side(repo, gpus, force)
-        with Repo() as repo:  # anew: what ran meanwhile is recorded
-            stages = ordered_stages(repo, sources)
-            clock = TimeLeft(estimated(stages)) if what == "all" else None
-            if clock:
-                stages = cheapest_first(stages, clock.estimated)
-            for source in sources:
-                Reproduction(repo, stages, clock, force, tried).bring_up_to_date(source)
+    order, failures = sources[::-1], list[LayerwiseError]()
+    with alone(), Repo() as repo:
+        stages = ordered_stages(repo, order)
+        for source in order:
+            try:
+                Reproduction(repo, stages, force).bring_up_to_date(source)
                 typeset(source)
+            except LayerwiseError as error:  # the other source needs nothing of it
+                failures.append(error)
+    if failures:
+        raise failures[0]
     documents = [judged(source, Path("results")) for source in sources]
     comparison = compare_with_record()
     answer = "\n".join([*map(summary, documents), comparison.said])
@@ -138,7 +131,7 @@ def close_to_others(folder: Path) -> None:
 
 
 def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
-    """Return the stages of the sources by name, each after what it needs, `published` first."""
+    """Return the stages of the sources by name, source by source, each after what it needs."""
     stages = [stage for stage in plan_repro(repo.index.graph) if stage.cmd]
     by_source: dict[str, list[Stage]] = {"published": [], "measured": []}
     for stage in stages:
@@ -147,77 +140,20 @@ def ordered_stages(repo: Repo, sources: list[Source]) -> dict[str, Stage]:
     return {stage.addressing: stage for source in sources for stage in by_source[source]}
 
 
-def cheapest_first(stages: dict[str, Stage], seconds: Mapping[str, float]) -> dict[str, Stage]:
-    """Return the stages with the models in the order of what they cost, those left out first.
-
-    A model's stage takes the place of another's: all of them need the same.
-    """
-    models = [name for name in stages if name.startswith(MODEL)]
-    order = iter(sorted(models, key=lambda name: seconds.get(name, 0.0)))
-    names = [next(order) if name in models else name for name in stages]
-    return {name: stages[name] for name in names}
-
-
-def measure_side_by_side(repo: Repo, n_gpus: int, force: bool) -> Collection[str]:
-    """Measure the models that changed, the longest first, n at a time; return their stages.
-
-    Raises:
-        LayerwiseError: where nothing can be measured here.
-    """
-    stages = ordered_stages(repo, ["measured"])
-    models = {name for name in stages if name.startswith(MODEL)}
-    before = {name: stage for name, stage in stages.items() if "@" not in name}
-    needed = {name: before[name] for name in before if name in BEFORE_MODELS}
-    reproduction = Reproduction(repo, needed, None, force)
-    reproduction.bring_up_to_date("measured")
-    seconds = estimated(models)
-    changed = [name for name in models if force or reproduction.has_changed(stages[name])]
-    longest_first = sorted(changed, key=lambda name: (-seconds.get(name, 0.0), name))
-    if longest_first:
-        print(f"layerwise: {len(longest_first)} models, {n_gpus} at a time", flush=True)
-        with begin_stages(longest_first, n_gpus) as process:
-            try:
-                wait_and_show(process)
-            except KeyboardInterrupt:
-                stop(psutil.Process().children(recursive=True))
-                raise
-    return longest_first
-
-
-def wait_and_show(process: "subprocess.Popen[str]") -> None:
-    """Wait for a process that measures; show every minute what is measured so far."""
-    with SoFar() as so_far:
-        while process.poll() is None:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(LOOK)
-            so_far.update()
-
-
 class Reproduction:
-    """The stages of a run, counted as they begin.
+    """The stages of a run, counted as they begin."""
 
-    Those that were `tried` are not run again: what of a model could not be measured is written.
-    """
-
-    def __init__(
-        self,
-        repo: Repo,
-        stages: dict[str, Stage],
-        clock: TimeLeft | None,
-        force: bool,
-        tried: Collection[str] = (),
-    ) -> None:
+    def __init__(self, repo: Repo, stages: dict[str, Stage], force: bool) -> None:
         self.repo = repo
         self.stages = stages
-        self.clock = clock
         self.force = force
-        self.tried = tried
         self.known: dict[str, bool] = {}
-        self.graph = repo.index.graph
-        self.counted = [name for name in stages if clock is None or name in clock.estimated]
+        self.names = [*stages]
 
     def bring_up_to_date(self, source: Source) -> None:
-        """Run the stages of a source that changed; one that failed stops only what needs it.
+        """Run the stages of a source that changed; the first that fails is the last.
+
+        A model that fails leaves the other models alone; all of them come before what needs any.
 
         Raises:
             LayerwiseError: at the end, naming those that failed.
@@ -228,16 +164,15 @@ class Reproduction:
     def run_stages(self, source: Source, so_far: SoFar) -> None:
         """Run the stages of `bring_up_to_date`; what is measured so far is shown meanwhile."""
         failures: dict[str, str] = {}
-        blocked: set[Stage] = set()
         for name, stage in self.stages.items():
-            if name.endswith("@published") != (source == "published") or stage in blocked:
+            if name.endswith("@published") != (source == "published"):
                 continue
+            if failures and not is_model(name):
+                break
             if not self.will_run(name):
-                if self.clock:
-                    self.clock.skip(name)
                 continue
             self.announce(name, stage)
-            if name.startswith(MODEL):
+            if is_model(name):
                 so_far.update()
             try:
                 with self.fetching_next(name):
@@ -245,50 +180,43 @@ class Reproduction:
             except DvcException as error:
                 if has_measured(name):
                     continue
-                blocked |= self.dependents(stage)
                 cause = error.__cause__ or error
                 failures[name] = "" if isinstance(cause, StageCmdFailedError) else str(cause)
+                if not is_model(name):
+                    break
         if failures:
             reasons = "; ".join(dict.fromkeys(filter(None, failures.values())))
             why = f"DVC says: {reasons}; mend that" if reasons else "mend that"
             names = " and ".join(failures)
-            raise LayerwiseError(f"stage {names} failed; {why}, then run it again to go on")
+            raise LayerwiseError(
+                f"stage {names} failed, and what comes after was not run; {why}, then run it again "
+                "to go on"
+            )
 
     @contextmanager
     def fetching_next(self, name: str) -> Iterator[None]:
-        """While a model's stage runs, fetch and compare the weights of the next one that will.
+        """While a model's stage runs, fetch and compare the weights that the next one lacks.
 
         One ahead: there need be no room for more. That it cannot be had is its own stage's to say.
         """
-        models = [stage for stage in self.counted if stage.startswith(MODEL)]
+        models = [*filter(is_model, self.names)]
         later = models[models.index(name) + 1 :] if name in models else []
-        following = next((one for one in later if self.will_run(one)), None)
-        if following is None or not lacks_weights(slug := following.removeprefix(MODEL)):
+        to_run = (stage.removeprefix(MODEL) for stage in later if self.will_run(stage))
+        following = next(filter(lacks_weights, to_run), None)
+        if following is None:
             yield
             return
-        with fetch_weights_meanwhile(slug):
+        with fetch_weights_meanwhile(following):
             yield
 
     def will_run(self, name: str) -> bool:
         """Return whether a stage will run; all that it needs has run by then."""
         if name in self.known:
             return self.known[name]
-        is_done = name in self.tried and has_measured(name)
-        will_run = not is_done and (self.force or self.has_changed(self.stages[name]))
-        if name.startswith(MODEL):  # no other model's stage changes that
+        will_run = self.force or self.has_changed(self.stages[name])
+        if is_model(name):  # no other model's stage changes that
             self.known[name] = will_run
         return will_run
-
-    def dependents(self, stage: Stage) -> set[Stage]:
-        """Return the stages that read what a stage writes, directly or by way of others."""
-        stages: set[Stage] = set()
-        waiting = [stage]
-        while waiting:
-            # an arrow of the graph runs from who reads to what is read
-            readers = set(self.graph.predecessors(waiting.pop())) - stages
-            stages |= readers
-            waiting += readers
-        return stages
 
     def has_changed(self, stage: Stage) -> bool:
         """Return whether a stage's inputs, command or outputs are not as recorded."""
@@ -296,25 +224,23 @@ class Reproduction:
             return bool(stage.changed())
 
     def announce(self, name: str, stage: Stage) -> None:
-        """Say which stage begins, and how long the whole run will take yet.
+        """Say which stage begins."""
+        number = self.names.index(name) + 1
+        print(f"layerwise: stage {number} of {len(self.names)}: {name}: {stage.desc}", flush=True)
 
-        Nothing is said of a model that is left out: its stage writes down why, in a second.
-        """
-        if name not in self.counted:
-            return
-        number = self.counted.index(name) + 1
-        time = f" ({self.clock.describe(name)})" if self.clock else ""
-        text = f"layerwise: stage {number} of {len(self.counted)}: {name}: {stage.desc}{time}"
-        print(text, flush=True)
+
+def is_model(name: str) -> bool:
+    """Return whether a stage measures a model."""
+    return name.startswith(MODEL)
 
 
 def lacks_weights(slug: str) -> bool:
-    """Return whether the weights of a model are still to be fetched."""
+    """Return whether the weights of a model that is measured are still to be fetched."""
     from layerwise.models.hub import cache_state
 
     with suppress(LayerwiseError):
         model = find_model(read_models(Path("models.yaml")), slug)
-        return cache_state(model.hub, model.revision) != "yes"
+        return not model.skipped and cache_state(model.hub, model.revision) != "yes"
     return False
 
 
@@ -366,7 +292,7 @@ def has_measured(name: str) -> bool:
 
     DVC removes the outputs of a stage before it begins, so the file is of this run.
     """
-    return name.startswith(MODEL) and Path(MEASURED.format(name.removeprefix(MODEL))).is_file()
+    return is_model(name) and Path(MEASURED.format(name.removeprefix(MODEL))).is_file()
 
 
 if __name__ == "__main__":
