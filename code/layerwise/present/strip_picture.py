@@ -2,10 +2,9 @@
 
 import io
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from layerwise.engine.answer_words import NO, YES
 from layerwise.engine.central import Central
@@ -13,6 +12,7 @@ from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.present.elements import (
     Circle,
     Element,
+    Look,
     Rect,
     Segment,
     Text,
@@ -218,14 +218,11 @@ def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:
     return svg_file(elements, layout.width + MARGIN, height, about)
 
 
-def svg_file(
-    elements: Iterable[Element], width: float, height: float, about: str, more: str = ""
-) -> str:
+def svg_file(elements: Iterable[Element], width: float, height: float, about: str) -> str:
     """Return elements as an SVG file, for light and dark backgrounds.
 
     Arguments:
         about: what is read aloud.
-        more: style of further kinds of elements.
     """
     width, height = round(width), round(height)
     head = (
@@ -233,7 +230,7 @@ def svg_file(
         f'height="{height}" role="img" aria-label="{escape(about)}" '
         f'font-family="system-ui, sans-serif" font-size="{TEXT}">'
     )
-    return f"{head}<style>{_style()}{more}</style>{svg(elements)}</svg>\n"
+    return f"{head}<style>{_style()}</style>{svg(elements)}</svg>\n"
 
 
 def strip_pdf(claims: Sequence[Central], layout: Layout = PRINTED) -> bytes:
@@ -249,7 +246,7 @@ def strip_pdf(claims: Sequence[Central], layout: Layout = PRINTED) -> bytes:
         figure = Figure(figsize=(WIDTH, WIDTH * height / layout.width))
         axes = figure.add_axes((0, 0, 1, 1), xlim=(0, layout.width), ylim=(height, 0))
         axes.set_axis_off()
-        draw_elements(axes, elements, printed_styles())
+        draw_elements(axes, elements, looks(0))
         FigureCanvasPdf(figure).print_pdf(written, metadata=UNDATED)
     return written.getvalue()
 
@@ -266,52 +263,47 @@ DARK = {
 }
 
 
-def _inks(side: int) -> dict[str, str]:
-    """Return the colour of every mark and word, on light (0) or dark (1)."""
+def looks(side: int) -> dict[str, Look]:
+    """Return the CSS of every kind of element, on light (0) or dark (1); later kinds win."""
+    ground = (LIGHT, DARK)[side]
     marks = {mark.replace(" ", "-"): pair[side] for mark, pair in COLOURS.items()}
-    return marks | {word: COLOURS[mark][side] for word, mark in WORD_COLOURS.items()}
+    inks = marks | {word: COLOURS[mark][side] for word, mark in WORD_COLOURS.items()}
+    text, quiet = {"fill": ground["text"]}, {"fill": ground["quiet"]}
+    line = {"stroke": ground["quiet"]}
+    return {
+        "text": text,
+        **{kind: {"fill": ink, "stroke": ink} for kind, ink in inks.items()},
+        "claim": text | {"font-weight": "bold", "font-size": "15px"},
+        "heading": text | {"font-size": "13px"},
+        "mark": {"font-size": "20px"},
+        "quiet": quiet,
+        "tick": quiet,
+        "rule": {"stroke": ground["rule"]},
+        "range": {"fill": ground["range"]},
+        "axis": line,
+        "limit": line | {"stroke-dasharray": "2 2"},
+        "zero": line | {"stroke-opacity": "0.35"},
+        "beside": line | {"stroke-width": "1.4"},
+        "hit": {"fill": "transparent"},
+        "hollow": {"fill": ground["ground"]},
+        "random-draw": {"fill": "none", "stroke": ground["quiet"]},
+        "printed": {"fill": "none", "stroke": ground["text"]},
+        "thick": {"stroke-width": "4"},
+        "back": {"stroke-width": "2.5"},
+        "thin": {"stroke-width": "1.2"},
+    }
 
 
 def _style() -> str:
     """Return the style of the file, for light and for dark backgrounds."""
-
-    def colours(side: int) -> str:
-        also = (LIGHT, DARK)[side]
-        inks = "".join(f".{name}{{fill:{ink};stroke:{ink}}}" for name, ink in _inks(side).items())
-        text, quiet, ground = also["text"], also["quiet"], also["ground"]
-        return (
-            f"svg{{background:{ground}}}text{{fill:{text}}}{inks}text{{stroke:none!important}}.claim,.heading{{fill:{text}}}"
-            f".quiet,.tick{{fill:{quiet}}}.rule{{stroke:{also['rule']}}}"
-            f".range{{fill:{also['range']}}}.axis,.limit,.zero{{stroke:{quiet}}}"
-            f".hollow{{fill:{ground}}}.printed{{fill:none;stroke:{text}}}"
+    light, dark = (
+        f"svg{{background:{ground['ground']}}}"
+        + "".join(
+            f"{'' if kind == 'text' else '.'}{kind}"
+            f"{{{';'.join(f'{name}:{value}' for name, value in look.items())}}}"
+            for kind, look in looks(side).items()
         )
-
-    fixed = (
-        ".claim{font-weight:600;font-size:15px}.heading{font-size:13px;letter-spacing:.04em}"
-        ".mark{font-size:20px}.thick{stroke-width:4}.thick.back{stroke-width:2.5}"
-        ".thin{stroke-width:1.2}.limit{stroke-dasharray:2 2}"
-        ".zero{stroke-opacity:.35}"
+        + "text{stroke:none!important}"
+        for side, ground in enumerate((LIGHT, DARK))
     )
-    return f"{colours(0)}{fixed}@media(prefers-color-scheme:dark){{{colours(1)}}}"
-
-
-def printed_styles() -> Mapping[str, dict[str, Any]]:
-    """Return the same look for `elements.draw_elements`, on paper."""
-    styles: dict[str, dict[str, Any]] = {kind: {"color": ink} for kind, ink in _inks(0).items()}
-    quiet = {"color": LIGHT["quiet"]}
-    return styles | {
-        "thick": {"width": 4},
-        "back": {"width": 2.5},
-        "thin": {"width": 1.2},
-        "hollow": {"fill": LIGHT["ground"]},
-        "quiet": quiet,
-        "tick": quiet,
-        "axis": quiet | {"width": 0.8},
-        "limit": quiet | {"dash": ":", "width": 0.9},
-        "zero": {"color": "#aaaaaa", "width": 0.8},
-        "rule": {"color": LIGHT["rule"]},
-        "range": {"color": LIGHT["range"]},
-        "printed": {"width": 0.9},
-        "mark": {"size": 18},
-        "claim": {"size": 13.5, "weight": "bold"},
-    }
+    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
