@@ -24,15 +24,19 @@ from layerwise.present.range_picture import (
     CAP,
     DOT,
     GAP,
+    LOWER,
     ROW,
     SMALL_DOT,
     TEXT,
+    UPPER,
     draw_diamond,
     draw_range,
+    inline_svg,
 )
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
 LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
+STACKED, BESIDE = 330, 10  # pixels: the axis of a row on a phone, and the room at its ends
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
 MARK, CLAIM = 48, 104  # pixels: the middle of the column of marks, the left of the claims
 MARGIN = 8  # pixels to the right: another font may be wider
@@ -51,7 +55,7 @@ LEGEND = {
     "thin": "the one that decides, where it is another",
     "back": "beside it: other models",
     "hollow": "a number without an interval",
-    "printed": "the printed value",
+    "printed": "above the line: the printed value",
     "range": "where the number lies if the claim holds",
 }
 READING = (
@@ -68,13 +72,13 @@ class Layout:
 
     Attributes:
         labels, plot, numbers: of the names, the axis and the numbers of a row's estimates.
-        beside: whether these stand to the right of the claim; else below it.
+        beside: whether these stand to the right of the claim; else below it, stacked.
     """
 
     width: int
-    labels: int
-    plot: int
-    numbers: int
+    labels: int = 0
+    plot: int = STACKED
+    numbers: int = 0
     beside: bool = True
 
     @property
@@ -89,28 +93,31 @@ class Layout:
 
 
 WIDE = Layout(960, labels=168, plot=130, numbers=166)
-PHONE = Layout(440, labels=168, plot=82, numbers=166, beside=False)
+PHONE = Layout(STACKED + 2 * BESIDE, beside=False)
 PRINTED = Layout(930, labels=166, plot=90, numbers=172)
 
 
 def row_picture(claim: Central) -> str:
-    """Return the picture of a row, for a page that defines its colours; empty without estimates."""
+    """Return the picture of a row twice, wide and for a phone; empty without estimates.
+
+    The page defines its colours, and which of the two it shows.
+    """
     if not claim.points:
         return ""
     drawn = picture(claim)
+    said = f'role="img" aria-label="{escape(deciding_text(claim))}"'
+    wide = draw_range(drawn, labels=LABELS, plot=PLOT)
     width = LABELS + GAP + PLOT + 2 * GAP + NUMBERS
-    return (
-        f'<svg class="bars" viewBox="0 0 {width} {drawn.height}" width="{width}" '
-        f'height="{drawn.height}" role="img" aria-label="{escape(deciding_text(claim))}" '
-        f'font-size="{TEXT}">{svg(draw_range(drawn, labels=LABELS, plot=PLOT))}</svg>'
+    phone = draw_range(drawn, plot=STACKED, left=BESIDE, stacked=True)
+    return inline_svg(wide, width, drawn.height(), said, "wide") + inline_svg(
+        phone, PHONE.width, drawn.height(stacked=True), said, "phone"
     )
 
 
 def legend_signs() -> list[tuple[str, str]]:
     """Return every sign of the pictures as SVG with what it means, for a page."""
-    size = 'viewBox="0 0 20 14" width="20" height="14" aria-hidden="true"'
     return [
-        (f'<svg class="bars" {size}>{svg(_draw_sign(kind, 0, 7))}</svg>', meaning)
+        (inline_svg(_draw_sign(kind, 0, 7), 20, 14, 'aria-hidden="true"'), meaning)
         for kind, meaning in LEGEND.items()
     ]
 
@@ -141,7 +148,7 @@ def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Elem
         for line in textwrap.wrap(text, int(layout.text / TEXT_LETTER))
     ]
     text_height = LINE * len(lines) + SMALL_LINE * len(below)
-    picture_height = drawn.height if drawn else 0
+    picture_height = drawn.height(stacked=not layout.beside) if drawn else 0
     counted = [count_text(claim), "as printed"] if claim.compared else []
     marked = [claim.mark, *textwrap.wrap(claim.why, MARK_LETTERS), *counted]
     mark_height = ROW + MARK_LINE * len(marked)
@@ -165,10 +172,10 @@ def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Elem
             base += SMALL_LINE
             yield Text(CLAIM, base, words, "quiet")
         if drawn:
-            left = layout.width - layout.across if beside else 0
+            left = layout.width - layout.across if beside else BESIDE
             start = middle - picture_height / 2 if beside else top + AROUND / 2 + inner + GAP
             sizes = {"labels": layout.labels, "plot": layout.plot}
-            yield from draw_range(drawn, **sizes, left=left, top=start)
+            yield from draw_range(drawn, **sizes, left=left, top=start, stacked=not beside)
 
     return elements(), height
 
@@ -198,7 +205,9 @@ def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
         yield Segment(x + 20, middle - 6, x + 20, middle + 6, "limit")
         return
     if kind == "printed":
-        yield draw_diamond(centre, middle)
+        lower = middle + UPPER - 1
+        yield draw_diamond(centre, lower - LOWER - UPPER)
+        yield Segment(x, lower, x + 20, lower, f"{OPEN} thick")
         return
     if kind == "hollow":
         yield Circle(centre, middle, DOT, f"{OPEN} hollow")

@@ -227,7 +227,7 @@ def picture_file(answer: ModelAnswers, drawn: Sequence[float] = ()) -> str:
     shown = row_of(answer, drawn)
     elements = draw_range(shown, plot=PLOT, left=ENDS)
     about = f"{answer.question.says} {' '.join(value_and_interval(answer.asked))}"
-    return svg_file(elements, PLOT + 2 * ENDS, shown.height, about)
+    return svg_file(elements, PLOT + 2 * ENDS, shown.height(), about)
 
 
 def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
