@@ -30,7 +30,7 @@ from layerwise.papers.paper3.figures import SHADE_OF_LABS
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared import result_files as files
 from layerwise.present.figures import INDEX, signs, style
-from layerwise.present.figures.numbers import Numbers, read_numbers
+from layerwise.present.figures.numbers import RELATIVE_DEPTH, Numbers, read_numbers
 from layerwise.present.figures.picture import IN_DARK, NARROW
 from layerwise.present.figures.points import csv_of_points, titles_of
 from layerwise.present.figures.svg import as_svg
@@ -364,7 +364,7 @@ def assert_the_legend_names_every_mark_and_field(figure: Figure) -> None:
 
 
 def assert_axes_call_a_quantity_by_its_one_name(figure: Figure) -> None:
-    names = {"", "layer", *(unit for _, unit in quantities.ANISOTROPY.values())}
+    names = {"", "layer", RELATIVE_DEPTH, *(unit for _, unit in quantities.ANISOTROPY.values())}
     names |= {value for value in vars(quantities).values() if isinstance(value, str)}
     labels = {label for axes in figure.axes for label in (axes.get_xlabel(), axes.get_ylabel())}
     assert labels <= names
