@@ -438,8 +438,8 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes]) -> None:
         places = _space_out(heights, 10 * point, axes.bbox.y0 + 6 * point)
         for name, height in zip(named, places, strict=True):
             at = np.array([ends[name][0] + LED * point, height])
-            x, y = axes.transData.inverted().transform(at)
-            axes.text(x, y, f" {name}", color=CONTEXT, va="center").set_in_layout(False)
+            x, y = axes.transData.inverted().transform((at[0] + 2 * point, at[1]))
+            axes.text(x, y, name, color=CONTEXT, va="center").set_in_layout(False)
             _draw_leader(axes, Path(np.array([ends[name], at])))
 
 
