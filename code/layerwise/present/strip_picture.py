@@ -35,7 +35,7 @@ from layerwise.present.range_picture import (
 )
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
-LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
+LABELS, PLOT, NUMBERS = 178, 106, 166  # pixels of a row on the page: names, axis, numbers
 STACKED, BESIDE = 330, 10  # pixels: the axis of a row on a phone, and the room at its ends
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
 MARK, CLAIM = 48, 104  # pixels: the middle of the column of marks, the left of the claims
@@ -92,7 +92,7 @@ class Layout:
         return self.width - CLAIM - (self.across + 2 * GAP if self.beside else 0)
 
 
-WIDE = Layout(960, labels=168, plot=130, numbers=166)
+WIDE = Layout(960, labels=178, plot=120, numbers=166)
 PHONE = Layout(STACKED + 2 * BESIDE, beside=False)
 PRINTED = Layout(930, labels=166, plot=90, numbers=172)
 
