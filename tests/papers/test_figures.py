@@ -30,7 +30,7 @@ from layerwise.papers.paper3.figures import SHADE_OF_LABS
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared import result_files as files
 from layerwise.present.figures import INDEX, signs, style
-from layerwise.present.figures.numbers import Numbers, read_numbers
+from layerwise.present.figures.numbers import RELATIVE_DEPTH, Numbers, read_numbers
 from layerwise.present.figures.picture import IN_DARK, NARROW
 from layerwise.present.figures.points import csv_of_points, titles_of
 from layerwise.present.figures.svg import as_svg
@@ -316,6 +316,17 @@ def test_red_is_outside_a_claim_and_nothing_else(drawn: dict[str, Drawn]) -> Non
     assert red == {"depth_gain"}  # gains above the claimed bound
 
 
+def test_no_interval_looks_like_a_standard_deviation(drawn: dict[str, Drawn]) -> None:
+    widths = {
+        name: {
+            width for bar in drawn[name].figure.findobj(LineCollection) for width in bar.get_lw()
+        }
+        for name in FIGURES
+    }
+    assert widths.pop("critical_layer") == {signs.SPREAD["linewidth"]}
+    assert all(signs.SPREAD["linewidth"] not in others for others in widths.values())
+
+
 def test_series_have_looks_of_their_own() -> None:
     looks = [signs.series_look(number, 28) for number in range(28)]
     assert len({tuple(look.values()) for look in looks}) == 28
@@ -364,7 +375,7 @@ def assert_the_legend_names_every_mark_and_field(figure: Figure) -> None:
 
 
 def assert_axes_call_a_quantity_by_its_one_name(figure: Figure) -> None:
-    names = {"", "layer", *(unit for _, unit in quantities.ANISOTROPY.values())}
+    names = {"", "layer", RELATIVE_DEPTH, *(unit for _, unit in quantities.ANISOTROPY.values())}
     names |= {value for value in vars(quantities).values() if isinstance(value, str)}
     labels = {label for axes in figure.axes for label in (axes.get_xlabel(), axes.get_ylabel())}
     assert labels <= names
@@ -378,14 +389,15 @@ def test_a_figure_speaks_the_one_vocabulary(numbers: Numbers, name: str, narrow:
     assert_axes_call_a_quantity_by_its_one_name(figure)
 
 
+def documents_in(folder: Path) -> dict[str, Any]:
+    return {path.stem: read_json(path) for path in folder.glob("*.json")}
+
+
 @pytest.mark.parametrize("models", [SMALL[:1], SMALL], ids=["one model", "two models"])
 def test_a_figure_of_own_models_speaks_it_too(models: Sequence[str]) -> None:
     measured_folders = {name: MODELS.parent / "examples" / "measured" / name for name in SMALL}
     folders = [measured_folders[name] for name in models]
-    documents = {
-        folder.name: {path.stem: read_json(path) for path in folder.glob("*.json")}
-        for folder in folders
-    }
+    documents = {folder.name: documents_in(folder) for folder in folders}
     beside = compare([*measured_folders.values()])._beside
     numbers = numbers_of(documents, beside=beside)
     drawn = [draw(name, numbers) for name in (OF_ONE if len(folders) == 1 else ACROSS)]
@@ -395,6 +407,23 @@ def test_a_figure_of_own_models_speaks_it_too(models: Sequence[str]) -> None:
         assert_nothing_is_cut(figure)
         assert_the_legend_names_every_mark_and_field(figure)
         assert_axes_call_a_quantity_by_its_one_name(figure)
+
+
+def test_the_pairs_of_the_category_that_decides_are_singled_out() -> None:
+    documents = {"m": documents_in(MODELS.parent / "examples" / "measured" / SMALL[0])}
+    document = numbers_of(documents).statistics["validation"]["m"]
+    r, without = document["_global_stats"]["ua_output_correlation"], document["_without_one"]
+    decides = max(without, key=lambda name: abs(without[name]["r"] - r))
+    names = [*without, *without]
+    values = [float(place) for place in range(len(names))]
+    layers = documents["m"]["pairs"]["results"]
+    view = {"category": names, "preference": values, "asymmetry": dict.fromkeys(layers, values)}
+    figure = draw("by_pair", numbers_of(documents, by_pair={"m": view})).figure
+    assert figure is not None
+    for axes in figure.axes:
+        black = [line for line in axes.lines if line.get_color() == signs.SINGLED_OUT]
+        places = [place for line in black for place in line.get_xdata()]
+        assert places == [n for n, name in zip(values, names, strict=True) if name == decides]
 
 
 @pytest.mark.parametrize("narrow", [False, True])

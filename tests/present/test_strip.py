@@ -16,10 +16,11 @@ from layerwise.engine.central import Central, Point, read_central
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.words import names_here
 from layerwise.files import read_json
-from layerwise.present.elements import Circle, Segment, Text
+from layerwise.present.elements import Circle, Polygon, Segment, Text
 from layerwise.present.range_picture import RangePicture, RangeRow, Scale, Taken, draw_range
 from layerwise.present.records import central_claims
 from layerwise.present.strip import (
+    REASONS,
     deciding_text,
     estimate_text,
     picture,
@@ -30,6 +31,8 @@ from layerwise.present.strip import (
 from layerwise.present.strip_picture import (
     PHONE,
     PRINTED,
+    STACKED,
+    TEXT_LETTER,
     WIDE,
     row_picture,
     strip_pdf,
@@ -108,7 +111,8 @@ def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> N
     claim = Central(**central_claim("p2.r") | {"points": points})
     assert [row.printed for row in picture(claim).rows] == [-0.5, 0.5, None]
     assert picture(claim).axis().first < -0.5
-    assert row_picture(claim).count('class="printed"') == 2
+    wide, phone = row_picture(claim).split("</svg>")[:2]
+    assert wide.count('class="printed"') == phone.count('class="printed"') == 2
     a, b, c = "+0.25 to +0.75, printed −0.50", "+0.25 to +0.75", "p = 0.030"
     assert deciding_text(claim) == f"r: a +0.50 ({a}), b +0.50 ({b}), c +0.50 ({c}): yes"
 
@@ -119,6 +123,27 @@ def test_a_count_above_a_table_is_that_of_its_rows(central) -> None:
     for claim, (as_printed, compared, *others) in told:
         assert (int(as_printed), int(compared)) == (claim.as_printed, claim.compared)
         assert int(compared) + sum(map(int, others)) == len(claim.printed), claim.id
+
+
+def test_the_printed_value_hides_nothing() -> None:
+    """It stands clear of the estimate below it, and within its own row."""
+    row = RangeRow("m", "1", "yes", Taken(1.0, "yes", 0.5, 1.5), 0.0, math.inf, printed=1.0)
+    drawn = [*draw_range(RangePicture([row, row]))]
+    diamonds = [one.points for one in drawn if isinstance(one, Polygon)]
+    dots = [one for one in drawn if isinstance(one, Circle)]
+    before = 0.0
+    for corners, dot in zip(diamonds, dots, strict=True):
+        assert before < min(y for _, y in corners)
+        assert max(y for _, y in corners) < dot.y - dot.radius
+        before = dot.y + dot.radius
+
+
+def test_names_and_numbers_of_a_phone_stand_clear_of_each_other(central) -> None:
+    """On a screen of 390 pixels, at their own size."""
+    assert PHONE.width <= 390 - 2 * 16
+    for claim in central:
+        for row in picture(claim).rows:
+            assert TEXT_LETTER * len(row.label + row.number) < STACKED, claim.id
 
 
 def test_what_decides_nothing_is_drawn_small(central) -> None:
@@ -171,13 +196,17 @@ def test_what_a_row_says_beside_its_estimates() -> None:
     words = ("yes", "no", "undecided", "too few")
     parts = [{"question": "q", "model": word, "word": word} for word in words]
     counts = {"yes": 1, "no": 1, "open": 2}
-    assert text(parts=parts, counts=counts) == "1 yes, 1 no, 2 open"
+    assert text(parts=parts, counts=counts) == "models: 1 yes, 1 no, 2 open"
+    asked = [part | {"question": part["word"]} for part in parts]
+    assert text(parts=asked, counts=counts).startswith("statements: ")
+    assert text(parts=[*parts, *asked], counts=counts).startswith("parts: ")
     readings = [
         {"reading": word, "text": word, "word": word} for word in ("yes", "no", "undecided")
     ]
     assert text(readings=readings) == "same answer under 1 of 3 other readings"
     assert text("fails", readings=readings[:1]) == "same answer under 0 of 1 other reading"
-    assert text("undecided", readings=readings[2:]) == "same answer under 1 of 1 other reading"
+    told = f"{REASONS['undecided']}; same answer under 1 of 1 other reading"
+    assert text("undecided", readings=readings[2:]) == told
     taken = point("m", "no")["published"]
     lacking = {"value": None, "low": None, "high": None}
     points = [point("m", NEEDS_WEIGHTS, published=taken, **lacking)]
@@ -268,11 +297,11 @@ def test_no_number_is_rounded_to_zero(value, decimals) -> None:
 def test_its_pictures_are_whole_and_name_every_model(central, layout) -> None:
     whole = "".join(ElementTree.fromstring(strip_svg(central, layout)).itertext())
     for claim in central:
-        row_svg = "".join(ElementTree.fromstring(row_picture(claim)).itertext())
+        wide, phone = ElementTree.fromstring(f"<p>{row_picture(claim)}</p>")
         for row in picture(claim).rows:
-            assert row.label in row_svg
             assert row.label in whole
-            assert row.number in row_svg
+            for drawn in (wide, phone):
+                assert {row.label, row.number} - {""} <= {*drawn.itertext()}
 
 
 def test_no_row_contradicts_the_legend(central) -> None:

@@ -1,7 +1,7 @@
 """What a picture without axes of its own is made of, and how it becomes SVG or a part of a PDF.
 
 Places are pixels, right and down from the corner at the top. A colour is a class: the page or the
-file around the elements says what it looks like, and `draw_elements` has the same for print.
+file around the elements says what it looks like in CSS, which `draw_elements` reads too.
 """
 
 import re
@@ -73,6 +73,7 @@ class Text:
 
 
 Element = Rect | Segment | Circle | Polygon | Text
+Look = Mapping[str, str]  # CSS properties
 
 
 def escape(text: str) -> Markup:
@@ -123,44 +124,44 @@ def _shifted(by: int) -> str:
 # --- in print ---------------------------------------------------------------------------------
 
 
-def draw_elements(axes: Any, elements: Iterable[Element], styles: Mapping[str, Any]) -> None:
+def draw_elements(axes: Any, elements: Iterable[Element], looks: Mapping[str, Look]) -> None:
     """Draw elements into matplotlib axes whose units are pixels, down from the top.
 
     Arguments:
-        styles: the properties of a class, by its name; of several classes the later ones win.
+        looks: the CSS of every class, by its name; of several classes the later ones win.
     """
     from matplotlib import patches
+    from matplotlib.path import Path
 
     points = 72 * axes.bbox.width / axes.figure.dpi / (axes.get_xlim()[1] - axes.get_xlim()[0])
     for element in elements:
-        style: dict[str, Any] = {}
+        look = dict(looks["text"]) if isinstance(element, Text) else {}
         for kind in element.kind.split():
-            style |= styles.get(kind, {})
-        ink = style.get("color", "#1c1c1c")
-        fill = style.get("fill", ink)
-        width = style.get("width", 1) * points
+            look |= looks.get(kind, {})
+        fill, stroke = look.get("fill", "none"), look.get("stroke", "none")
+        edge = {"ec": stroke, "fc": fill, "lw": float(look.get("stroke-width", 1)) * points}
         match element:
             case Rect(x, y, across, down):
-                axes.add_patch(patches.Rectangle((x, y), across, down, color=ink, linewidth=0))
+                axes.add_patch(patches.Rectangle((x, y), across, down, fc=fill))
             case Segment(x, y, x_end, y_end):
-                dash = style.get("dash", "-")
-                # a thick line ends where it says
-                look = {"linewidth": width, "linestyle": dash, "solid_capstyle": "butt"}
-                axes.plot([x, x_end], [y, y_end], color=ink, **look)
+                dashes = [float(length) for length in look.get("stroke-dasharray", "").split()]
+                line = patches.PathPatch(Path([(x, y), (x_end, y_end)]), **edge, capstyle="butt")
+                line.set(linestyle=(0, dashes) if dashes else "-")
+                line.set(alpha=float(look.get("stroke-opacity", 1)))
+                axes.add_patch(line)
             case Circle(x, y, radius):
-                disc = patches.Circle((x, y), radius, ec=ink, fc=fill, lw=width, zorder=3)
-                axes.add_patch(disc)
+                axes.add_patch(patches.Circle((x, y), radius, **edge))
             case Polygon(corners):
-                outline = patches.Polygon([*corners], ec=ink, fc="none", lw=width, zorder=3)
-                axes.add_patch(outline)
+                axes.add_patch(patches.Polygon([*corners], **edge))
             case Text(x, y, text, anchor=anchor, size=size):
+                size = float(look.get("font-size", f"{size or 12}px").removesuffix("px"))
                 axes.text(
                     x,
                     y,
                     _as_mathtext(text),
-                    color=ink,
-                    fontsize=(style.get("size") or size or 12) * points,
-                    fontweight=style.get("weight", "normal"),
+                    color=fill,
+                    fontsize=size * points,
+                    fontweight=look.get("font-weight", "normal"),
                     ha={"start": "left", "middle": "center", "end": "right"}[anchor],
                     va="baseline",
                 )

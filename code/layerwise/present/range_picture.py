@@ -1,13 +1,13 @@
 """Estimates on the range that a claim names, drawn the same for strip, page, PDF and own model.
 
 A row is an estimate with its interval, thick, and where another number or interval decides, that
-one, thin; all rows of a picture share one axis, whose zero or border is drawn through them. Of
-models beside the one that is asked a short line stands on the axis, of draws of random weights a
-circle lies on it.
+one, thin; the printed value stands above the line. All rows of a picture share one axis, whose zero
+or border is drawn through them. Of models beside the one that is asked a short line stands on the
+axis, of draws of random weights a circle lies on it.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from layerwise.engine.answer_words import NO, YES
@@ -24,9 +24,11 @@ from layerwise.present.elements import (
 )
 from layerwise.present.values import with_signs
 
-ROW, AXIS, STANDING = 18, 18, 9  # pixels of a row, of the axis, of the lines that stand on it
+ROW, AXIS, STANDING = 20, 18, 9  # pixels of a row, of the axis, of the lines that stand on it
+NAME = 16  # pixels: a line of text above a row whose name and number stand there
 GAP, TEXT, SMALL = 8, 12, 11  # pixels: between columns, of the text, of what stands back
-DIAMOND, DOT, SMALL_DOT = 6, 3.6, 2.4  # from its middle to a corner; radii
+DIAMOND, DOT, SMALL_DOT = 3.5, 3.6, 2.4  # from its middle to a corner; radii
+LOWER, UPPER = 2.5, 5.5  # pixels: the line below the middle of its row, a diamond above it
 CAP = 4.5  # from a thin line to the ends of its caps, which show beside a thick one
 BESIDE = 0.06  # of the width of an axis, left and right of what it shows
 LETTER = 6.2  # pixels: the mean width of a digit on an axis
@@ -115,10 +117,10 @@ class RangePicture:
         ends = dict.fromkeys(end for row in self.rows for end in (row.above, row.below))
         return [end for end in ends if math.isfinite(end)]
 
-    @property
-    def height(self) -> int:
-        """In pixels."""
-        return ROW * len(self.rows) + (STANDING if self.beside else 0) + AXIS
+    def height(self, *, stacked: bool = False) -> int:
+        """Return it in pixels; `stacked`: with names above the rows."""
+        row = ROW + (NAME if stacked else 0)
+        return row * len(self.rows) + (STANDING if self.beside else 0) + AXIS
 
     def axis(self) -> "Scale":
         """Return an axis that holds every finite number of the picture."""
@@ -174,9 +176,22 @@ def range_svg(picture: RangePicture, about: str = "", plot: int = 200) -> str:
     Arguments:
         about: what it shows, read aloud; empty where the text beside it says so.
     """
-    size = f'viewBox="0 0 {plot} {picture.height}" width="{plot}" height="{picture.height}"'
     said = f'role="img" aria-label="{escape(about)}"' if about else 'aria-hidden="true"'
-    return f'<svg class="bars" {size} {said}>{svg(draw_range(picture, plot=plot))}</svg>'
+    return inline_svg(draw_range(picture, plot=plot), plot, picture.height(), said)
+
+
+def inline_svg(
+    elements: Iterable[Element], width: float, height: float, said: str, kind: str = ""
+) -> str:
+    """Return elements as a part of a page that has their colours.
+
+    Arguments:
+        said: the attributes that say what it shows, or hide it from who listens.
+        kind: a further class.
+    """
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    kind = f"bars {kind}".strip()
+    return f'<svg class="{kind}" {size} {said} font-size="{TEXT}">{svg(elements)}</svg>'
 
 
 def draw_diamond(x: float, y: float) -> Polygon:
@@ -186,41 +201,53 @@ def draw_diamond(x: float, y: float) -> Polygon:
 
 
 def draw_range(
-    picture: RangePicture, *, labels: float = 0, plot: float = 200, top: float = 0, left: float = 0
+    picture: RangePicture,
+    *,
+    labels: float = 0,
+    plot: float = 200,
+    top: float = 0,
+    left: float = 0,
+    stacked: bool = False,
 ) -> Iterator[Element]:
     """Yield the elements of a picture: rows from top to bottom, then the axis.
 
     Arguments:
         labels, plot: widths of the names and of the axis; the numbers stand to the right of both.
         top, left: where it begins.
+        stacked: names and numbers stand above the rows, at the ends of the axis.
     """
     scale = picture.axis()
     start = left + labels + (GAP if labels else 0)
-    bottom = top + picture.height - AXIS
+    above = NAME if stacked else 0
+    bottom = top + picture.height(stacked=stacked) - AXIS
 
     def x(value: float) -> float:
         return round(start + plot * scale.place(value), 1)
 
     for number, row in enumerate(picture.rows):
         from_x, to_x = x(row.above), x(row.below)
-        last = number + 1 == len(picture.rows)
-        upper, lower = top + number * ROW, bottom if last else top + (number + 1) * ROW
+        upper = top + number * (ROW + above) + above
+        lower = bottom if number + 1 == len(picture.rows) else upper + ROW
         yield Rect(from_x, upper, to_x - from_x, lower - upper, "range")
         for end in (row.above, row.below):
             if math.isfinite(end):
                 yield Segment(x(end), upper, x(end), lower, "limit")
-    if scale.first < 0 < scale.last and 0 not in picture.borders:
-        yield Segment(x(0), top, x(0), bottom, "zero")
+        if scale.first < 0 < scale.last and 0 not in picture.borders:
+            yield Segment(x(0), upper, x(0), lower, "zero")
     for number, row in enumerate(picture.rows):
-        middle = top + (number + 0.5) * ROW
-        base = middle + (TEXT if row.decides else SMALL) / 3
+        upper = top + number * (ROW + above)
+        base = upper + (TEXT if stacked else ROW / 2 + (TEXT if row.decides else SMALL) / 3)
         smaller = 0 if row.decides else SMALL
-        if labels:
-            quiet = "" if row.decides else "quiet"
+        quiet = "" if row.decides else "quiet"
+        if stacked:
+            yield Text(start, base, row.label, quiet, size=smaller)
+        elif labels:
             yield Text(start - GAP, base, row.label, quiet, anchor="end", size=smaller)
-        yield from _draw_estimate(row, x, middle)
-        if row.number:
-            kind = kind_of(row.word)
+        yield from _draw_estimate(row, x, upper + above + ROW / 2)
+        kind = kind_of(row.word)
+        if row.number and stacked:
+            yield Text(start + plot, base, row.number, kind, anchor="end", size=smaller)
+        elif row.number:
             yield Text(start + plot + 2 * GAP, base, row.number, kind, size=smaller)
     yield Segment(start, bottom, start + plot, bottom, "axis")
     for value, name in picture.beside:
@@ -241,13 +268,14 @@ def _draw_estimate(row: RangeRow, x: Callable[[float], float], middle: float) ->
         middle: of the row.
     """
     thick, thin = row.thick, row.thin
+    middle += LOWER if row.printed is not None else 0
     back = "" if row.decides else " back"
     radius = DOT if row.decides else SMALL_DOT
     told = " ".join(filter(None, (row.label, row.number)))
     if thick.low is not None and thick.high is not None:
         yield Segment(x(thick.low), middle, x(thick.high), middle, f"{thick.kind} thick{back}")
     if row.printed is not None:
-        yield draw_diamond(x(row.printed), middle)
+        yield draw_diamond(x(row.printed), middle - LOWER - UPPER)
     if thin is not None and thick.low is None:
         yield Circle(x(thick.value), middle, radius, f"{thick.kind} hollow")
     if thin is not None and thin.low is not None and thin.high is not None:

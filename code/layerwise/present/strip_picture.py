@@ -2,10 +2,9 @@
 
 import io
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from layerwise.engine.answer_words import NO, YES
 from layerwise.engine.central import Central
@@ -13,6 +12,7 @@ from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.present.elements import (
     Circle,
     Element,
+    Look,
     Rect,
     Segment,
     Text,
@@ -24,15 +24,19 @@ from layerwise.present.range_picture import (
     CAP,
     DOT,
     GAP,
+    LOWER,
     ROW,
     SMALL_DOT,
     TEXT,
+    UPPER,
     draw_diamond,
     draw_range,
+    inline_svg,
 )
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
-LABELS, PLOT, NUMBERS = 168, 116, 166  # pixels of a row on the page: names, axis, numbers
+LABELS, PLOT, NUMBERS = 178, 106, 166  # pixels of a row on the page: names, axis, numbers
+STACKED, BESIDE = 330, 10  # pixels: the axis of a row on a phone, and the room at its ends
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
 MARK, CLAIM = 48, 104  # pixels: the middle of the column of marks, the left of the claims
 MARGIN = 8  # pixels to the right: another font may be wider
@@ -51,7 +55,7 @@ LEGEND = {
     "thin": "the one that decides, where it is another",
     "back": "beside it: other models",
     "hollow": "a number without an interval",
-    "printed": "the printed value",
+    "printed": "above the line: the printed value",
     "range": "where the number lies if the claim holds",
 }
 READING = (
@@ -68,13 +72,13 @@ class Layout:
 
     Attributes:
         labels, plot, numbers: of the names, the axis and the numbers of a row's estimates.
-        beside: whether these stand to the right of the claim; else below it.
+        beside: whether these stand to the right of the claim; else below it, stacked.
     """
 
     width: int
-    labels: int
-    plot: int
-    numbers: int
+    labels: int = 0
+    plot: int = STACKED
+    numbers: int = 0
     beside: bool = True
 
     @property
@@ -88,29 +92,32 @@ class Layout:
         return self.width - CLAIM - (self.across + 2 * GAP if self.beside else 0)
 
 
-WIDE = Layout(960, labels=168, plot=130, numbers=166)
-PHONE = Layout(440, labels=168, plot=82, numbers=166, beside=False)
+WIDE = Layout(960, labels=178, plot=120, numbers=166)
+PHONE = Layout(STACKED + 2 * BESIDE, beside=False)
 PRINTED = Layout(930, labels=166, plot=90, numbers=172)
 
 
 def row_picture(claim: Central) -> str:
-    """Return the picture of a row, for a page that defines its colours; empty without estimates."""
+    """Return the picture of a row twice, wide and for a phone; empty without estimates.
+
+    The page defines its colours, and which of the two it shows.
+    """
     if not claim.points:
         return ""
     drawn = picture(claim)
+    said = f'role="img" aria-label="{escape(deciding_text(claim))}"'
+    wide = draw_range(drawn, labels=LABELS, plot=PLOT)
     width = LABELS + GAP + PLOT + 2 * GAP + NUMBERS
-    return (
-        f'<svg class="bars" viewBox="0 0 {width} {drawn.height}" width="{width}" '
-        f'height="{drawn.height}" role="img" aria-label="{escape(deciding_text(claim))}" '
-        f'font-size="{TEXT}">{svg(draw_range(drawn, labels=LABELS, plot=PLOT))}</svg>'
+    phone = draw_range(drawn, plot=STACKED, left=BESIDE, stacked=True)
+    return inline_svg(wide, width, drawn.height(), said, "wide") + inline_svg(
+        phone, PHONE.width, drawn.height(stacked=True), said, "phone"
     )
 
 
 def legend_signs() -> list[tuple[str, str]]:
     """Return every sign of the pictures as SVG with what it means, for a page."""
-    size = 'viewBox="0 0 20 14" width="20" height="14" aria-hidden="true"'
     return [
-        (f'<svg class="bars" {size}>{svg(_draw_sign(kind, 0, 7))}</svg>', meaning)
+        (inline_svg(_draw_sign(kind, 0, 7), 20, 14, 'aria-hidden="true"'), meaning)
         for kind, meaning in LEGEND.items()
     ]
 
@@ -141,7 +148,7 @@ def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Elem
         for line in textwrap.wrap(text, int(layout.text / TEXT_LETTER))
     ]
     text_height = LINE * len(lines) + SMALL_LINE * len(below)
-    picture_height = drawn.height if drawn else 0
+    picture_height = drawn.height(stacked=not layout.beside) if drawn else 0
     counted = [count_text(claim), "as printed"] if claim.compared else []
     marked = [claim.mark, *textwrap.wrap(claim.why, MARK_LETTERS), *counted]
     mark_height = ROW + MARK_LINE * len(marked)
@@ -165,10 +172,10 @@ def _draw_row(claim: Central, layout: Layout, top: float) -> tuple[Iterator[Elem
             base += SMALL_LINE
             yield Text(CLAIM, base, words, "quiet")
         if drawn:
-            left = layout.width - layout.across if beside else 0
+            left = layout.width - layout.across if beside else BESIDE
             start = middle - picture_height / 2 if beside else top + AROUND / 2 + inner + GAP
             sizes = {"labels": layout.labels, "plot": layout.plot}
-            yield from draw_range(drawn, **sizes, left=left, top=start)
+            yield from draw_range(drawn, **sizes, left=left, top=start, stacked=not beside)
 
     return elements(), height
 
@@ -198,7 +205,9 @@ def _draw_sign(kind: str, x: float, middle: float) -> Iterator[Element]:
         yield Segment(x + 20, middle - 6, x + 20, middle + 6, "limit")
         return
     if kind == "printed":
-        yield draw_diamond(centre, middle)
+        lower = middle + UPPER - 1
+        yield draw_diamond(centre, lower - LOWER - UPPER)
+        yield Segment(x, lower, x + 20, lower, f"{OPEN} thick")
         return
     if kind == "hollow":
         yield Circle(centre, middle, DOT, f"{OPEN} hollow")
@@ -218,14 +227,11 @@ def strip_svg(claims: Sequence[Central], layout: Layout = WIDE) -> str:
     return svg_file(elements, layout.width + MARGIN, height, about)
 
 
-def svg_file(
-    elements: Iterable[Element], width: float, height: float, about: str, more: str = ""
-) -> str:
+def svg_file(elements: Iterable[Element], width: float, height: float, about: str) -> str:
     """Return elements as an SVG file, for light and dark backgrounds.
 
     Arguments:
         about: what is read aloud.
-        more: style of further kinds of elements.
     """
     width, height = round(width), round(height)
     head = (
@@ -233,7 +239,7 @@ def svg_file(
         f'height="{height}" role="img" aria-label="{escape(about)}" '
         f'font-family="system-ui, sans-serif" font-size="{TEXT}">'
     )
-    return f"{head}<style>{_style()}{more}</style>{svg(elements)}</svg>\n"
+    return f"{head}<style>{_style()}</style>{svg(elements)}</svg>\n"
 
 
 def strip_pdf(claims: Sequence[Central], layout: Layout = PRINTED) -> bytes:
@@ -249,7 +255,7 @@ def strip_pdf(claims: Sequence[Central], layout: Layout = PRINTED) -> bytes:
         figure = Figure(figsize=(WIDTH, WIDTH * height / layout.width))
         axes = figure.add_axes((0, 0, 1, 1), xlim=(0, layout.width), ylim=(height, 0))
         axes.set_axis_off()
-        draw_elements(axes, elements, printed_styles())
+        draw_elements(axes, elements, looks(0))
         FigureCanvasPdf(figure).print_pdf(written, metadata=UNDATED)
     return written.getvalue()
 
@@ -266,52 +272,47 @@ DARK = {
 }
 
 
-def _inks(side: int) -> dict[str, str]:
-    """Return the colour of every mark and word, on light (0) or dark (1)."""
+def looks(side: int) -> dict[str, Look]:
+    """Return the CSS of every kind of element, on light (0) or dark (1); later kinds win."""
+    ground = (LIGHT, DARK)[side]
     marks = {mark.replace(" ", "-"): pair[side] for mark, pair in COLOURS.items()}
-    return marks | {word: COLOURS[mark][side] for word, mark in WORD_COLOURS.items()}
+    inks = marks | {word: COLOURS[mark][side] for word, mark in WORD_COLOURS.items()}
+    text, quiet = {"fill": ground["text"]}, {"fill": ground["quiet"]}
+    line = {"stroke": ground["quiet"]}
+    return {
+        "text": text,
+        **{kind: {"fill": ink, "stroke": ink} for kind, ink in inks.items()},
+        "claim": text | {"font-weight": "bold", "font-size": "15px"},
+        "heading": text | {"font-size": "13px"},
+        "mark": {"font-size": "20px"},
+        "quiet": quiet,
+        "tick": quiet,
+        "rule": {"stroke": ground["rule"]},
+        "range": {"fill": ground["range"]},
+        "axis": line,
+        "limit": line | {"stroke-dasharray": "2 2"},
+        "zero": line | {"stroke-opacity": "0.35"},
+        "beside": line | {"stroke-width": "1.4"},
+        "hit": {"fill": "transparent"},
+        "hollow": {"fill": ground["ground"]},
+        "random-draw": {"fill": "none", "stroke": ground["quiet"]},
+        "printed": {"fill": "none", "stroke": ground["text"]},
+        "thick": {"stroke-width": "4"},
+        "back": {"stroke-width": "2.5"},
+        "thin": {"stroke-width": "1.2"},
+    }
 
 
 def _style() -> str:
     """Return the style of the file, for light and for dark backgrounds."""
-
-    def colours(side: int) -> str:
-        also = (LIGHT, DARK)[side]
-        inks = "".join(f".{name}{{fill:{ink};stroke:{ink}}}" for name, ink in _inks(side).items())
-        text, quiet, ground = also["text"], also["quiet"], also["ground"]
-        return (
-            f"svg{{background:{ground}}}text{{fill:{text}}}{inks}text{{stroke:none!important}}.claim,.heading{{fill:{text}}}"
-            f".quiet,.tick{{fill:{quiet}}}.rule{{stroke:{also['rule']}}}"
-            f".range{{fill:{also['range']}}}.axis,.limit,.zero{{stroke:{quiet}}}"
-            f".hollow{{fill:{ground}}}.printed{{fill:none;stroke:{text}}}"
+    light, dark = (
+        f"svg{{background:{ground['ground']}}}"
+        + "".join(
+            f"{'' if kind == 'text' else '.'}{kind}"
+            f"{{{';'.join(f'{name}:{value}' for name, value in look.items())}}}"
+            for kind, look in looks(side).items()
         )
-
-    fixed = (
-        ".claim{font-weight:600;font-size:15px}.heading{font-size:13px;letter-spacing:.04em}"
-        ".mark{font-size:20px}.thick{stroke-width:4}.thick.back{stroke-width:2.5}"
-        ".thin{stroke-width:1.2}.limit{stroke-dasharray:2 2}"
-        ".zero{stroke-opacity:.35}"
+        + "text{stroke:none!important}"
+        for side, ground in enumerate((LIGHT, DARK))
     )
-    return f"{colours(0)}{fixed}@media(prefers-color-scheme:dark){{{colours(1)}}}"
-
-
-def printed_styles() -> Mapping[str, dict[str, Any]]:
-    """Return the same look for `elements.draw_elements`, on paper."""
-    styles: dict[str, dict[str, Any]] = {kind: {"color": ink} for kind, ink in _inks(0).items()}
-    quiet = {"color": LIGHT["quiet"]}
-    return styles | {
-        "thick": {"width": 4},
-        "back": {"width": 2.5},
-        "thin": {"width": 1.2},
-        "hollow": {"fill": LIGHT["ground"]},
-        "quiet": quiet,
-        "tick": quiet,
-        "axis": quiet | {"width": 0.8},
-        "limit": quiet | {"dash": ":", "width": 0.9},
-        "zero": {"color": "#aaaaaa", "width": 0.8},
-        "rule": {"color": LIGHT["rule"]},
-        "range": {"color": LIGHT["range"]},
-        "printed": {"width": 0.9},
-        "mark": {"size": 18},
-        "claim": {"size": 13.5, "weight": "bold"},
-    }
+    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"

@@ -1,7 +1,7 @@
 """Figures of Paper 2: r by layer over the pairs, and over the categories."""
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from matplotlib.axes import Axes
@@ -28,7 +28,6 @@ RANGE = (-0.8, 0.8)
 MOST_ROWS = 40  # categories with a row each
 T = TypeVar("T")
 MOST_PANELS, MOST_POINTS = 9, 1000  # of the scatter of pairs
-MOST_COLOURED = 6  # categories with a colour each
 
 
 def pairs(numbers: Numbers) -> Figure:
@@ -59,19 +58,20 @@ def pairs(numbers: Numbers) -> Figure:
             "color": signs.SINGLED_OUT,
             "words": f"r of opposite signs at layers {first} and {last}",
         }
-        style.intervals_by_layer(axes, of_metric, **turns if metric in turning else {})
+        look = turns if metric in turning else {}
+        style.intervals_by_layer(axes, of_metric, unit=numbers.depth_unit(last), **look)
         axes.set_title(key_in_words(metric))
     for axes in filter(style.in_first_column, panels):
         axes.set_ylabel(quantities.R_OF_MEASURE)
     panels[0].set_ylim(-1, 1)
-    style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)), last)
+    style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)))
     return figure
 
 
 def by_pair(numbers: Numbers) -> Figure:
     """Asymmetry of every pair against the model's preference in it, at up to nine layers.
 
-    A point is a pair; its colour and shape are those of its category where there are few. Above a
+    A point is a pair. Black: the category without which r over the categories changes most. Above a
     panel stands r of the two over all pairs; the title has its 95% bootstrap interval too.
     """
     model, drawn = numbers.model("by_pair", "asymmetry", "preference", "category")
@@ -91,13 +91,16 @@ def by_pair(numbers: Numbers) -> Figure:
     remark += f" Layer {layers[-1]} is read after the final norm."
     shape: dict[str, Any] = {"n": len(layers), "columns": min(3, len(layers)), "sharey": True}
     figure, panels = style.panels(numbers, title, 1.9, remark, **shape)
-    categories = dict.fromkeys(drawn["category"])
+    apart, labels = _deciding(numbers, model), category_labels(dict.fromkeys(drawn["category"]))
+    categories = [labels[name] for name in drawn["category"]]
+    looks = {False: ("a pair", signs.ESTIMATE), True: (f"a pair of {apart}", signs.SINGLED_OUT)}
     for axes, layer in zip(panels, layers, strict=True):
         asymmetry = drawn["asymmetry"][str(layer)]
-        for category, look in _looks_of(categories).items():
-            members = [n for n in kept if category in (None, drawn["category"][n])]
+        for is_apart, (label, color) in looks.items():
+            members = [n for n in kept if (categories[n] == apart) == is_apart]
             x, y = ([series[n] for n in members] for series in (asymmetry, drawn["preference"]))
-            axes.plot(x, y, linestyle="none", markersize=3, alpha=0.7, label=category, **look)
+            look = {"color": color, "markersize": 3, "alpha": 0.7}
+            axes.plot(x, y, signs.DOT, label=label if members else None, **look)
         for line in (axes.axhline, axes.axvline):
             line(0, **signs.REFERENCE)
         axes.set_title(f"layer {layer}: r = {style.signed(correlations[layer][0], 2)}")
@@ -166,12 +169,10 @@ def thin(values: Sequence[T], most: int) -> list[T]:
     return [values[round(n * (len(values) - 1) / (most - 1))] for n in range(most)]
 
 
-def _looks_of(categories: Iterable[str]) -> dict[str | None, dict[str, Any]]:
-    """Return the look of each category; of many one look for all pairs."""
-    names = list(categories)
-    if len(names) > MOST_COLOURED:
-        return {None: signs.series_look(0, 1)}
-    return {name: signs.series_look(number, len(names)) for number, name in enumerate(names)}
+def _deciding(numbers: Numbers, model: str) -> str | None:
+    """Return the category without which r over the categories changes most; None without such."""
+    document = numbers.statistics.get("validation", {}).get(model, {})
+    return next(iter(_left_out(document)), None) if document.get("_without_one") else None
 
 
 def layer_curves(numbers: Numbers) -> Figure:
@@ -311,7 +312,7 @@ def validation(numbers: Numbers) -> Figure:
     left.set_title(f"n = {len(points)} categories")
     _without(right, r, document["_interval"], without, looks)
     for name in list(without)[:1]:
-        signs.explain(left, f"{name}: its loss changes r most", **looks[name])
+        signs.explain(left, f"{name}: leaving it out changes r most", **looks[name])
     signs.legend_below(figure)
     if len(points) <= MOST_BESIDE:
         left.margins(0.35, 0.35)  # room for names
@@ -404,16 +405,17 @@ def layers(numbers: Numbers) -> Figure:
     title += f"at {document['drawn']['n_excluding_zero']} of {len(results)} layers"
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (5, 2), "sharey": True}
     figure, row = style.panels(numbers, title, 2.5, **shape)
+    unit = numbers.depth_unit(max(map(int, results)))
     for change in curve["summary"]["sign_changes"]:
-        middle = (change["layer_before"] + change["layer_after"]) / 2
+        middle = (change["layer_before"] + change["layer_after"]) / 2 / unit
         dotted: dict[str, Any] = {"color": signs.CONTEXT, "linestyle": ":", "linewidth": 0.8}
         row[0].axvline(middle, label="sign of r changes", **dotted)
     words = f"r, {document['ci_level']:.0%} interval"
-    style.intervals_by_layer(row[0], results, words=words)
+    style.intervals_by_layer(row[0], results, words=words, unit=unit)
     row[0].set(ylim=(-1.05, 1.05), ylabel=quantities.R_OVER_CATEGORIES)
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _poolings(row[1], curve["strategies"])
-    style.draw_papers_curves(numbers, {CATEGORIES: row[0]}, max(map(int, results)))
+    style.draw_papers_curves(numbers, {CATEGORIES: row[0]})
     return figure
 
 

@@ -306,9 +306,9 @@ def critical_layer(numbers: Numbers) -> Figure:
     """The critical layer L* by the paper's formula and in the attention trace (Paper 3, figure A2).
 
     A row is a model. Point: the layer at which the trace of its attention changes most from the
-    layer before, mean and population standard deviation over five prompts. Bar: the layer that the
-    formula gives from depth and heads. Dashed: half of the depth, L/2. The formula's mean error
-    over the models, against that of L/2, decides whether it says more.
+    layer before, the mean over five prompts; pale bar: their population standard deviation. Upright
+    bar: the layer that the formula gives from depth and heads. Dashed: half of the depth, L/2. The
+    formula's mean error over the models, against that of L/2, decides whether it says more.
     """
     document = numbers.document("critical_layer", "argmax", "results")
     rows = {row["model"].split("/")[-1]: row for row in document["results"]}
@@ -350,7 +350,8 @@ def critical_layer(numbers: Numbers) -> Figure:
             x_ends=[(mean - deviation, mean + deviation)],
             series="trace",
             in_rows=True,
-            label="L* of the trace, mean and SD over the prompts",
+            is_spread=True,
+            label="L* of the trace, mean over the prompts",
             **signs.series_look(0, 1),
         )
     axes.set(xlim=(0, 100), xlabel=quantities.CRITICAL_LAYER, title=f"n = {len(rows)} models")
@@ -394,19 +395,21 @@ def anisotropy(numbers: Numbers) -> Figure:
         remark += f" The share rises most, by {steepest[1]:.2f}, into layer {steepest[0]}."
     shape = {"n": len(series), "columns": 2 if len(series) == 4 else len(series)}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
+    unit = numbers.depth_unit(document["n_layers"])
     for axes, (key, values) in zip(panels, series.items(), strict=True):
-        axes.plot(values, color=signs.ESTIMATE)
-        for layer, value in enumerate(values):
+        places = [style.place_layer(layer, unit) for layer in range(len(values))]
+        axes.plot(places, values, color=signs.ESTIMATE)
+        for layer, (place, value) in enumerate(zip(places, values, strict=True)):
             look = signs.series_look(0, 1) | ({"markersize": 2.5} if layer != peak else PEAK)
-            style.draw_points(axes, [f"layer {layer}"], [layer], [value], **look)
+            style.draw_points(axes, [f"layer {layer}"], [place], [value], **look)
         signs.explain(axes, numbers.names[model], **signs.series_look(0, 1), markersize=2.5)
         signs.explain(axes, f"L*, layer {peak}: largest share", marker=signs.DOT, **PEAK)
         if key == VARIANCE:
             style.log_axis(axes, "y")
-        style.layer_axis(axes, range(len(values)), most=6)
-        name, unit = quantities.ANISOTROPY[key]
-        axes.set(ylabel=unit, title=name)
-    style.draw_papers_curves(numbers, dict(zip(series, panels, strict=True)), document["n_layers"])
+        style.layer_axis(axes, range(len(values)), most=6, unit=unit)
+        name, label = quantities.ANISOTROPY[key]
+        axes.set(ylabel=label, title=name)
+    style.draw_papers_curves(numbers, dict(zip(series, panels, strict=True)))
     return figure
 
 

@@ -14,7 +14,6 @@ R_OF_MEASURE = "r of the measure\nand preference"
 GAIN = "mean gain of the block"  # over the prompts, as the next
 SECOND_LAST = "mean gain of the second-last block"
 BLOCKS = "depth (blocks)"
-RELATIVE_DEPTH = "relative depth (layer / blocks)"
 CRITICAL_LAYER = "L* (% of depth)"
 SPECTRAL_NORM = "spectral norm"
 SPECTRAL_RATIO = "mean spectral norm of $W_V$ over that of $W_O$"

@@ -20,6 +20,7 @@ Curve = list[
 ]  # over relative depth (layer over number of blocks): (depth, value)
 Curves = Mapping[str, Mapping[str, Curve]]  # by quantity, then by model
 RANDOM = "random weights: the numbers mean nothing"
+RELATIVE_DEPTH = "relative depth (layer / blocks)"  # an axis for models of any depth
 OWN = "own"  # a reader's own model, which is no source of the pipeline
 
 
@@ -50,6 +51,10 @@ class Numbers:
     displays: Names = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     narrow: bool = False
+
+    def depth_unit(self, n_layers: int) -> int:
+        """Return how many layers one is on the axis of a model: of its blocks beside others."""
+        return n_layers if self.beside else 1
 
     @property
     def word(self) -> str:

@@ -7,6 +7,7 @@ black               what the message of the figure singles out
 cross               an estimate whose interval includes the value that would decide
 grey                what estimates are held against: a reference, a claim, the papers' models
 light blue field    where an estimate lies if the claim holds
+pale bar            a standard deviation, where a thin line would be an interval
 open diamond        a value as printed: in the strip, and on the page
 other colours       series, each with a shape of its own, which the legend names
 ==================  ==========================================================================
@@ -32,6 +33,7 @@ DOT, CROSS = "o", "x"
 # A line that estimates are held against: no correlation, a gain of one.
 REFERENCE: dict[str, Any] = {"color": CONTEXT, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
 CLAIMED: dict[str, Any] = {"color": ESTIMATE, "alpha": 0.12, "linewidth": 0, "zorder": 0}
+SPREAD: dict[str, Any] = {"alpha": 0.3, "linewidth": 6, "label": "standard deviation"}
 FINAL_NORM = "last layer, after the final norm"
 PAPERS = "the papers' models, as published"
 INTERVAL = "95% interval"

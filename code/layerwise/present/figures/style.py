@@ -25,7 +25,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
-from layerwise.present.figures.numbers import OWN, RANDOM, Numbers
+from layerwise.present.figures.numbers import OWN, RANDOM, RELATIVE_DEPTH, Numbers
 from layerwise.present.figures.points import Drawing, Ends, note_points
 from layerwise.present.figures.settings import own_settings
 from layerwise.present.figures.signs import (
@@ -38,6 +38,7 @@ from layerwise.present.figures.signs import (
     PAPERS,
     REFERENCE,
     SINGLED_OUT,
+    SPREAD,
     explain,
     explain_cross,
     legend_below,
@@ -56,6 +57,7 @@ TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled
 ACROSS = ((6, 0), (-6, 1), (14, 0), (-14, 1), (24, 0), (-24, 1), *((0, n / 8) for n in range(1, 8)))
 UPWARDS = (-3, 4, -10, 10, -17, 17, -25, 25, -34, 34, -48, 48, -64, 64)
 ADJACENT = 9
+LED = 18  # points: from the end of a curve to its name
 MINUS = "\u2212"
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")  # that begins a number, so no part of a name
 SOURCES = {
@@ -178,16 +180,34 @@ def _power(axis: Axis, value: float) -> str:
     return f"1e{round(math.log10(value))}"
 
 
-def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10) -> None:
-    """Ticks at the layers, thinned to at most `most`; the last one is read after the final norm."""
-    axes.set_xticks(list(layers)[:: -(-len(layers) // most)])
-    axes.set_xlabel("layer")
+def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10, unit: int = 1) -> None:
+    """Ticks at the layers, thinned to at most `most`; the last one is read after the final norm.
+
+    Arguments:
+        unit: how many layers one is on the axis; of more than one it is that of relative depth.
+    """
+    if unit > 1:
+        depth_axis(axes)
+    else:
+        axes.set_xticks(list(layers)[:: -(-len(layers) // most)])
+        axes.set_xlabel("layer")
     if len(layers) > 1 and not axes.patches:  # once, of however many curves
-        before, last = layers[-2:]
-        half = max((last - before) / 2, 0.02 * (last - layers[0]))
+        first, before, last = (layer / unit for layer in (layers[0], *layers[-2:]))
+        half = max((last - before) / 2, 0.02 * (last - first))
         span: dict[str, Any] = {"color": CONTEXT, "alpha": 0.15, "linewidth": 0, "zorder": 0}
         axes.axvspan(last - half, last + half, label=FINAL_NORM, **span)
-        axes.set_xlim(layers[0] - half, last + half)
+        axes.set_xlim(first - half, last + half)
+
+
+def place_layer(layer: int, unit: int) -> float:
+    """Return where a layer stands on the axis of `layer_axis`."""
+    return layer if unit == 1 else layer / unit
+
+
+def depth_axis(axes: Axes) -> None:
+    """Ticks at the first layer, in the middle and at the last."""
+    axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    axes.set_xlabel(RELATIVE_DEPTH)
 
 
 def category_axis(axes: Axes, names: Sequence[str]) -> None:
@@ -233,22 +253,25 @@ def intervals_by_layer(
     series: str = "",
     color: str = ESTIMATE,
     marker: str = DOT,
+    unit: int = 1,
 ) -> None:
     """r with its interval per layer, a cross where that includes zero.
 
     Arguments:
         words: of the legend.
         series: what all points are; may be empty.
+        unit: see `layer_axis`.
     """
     layers = layers_of(results)
     rows = {layer: interval(results[str(layer)]) for layer in layers}
-    axes.plot(layers, [r for r, *_ in rows.values()], color=color, linewidth=0.8, alpha=0.6)
+    at = {layer: place_layer(layer, unit) for layer in layers}
+    axes.plot([*at.values()], [r for r, *_ in rows.values()], color=color, linewidth=0.8, alpha=0.6)
     for holds_zero, mark in ((False, marker), (True, CROSS)):
         chosen = [layer for layer in layers if rows[layer][-1] == holds_zero]
         draw_points(
             axes,
             [f"layer {layer}" for layer in chosen],
-            chosen,
+            [at[layer] for layer in chosen],
             [rows[layer][0] for layer in chosen],
             y_ends=[rows[layer][1:3] for layer in chosen],
             series=series,
@@ -259,7 +282,7 @@ def intervals_by_layer(
     if any(holds_zero for *_, holds_zero in rows.values()):
         explain_cross(axes, "zero")
     axes.axhline(0, **REFERENCE)
-    layer_axis(axes, layers, most=10)
+    layer_axis(axes, layers, unit=unit)
 
 
 def draw_points(
@@ -272,6 +295,7 @@ def draw_points(
     y_ends: Ends | None = None,
     series: str = "",
     in_rows: bool = False,
+    is_spread: bool = False,
     **look: Any,
 ) -> None:
     """Draw points that have names, over their intervals.
@@ -282,12 +306,14 @@ def draw_points(
         x_ends, y_ends: the ends of the intervals; None where a point has none.
         series: what all of them are; may be empty.
         in_rows: y parts rows, and is no number.
+        is_spread: the ends are a standard deviation away, and no interval's.
         look: colour, marker and label.
     """
     for draw_bars, places, ends in ((axes.hlines, y, x_ends), (axes.vlines, x, y_ends)):
         bars = [(at, *pair) for at, pair in zip(places, ends or (), strict=bool(ends)) if pair]
         if bars:
-            draw_bars(*zip(*bars, strict=True), color=look["color"], linewidth=1.0)
+            bar = SPREAD if is_spread else {"linewidth": 1.0}
+            draw_bars(*zip(*bars, strict=True), color=look["color"], **bar)
     (line,) = axes.plot(x, y, linestyle="none", **look)
     shown: dict[str, Any] = {} if in_rows else {"y": y, "y_ends": y_ends}
     if names:
@@ -374,14 +400,14 @@ def _holds(outer: Bbox, inner: Bbox) -> bool:
     return within_x and outer.y0 < inner.y0 and inner.y1 < outer.y1
 
 
-def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: int = 1) -> None:
+def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes]) -> None:
     """The papers' curves in grey behind a reader's own, each with its name at its end; the legend.
 
-    To be called last: the axes get room for the names, which take no part in the layout.
+    A line leads from a curve to its name. To be called last: the axes, of relative depth, get room
+    for the names, which take no part in the layout.
 
     Arguments:
         panels: by the quantity that each shows.
-        n_layers: what relative depth 1 is on the axes.
     """
     shown = [
         (axes, numbers.beside[quantity])
@@ -392,30 +418,29 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes], n_layers: i
     for axes, curves in shown:
         for curve in curves.values():
             x, y = zip(*curve, strict=True)
-            axes.plot(n_layers * np.array(x), y, label=PAPERS, **look)
+            axes.plot(x, y, label=PAPERS, **look)
     figure: Any = next(iter(panels.values())).get_figure(root=True)
     legend_below(figure)
     lay_out(figure)
     point = figure.dpi / 72
     for axes, curves in shown:
-        room = (LETTER * max(map(len, curves)) + 4) * point / axes.bbox.width
-        ticks = [float(tick) for tick in axes.get_xticks() if 0 <= tick <= 1.001 * n_layers]
-        axes.set_xlim(-0.04 * n_layers, n_layers / (1 - min(room, 0.6)))
+        room = (LETTER * max(map(len, curves)) + LED + 4) * point / axes.bbox.width
+        ticks = [float(tick) for tick in axes.get_xticks() if 0 <= tick <= 1.001]
+        axes.set_xlim(-0.04, 1 / (1 - min(room, 0.6)))
         axes.set_xticks(_thin_ticks(ticks, axes, point))
         low, high = axes.get_xlim()
         for line in axes.lines:  # none through the names
             if line.get_linestyle() == "--" and line.get_color() == CONTEXT:
-                line.set_xdata([0, (1.01 * n_layers - low) / (high - low)])
-        heights = {name: axes.transData.transform((0, c[-1][1]))[1] for name, c in curves.items()}
-        ends = sorted((float(at), name) for name, at in heights.items())
-        places = _space_out([at for at, _ in ends], 10 * point, axes.bbox.y0 + 6 * point)
-        for (_, name), at in zip(ends, places, strict=True):
-            y = axes.transAxes.inverted().transform((0, at))[1]
-            across = axes.get_xaxis_transform()
-            label = axes.text(
-                1.03 * n_layers, y, name, color=CONTEXT, va="center", transform=across
-            )
-            label.set_in_layout(False)
+                line.set_xdata([0, (1.01 - low) / (high - low)])
+        ends = {name: axes.transData.transform(curve[-1]) for name, curve in curves.items()}
+        named = sorted(ends, key=lambda name: (float(ends[name][1]), name))
+        heights = [float(ends[name][1]) for name in named]
+        places = _space_out(heights, 10 * point, axes.bbox.y0 + 6 * point)
+        for name, height in zip(named, places, strict=True):
+            at = np.array([ends[name][0] + LED * point, height])
+            x, y = axes.transData.inverted().transform((at[0] + 2 * point, at[1]))
+            axes.text(x, y, name, color=CONTEXT, va="center").set_in_layout(False)
+            _draw_leader(axes, Path(np.array([ends[name], at])))
 
 
 def _thin_ticks(ticks: Sequence[float], axes: Axes, point: float) -> list[float]:

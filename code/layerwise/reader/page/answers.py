@@ -40,9 +40,6 @@ from layerwise.reader.page.figures import display_name
 
 LISTED = 4  # models named beside a claim; more are folded
 PLOT, ENDS = 200, 20  # pixels: the width of a claim's drawing, and what a file has beside it
-MORE_STYLE = (
-    ".beside{stroke:#888;stroke-width:1.4}.hit{fill:transparent}.random-draw{fill:none;stroke:#888}"
-)
 # The marks of the papers' page whose colours mean the same.
 MARKS = {YES: HOLDS, NO: FAILS, **dict.fromkeys(OPEN_WORDS, OPEN)}
 
@@ -230,7 +227,7 @@ def picture_file(answer: ModelAnswers, drawn: Sequence[float] = ()) -> str:
     shown = row_of(answer, drawn)
     elements = draw_range(shown, plot=PLOT, left=ENDS)
     about = f"{answer.question.says} {' '.join(value_and_interval(answer.asked))}"
-    return svg_file(elements, PLOT + 2 * ENDS, shown.height, about, MORE_STYLE)
+    return svg_file(elements, PLOT + 2 * ENDS, shown.height(), about)
 
 
 def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:

@@ -34,7 +34,7 @@ OF_READER: dict[Callable[[Numbers], Figure], tuple[str, ...]] = {
     paper2.layers: ("layers", "category_bootstrap"),
     paper2.pairs: ("pairs",),
     paper2.within_categories: ("sensitivity",),
-    paper2.by_pair: ("pairs", "by_pair"),
+    paper2.by_pair: ("pairs", "by_pair", "validation"),
     own.gains: ("gains", OVER_MODELS),
     own.spectral: ("spectral", OVER_MODELS),
     own.by_depth: ("layers", "category_bootstrap", "pairs", "anisotropy", "gains", OVER_MODELS),

@@ -184,8 +184,7 @@ def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> N
         look = {**_look(number, len(curves)), "zorder": 3, "markersize": 3.5}
         label = numbers.names[name] if len(curves) <= MOST_NAMED else "own models"
         axes.plot(*zip(*curve, strict=True), label=label, **look)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
-    axes.set_xlabel(quantities.RELATIVE_DEPTH)
+    style.depth_axis(axes)
 
 
 def _look(number: int, n: int) -> dict[str, Any]:
