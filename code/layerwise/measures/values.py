@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from layerwise.errors import LayerwiseError
 from layerwise.measures.anisotropy import Anisotropy
-from layerwise.statistics.correlation import MIN_POINTS
+from layerwise.statistics.sizes import MIN_POINTS
 
 # readings of the last layer
 POOLED = MEAN_POOLED, LAST_TOKEN, FIRST_TOKEN = "mean_pooled", "last_token", "first_token"

@@ -17,7 +17,7 @@ from jaxtyping import Int
 from layerwise.csv_rows import parse_csv
 from layerwise.errors import LayerwiseError
 from layerwise.files import parse_json, read_json, read_text, require_name, require_text
-from layerwise.statistics.correlation import FEWEST_PAIRS, MIN_POINTS
+from layerwise.statistics.sizes import FEWEST_PAIRS, MIN_POINTS
 
 SHAPE = 'the shape is {"category": {"pairs": [["A", "B"], ...]}}, or [["A", "B"], ...]'
 SIDES = ("a", "b")  # columns of CSV, JSON Lines and data frames

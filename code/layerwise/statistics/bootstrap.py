@@ -15,11 +15,11 @@ from jaxtyping import Float
 
 from layerwise.errors import LayerwiseError
 from layerwise.statistics.correlation import (
-    MIN_POINTS,
     correlate_rows,
     pearson_r,
     unit_scale,
 )
+from layerwise.statistics.sizes import MIN_POINTS
 
 N_RESAMPLES = 10000
 LEVEL = 0.95

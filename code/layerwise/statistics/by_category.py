@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.statistics.correlation import FEWEST_PAIRS
 from layerwise.statistics.curves import fishers_z
 from layerwise.statistics.estimates import (
     LEVEL,
@@ -26,6 +25,7 @@ from layerwise.statistics.estimates import (
     two_sided_quantile,
     without_interval,
 )
+from layerwise.statistics.sizes import FEWEST_PAIRS
 
 BY_CATEGORY = "Student's t over the categories"
 ALIKE = "as if the pairs were independent and of one kind"

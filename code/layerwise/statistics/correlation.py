@@ -9,9 +9,7 @@ from jaxtyping import Float, Int
 from scipy import special
 
 from layerwise.errors import LayerwiseError
-
-MIN_POINTS = 3  # two points always correlate perfectly
-FEWEST_PAIRS = 4  # of a category: fewer give Fisher's z no error
+from layerwise.statistics.sizes import MIN_POINTS
 
 
 class Correlation(NamedTuple):

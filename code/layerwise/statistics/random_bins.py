@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+from layerwise.statistics.correlation import pearson_p
+from layerwise.statistics.sizes import MIN_POINTS
 
 LABELS_AT_A_TIME = 1 << 22  # all of one k and layer, unless there are more than 20,000 pairs
 

@@ -25,8 +25,9 @@ from layerwise.papers.experiments.documents import r_and_ends
 from layerwise.papers.shared.names import NUMERIC, SERIES, Choice
 from layerwise.statistics import phases
 from layerwise.statistics.bootstrap import Draws, correlation_interval
-from layerwise.statistics.correlation import FEWEST_PAIRS, leave_one_out, pearson_r
+from layerwise.statistics.correlation import leave_one_out, pearson_r
 from layerwise.statistics.samples import cohens_d
+from layerwise.statistics.sizes import FEWEST_PAIRS
 
 CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's curves
 

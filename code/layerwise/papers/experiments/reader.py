@@ -20,7 +20,7 @@ from layerwise.papers.shared.result_files import (
 )
 from layerwise.papers.shared.roles import roles_of_reader
 from layerwise.statistics.bootstrap import Draws
-from layerwise.statistics.correlation import MIN_POINTS
+from layerwise.statistics.sizes import MIN_POINTS
 
 # Why a result file has no numbers.
 WITHOUT_PREFERENCES = dict.fromkeys(

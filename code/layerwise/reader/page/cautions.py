@@ -15,7 +15,7 @@ from layerwise.models.texts import StatementPairs, numbered_place
 from layerwise.papers.paper3.rules.anisotropy import FILLED, filled_by_one_direction
 from layerwise.papers.shared.rules import decisive_category, r_without_each_category
 from layerwise.present.error_rates import power_by_categories
-from layerwise.statistics.correlation import FEWEST_PAIRS, MIN_POINTS
+from layerwise.statistics.sizes import FEWEST_PAIRS, MIN_POINTS
 
 PAPERS_FEWEST = 20  # pairs of the papers' smallest category
 FEWEST_CATEGORIES = 6  # of the papers

@@ -17,8 +17,9 @@ from layerwise.papers.shared.rules import (
     total_pairs,
 )
 from layerwise.statistics import curves
-from layerwise.statistics.correlation import MIN_POINTS, pearson_p
+from layerwise.statistics.correlation import pearson_p
 from layerwise.statistics.random_bins import stable_labels
+from layerwise.statistics.sizes import MIN_POINTS
 
 CHANGES = {(True, False): "NOW SIGNIFICANT!", (False, True): "Lost significance"}  # held 0, holds
 
