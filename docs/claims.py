@@ -21,6 +21,7 @@ from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.published import read_published
+from layerwise.present.error_rates import error_rate
 from layerwise.present.figures.picture import NARROW, Picture
 from layerwise.present.paper import read_citation
 from layerwise.present.pictures import read_figures
@@ -39,8 +40,6 @@ from layerwise.present.strip import (
     count_text,
     deciding_text,
     mark_of,
-    methods_text,
-    readings_text,
     row_text,
     symbol,
 )
@@ -51,7 +50,11 @@ from layerwise.statistics.bootstrap import Draws
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = display_names(read_models(ROOT / "models.yaml"))
-MARKED = "The [glossary](glossary.md#what-this-repository-says) defines the marks."
+MARKED = (
+    "The [glossary](glossary.md#what-this-repository-says) defines the marks. What the papers "
+    "themselves say, other readings, and what would decide a claim stand on the report's page, and "
+    "in `layerwise headlines -v`."
+)
 SHOWN = (
     "agrees",
     "differs",
@@ -66,6 +69,7 @@ ANSWERS = """# The central claims, and what their numbers say
 
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->
 """
+STRIP = "The strip: central claims, each with its mark and the estimates that decide it"
 HEAD = """# The claims, by analysis
 
 <!-- Written by `make docs` from results/published/claims.json; do not edit. -->
@@ -145,28 +149,28 @@ def answers(document: dict) -> str:
     """The text of docs/answers.md: the strip, then every central claim with its reasons."""
     central = central_claims(document, NAMES)
     told = f"**{tally_of_central(central)}** {MARKED}\n"
-    lines = [ANSWERS, told, strip_of(central, ALL_STRIPS, "", "")]
+    lines = [ANSWERS, told, responsive(*ALL_STRIPS, STRIP)]
     drawn = {picture.name: picture for picture in read_figures(ROOT / FIGURES).pictures}
     for claim in central:
         if f"\n## {block(claim)}\n" not in lines:
             lines += [f"\n## {block(claim)}\n"]
-        notes, caveats = " ".join(claim.notes), " ".join(claim.caveats)
-        details, counted = " ".join(claim.details), count_text(claim)
         lines += [
             f"### {claim.claim}\n",
-            f"Claimed ({claim.where}): {claim.says}\n",
             f"**{mark_of(claim).capitalize()}.** {' '.join(claim.reason)}\n",
-            *([f"{notes}\n"] if notes else []),
+            f"{counted_and_rated(claim)}\n",
             *figure(drawn.pop(claim.figure, None)),
-            *([f"{methods}\n"] if (methods := methods_text(claim)) else []),
-            *([f"What would decide it: {claim.decide}\n"] if claim.decide else []),
-            *([f"The paper itself: {caveats}\n"] if caveats else []),
-            *([f"{readings}\n"] if (readings := readings_text(claim)) else []),
-            *([f"What else differs from print: {details}\n"] if details else []),
-            *([f"Printed numbers behind it: {counted} as printed.\n"] if claim.compared else []),
         ]
     lines += small_models()
     return with_signs("\n".join(lines)).rstrip() + "\n"
+
+
+def counted_and_rated(claim: Central) -> str:
+    """How many printed numbers come out, where it is claimed, and the error rates of its marks."""
+    questions = dict.fromkeys(part["question"] for part in claim.parts)
+    links = [f"[{name}](calibration.md#{name})" for name in questions if error_rate(name)]
+    counted = f", {count_text(claim)} numbers as printed" if claim.compared else ""
+    rates = f" How often such an answer is wrong: {', '.join(links)}." if links else ""
+    return f"Paper {claim.paper}, {claim.where}{counted}.{rates}"
 
 
 def small_models() -> list[str]:
@@ -221,12 +225,11 @@ def strip_of(claims: list[Central], files: tuple[str, str], folder: str, answers
 
     Arguments:
         folder: where the files lie, seen from the page; ends with a slash.
-        answers_page: that has the reasons; empty on that page.
+        answers_page: that has the reasons.
     """
-    about = "The strip: central claims, each with its mark and the estimates that decide it"
     wide, narrow = (folder + file for file in files)
     return f"""\
-{responsive(wide, narrow, about)}
+{responsive(wide, narrow, STRIP)}
 
 <details><summary>The same rows as text</summary>
 

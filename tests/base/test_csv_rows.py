@@ -22,7 +22,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.papers.fetching import notebooks, upstream
 from layerwise.papers.fetching.transcription import transcribe
 from layerwise.papers.shared.result_files import DIVERGENCE, TABLES
-from layerwise.present.csv_text import csv_text
+from layerwise.present.csv_text import csv_text, harmless
 from layerwise.present.paper import care_csv
 from layerwise.run.doctor.recorded import read_verdicts
 from layerwise.run.rehearsal.scratch import stand_in_texts
@@ -79,12 +79,15 @@ def verdicts() -> tuple[str, list[dict[str, Any]]]:
 
 
 def views() -> tuple[str, list[dict[str, Any]]]:
-    return csv_text(AWKWARD, [AWKWARD]), [dict(zip(AWKWARD, AWKWARD, strict=True))]
+    shown = [*map(harmless, AWKWARD)]  # a return is written as an escape
+    return csv_text(AWKWARD, [AWKWARD]), [dict(zip(shown, shown, strict=True))]
 
 
 def care() -> tuple[str, list[dict[str, Any]]]:
     claims = [record(f"p2.{text}", quantity=text, verdict="differs") for text in AWKWARD]
-    return care_csv(claims), [{"id": f"p2.{text}", "quantity": text} for text in AWKWARD]
+    return care_csv(claims), [
+        {"id": harmless(f"p2.{text}"), "quantity": harmless(text)} for text in AWKWARD
+    ]
 
 
 def transcribed() -> tuple[str, list[dict[str, Any]]]:
