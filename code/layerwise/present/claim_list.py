@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from layerwise.engine.central import Central
-from layerwise.engine.marks import OPEN, OPENNESS, mark_text
+from layerwise.engine.marks import MARKS
 from layerwise.engine.records import judged
 from layerwise.engine.verdicts import FALLS, VERDICTS
 from layerwise.engine.words import names_here
@@ -43,7 +43,7 @@ from layerwise.shapes import PLAIN, Folder, Paper, Strict, Whole, converted, req
 
 Record = dict[str, Any]
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
-WIDEST = max(len(mark_text(OPEN, why)) for why in OPENNESS)  # of the marks
+WIDEST = max(map(len, MARKS))
 BESIDE_ID = 80  # characters that the other columns of the table need
 OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "recomputed", "verdict")
 
@@ -210,7 +210,8 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
     Arguments:
         judged: the judged claims of a source.
         paper: one paper alone; None: all.
-        reasons: below each line what is claimed, its reason, and what the paper itself says.
+        reasons: below each line the numbers that decide, what is claimed, the reason, and what the
+            paper itself says.
     """
     kept = {claim["id"] for claim in central_of_paper(judged["central"], paper)}
     central = [claim for claim in central_claims(judged, names_here()) if claim.id in kept]
@@ -223,20 +224,26 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         lines += [said(f"- {line}") for line in surprises_told(judged, names_here())]
     for heading, group in groupby(central, key=block):
         lines += ["", said(heading, "bold")]
-        rows = Grid.grid(Column(min_width=WIDEST), Column(overflow="fold"), padding=(0, 2, 0, 0))
+        columns = (Column(min_width=WIDEST), Column(overflow="fold"))
+        rows = Grid.grid(*columns, padding=(0, 2, 0, 0))
         for claim in group:
-            counted = f"{count_text(claim)} as printed" if claim.compared else ""
-            decides = "; ".join(filter(None, (deciding_text(claim), row_text(claim), counted)))
-            line = Text.assemble(
-                said(claim.claim, "bold"), said(f" ({decides})"), said(f" {claim.id}", FAINT)
-            )
-            below = _reasons(claim) if reasons else []
+            named = [said(claim.claim), said(f" {claim.id}", FAINT)]
+            below = [_deciding(claim), *_reasons(claim)] if reasons else []
             rows.add_row(
-                word(claim.mark, mark_of(claim)),
-                Group(line, *(Padding(said(text), (0, 0, 0, 2)) for text in below)),
+                word(claim.mark),
+                Group(
+                    Text.assemble(*named), *(Padding(said(text), (0, 0, 0, 2)) for text in below)
+                ),
             )
         lines.append(rows)
     return Group(*lines)
+
+
+def _deciding(claim: Central) -> str:
+    """Return the numbers that decide a claim, and how many of its printed ones come out."""
+    counted = f"{count_text(claim)} as printed" if claim.compared else ""
+    told = "; ".join(filter(None, (deciding_text(claim), row_text(claim), counted)))
+    return told.replace("−", "-")  # the sign of everything else on a terminal
 
 
 def _reasons(claim: Central) -> list[str]:

@@ -322,11 +322,12 @@ def headlines(
     source: Of = "published",
     results: Results = None,
     reasons: Annotated[
-        bool, Option("--verbose", "-v", help="Print the reasons below each claim.")
+        bool,
+        Option("--verbose", "-v", help="Print numbers and reasons below each claim."),
     ] = False,
     as_json: Json = False,
 ) -> Any:
-    """List the papers' central claims: a line for each, with its mark and the deciding number."""
+    """Answer the papers' questions, and list their central claims, each with its mark."""
     listed = module("present.claim_list")
     judged = module("engine.records").judged(source, _results(results))
     if as_json:
