@@ -51,9 +51,9 @@ _VERBS = {
 }
 # How it says why so many are open.
 _OPEN = {
-    NEEDS_WEIGHTS: "because print has no numbers per statement or prompt",
+    NEEDS_WEIGHTS: "because no numbers per statement or prompt are published",
     NO_CATEGORIES: "because what was measured comes in no categories",
-    NO_SPREAD: "because print has single numbers without a spread",
+    NO_SPREAD: "because single numbers are published without a spread",
     TOO_FEW: "because there are too few models",
     UNDECIDED: "because the confidence interval includes both answers",
     DEPENDS: "because another way to compute it says the opposite",

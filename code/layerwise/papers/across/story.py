@@ -65,8 +65,8 @@ def answer_on_preference(seen: Seen) -> str:
         return (
             f"In the early layers of {how_many(answers)} base models they correlate positively "
             f"over the papers' {answers[0].n} pairs of statements: {numbers}. The pairs come in "
-            "six categories, and print cannot tell whether this is more than a difference between "
-            "them."
+            "six categories, and the published numbers cannot tell whether this is more than a "
+            "difference between them."
         )
     return (
         f"In the early layers of {how_many(answers)} base models they correlate positively within "
@@ -110,8 +110,8 @@ def answer_on_depth(seen: Seen) -> str:
     templated = f" With a chat template it is negative {everywhere}: at most " * template.known
     templated += f"{template.value:+.2f} ({template.ends:+.2f})." * template.known
     tail = (
-        " Here too print cannot tell whether this is more than a difference between categories."
-        * (reading == PUBLISHED)
+        " Here too the published numbers cannot tell whether this is more than a difference "
+        "between categories." * (reading == PUBLISHED)
     )
     return (
         f"In the late layers of {how_many(answers)} base models the correlation is negative: "
