@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, UNDECIDED
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
-from layerwise.engine.seen import Matter, Seen, SeenAnswer
+from layerwise.engine.seen import Matter, Seen, SeenAnswer, verb
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper1.central import MODELS
 from layerwise.papers.paper2.central import APERTUS, LLAMA, PYTHIA, TEMPLATED, r_of_pythia
@@ -30,12 +30,11 @@ def correlations(seen: Seen, question: str) -> tuple[list[SeenAnswer], str]:
 
     They are of r within the categories; where the source lacks the pairs, of r over all of them.
     """
-    reading = PUBLISHED if is_over_all_pairs(seen) else DECIDES
-    by_model = {model: seen.answer(question, model, reading) for model in BASE_MODELS}
+    by_model = {model: seen.answer(question, model, known_reading(seen)) for model in BASE_MODELS}
     known = [model for model in BASE_MODELS if by_model[model].known]
     ordered = sorted(known, key=lambda model: not by_model[model].yes)
     numbers = [
-        f"{model} {spell_r(by_model[model].value)} ({by_model[model].ends:+.2f})"
+        f"{model} {spell_r(by_model[model].value)} ({by_model[model].deciding:+.2f})"
         for model in ordered
     ]
     return [by_model[model] for model in ordered], ", ".join(numbers)
@@ -46,9 +45,10 @@ def spell_r(r: float) -> str:
     return f"{r:+.3f}" if abs(r) < 0.005 else f"{r:+.2f}"
 
 
-def is_over_all_pairs(seen: Seen) -> bool:
-    """Return whether r within the categories is known of no base model, as in print."""
-    return not any(seen.answer("early", model).known for model in BASE_MODELS)
+def known_reading(seen: Seen) -> str:
+    """Return `DECIDES`; `PUBLISHED` where r within the categories is not known, as in print."""
+    is_known = any(seen.answer("early", model).known for model in BASE_MODELS)
+    return DECIDES if is_known else PUBLISHED
 
 
 def how_many(answers: Sequence[SeenAnswer]) -> str:
@@ -61,7 +61,7 @@ def answer_on_preference(seen: Seen) -> str:
     answers, numbers = correlations(seen, "early")
     if not answers:
         return ""
-    if is_over_all_pairs(seen):
+    if known_reading(seen) == PUBLISHED:
         return (
             f"In the early layers of {how_many(answers)} base models they correlate positively "
             f"over the papers' {answers[0].n} pairs of statements: {numbers}. The pairs come in "
@@ -104,19 +104,24 @@ def answer_on_depth(seen: Seen) -> str:
     answers, numbers = correlations(seen, "late")
     if not answers:
         return ""
-    reading = PUBLISHED if is_over_all_pairs(seen) else DECIDES
-    template = seen.answer("everywhere_negative", TEMPLATED, reading)
-    everywhere = "in every layer" if template.yes else "not in every layer"
-    templated = f" With a chat template it is negative {everywhere}: at most " * template.known
-    templated += f"{template.value:+.2f} ({template.ends:+.2f})." * template.known
-    tail = (
-        " Here too the published numbers cannot tell whether this is more than a difference "
-        "between categories." * (reading == PUBLISHED)
-    )
-    return (
+    reading = known_reading(seen)
+    told = [
         f"In the late layers of {how_many(answers)} base models the correlation is negative: "
-        f"{numbers}.{templated}{tail}"
-    )
+        f"{numbers}."
+    ]
+    template = seen.answer("everywhere_negative", TEMPLATED, reading)
+    if template.known:
+        everywhere = "in every layer" if template.yes else "not in every layer"
+        told.append(
+            f"With a chat template it is negative {everywhere}: at most {template.value:+.2f} "
+            f"({template.deciding:+.2f})."
+        )
+    if reading == PUBLISHED:
+        told.append(
+            "Here too the published numbers cannot tell whether this is more than a difference "
+            "between categories."
+        )
+    return " ".join(told)
 
 
 def depth_of_curves(seen: Seen) -> Iterator[str]:
@@ -174,10 +179,10 @@ FARES = {  # one of them, several
 def answer_on_laws(seen: Seen) -> str:
     """How the three laws of the gain and the bound on it fare, each with its number."""
     parts = []
-    for mark, (one, several) in FARES.items():
+    for mark, forms in FARES.items():
         laws = [claim for claim in LAWS if seen.central(claim).mark == mark]
         if laws:
-            fares = one if len(laws) == 1 else several
+            fares = verb(laws, *forms)
             told = ", and that ".join(describe_law(seen, claim) for claim in laws)
             parts.append(f"{NUMBERS[len(laws)]} {fares}: that {told}.")
     first, *others = parts
