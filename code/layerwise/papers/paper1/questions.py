@@ -17,7 +17,7 @@ from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED, NotMeasured
 from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.papers.shared.names import FACTS, NUMERIC, STATES, Choice
-from layerwise.papers.shared.questions import measured_choices, rules_without_each
+from layerwise.papers.shared.questions import measured_choices, require_any, rules_without_each
 from layerwise.papers.shared.rules import asymmetry, categories
 from layerwise.papers.shared.terms import BAND
 from layerwise.statistics.bootstrap import mean_interval
@@ -229,15 +229,7 @@ NEUTRAL = (
 # --- a single category ----------------------------------------------------------------------------
 
 
-def require_others(names: list[str]) -> list[str]:
-    """Return the names of other categories.
-
-    Raises:
-        NotMeasured: where there are none.
-    """
-    if not names:
-        raise NotMeasured("there is no other category")
-    return names
+require_others = partial(require_any, missing="there is no other category")
 
 
 def numeric_less_others(model: Categories) -> Estimate:
@@ -260,9 +252,8 @@ def other_models(model: Categories) -> list[Categories]:
         NotMeasured: where there is none.
     """
     by_name = paper_1_models(model.evidence)
-    if len(by_name) < 2:
-        raise NotMeasured("there is no other model")
-    return [other for name, other in by_name.items() if name != model.name]
+    others = [other for name, other in by_name.items() if name != model.name]
+    return require_any(others, "there is no other model")
 
 
 def less_models(

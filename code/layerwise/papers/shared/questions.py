@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence
@@ -12,6 +12,7 @@ from layerwise.papers.shared.names import EXTRACTIONS, Choice
 from layerwise.papers.shared.result_files import CHOICES_FILE
 from layerwise.statistics.estimates import Estimate
 
+T = TypeVar("T")
 READINGS: Mapping[str, str] = {  # of the gain
     GainReading.PENULTIMATE: "second-last block, last token (the papers' gain without the "
     "final norm)",
@@ -59,6 +60,17 @@ TEXTS: Mapping[str, str] = {
     Choice.INNER_BLOCKS: "the mean of the inner blocks",
     **READINGS,
 }
+
+
+def require_any(found: list[T], missing: str) -> list[T]:
+    """Return a list that is not empty.
+
+    Raises:
+        NotMeasured: with what is `missing`, where it is.
+    """
+    if not found:
+        raise NotMeasured(missing)
+    return found
 
 
 def rules_without_each(

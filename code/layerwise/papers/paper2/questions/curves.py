@@ -9,6 +9,7 @@ reading `PUBLISHED`, r over all pairs with an interval over the categories the r
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +20,7 @@ from layerwise.engine.published import DECIDES, PUBLISHED, NotMeasured
 from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.papers.paper2.rules.pairs import PairCurve, read_curve
 from layerwise.papers.shared.names import Choice
-from layerwise.papers.shared.questions import measured_choices
+from layerwise.papers.shared.questions import measured_choices, require_any
 from layerwise.papers.shared.rules import categories, n_pairs
 from layerwise.statistics import phases
 from layerwise.statistics.by_category import (
@@ -75,6 +76,7 @@ def correlations(curve: PairCurve, states: Choice = Choice.PUBLISHED) -> dict[in
     }
 
 
+require_layers = partial(require_any, missing="no sampled layer lies there")
 Rule = Callable[[PairCurve], Estimate]
 Layers = Callable[[PairCurve], list[int]]
 
@@ -97,17 +99,6 @@ def late_but_last(curve: PairCurve) -> list[int]:
 def every_layer(curve: PairCurve) -> list[int]:
     """Return the sampled layers."""
     return curve.layers
-
-
-def require_layers(layers: list[int]) -> list[int]:
-    """Return layers.
-
-    Raises:
-        NotMeasured: where there are none.
-    """
-    if not layers:
-        raise NotMeasured("no sampled layer lies there")
-    return layers
 
 
 def where(layers: Sequence[int]) -> str:
