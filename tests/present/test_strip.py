@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from claim_records import central_claim, point
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, OPPOSITE
 from layerwise.engine.central import Central, Point, read_central
+from layerwise.engine.marks import OPENNESS
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.words import names_here
 from layerwise.files import read_json
@@ -20,7 +21,6 @@ from layerwise.present.elements import Circle, Polygon, Segment, Text
 from layerwise.present.range_picture import RangePicture, RangeRow, Scale, Taken, draw_range
 from layerwise.present.records import central_claims
 from layerwise.present.strip import (
-    REASONS,
     deciding_text,
     estimate_text,
     picture,
@@ -205,7 +205,7 @@ def test_what_a_row_says_beside_its_estimates() -> None:
     ]
     assert text(readings=readings) == "same answer under 1 of 3 other readings"
     assert text("fails", readings=readings[:1]) == "same answer under 0 of 1 other reading"
-    told = f"{REASONS['undecided']}; same answer under 1 of 1 other reading"
+    told = f"{OPENNESS['undecided']}; same answer under 1 of 1 other reading"
     assert text("undecided", readings=readings[2:]) == told
     taken = point("m", "no")["published"]
     lacking = {"value": None, "low": None, "high": None}

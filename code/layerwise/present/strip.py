@@ -8,18 +8,9 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 
-from layerwise.engine.answer_words import (
-    NEEDS_WEIGHTS,
-    NO,
-    NO_CATEGORIES,
-    NO_SPREAD,
-    TOO_FEW,
-    UNDECIDED,
-    WORDS,
-    YES,
-)
+from layerwise.engine.answer_words import NO, UNDECIDED, WORDS, YES
 from layerwise.engine.central import Central, Point
-from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, OPEN, mark_text
+from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, OPENNESS, mark_text
 from layerwise.engine.published import split_pointer
 from layerwise.engine.seen import equal_p
 from layerwise.engine.verdicts import FALLS, STANDING
@@ -28,15 +19,6 @@ from layerwise.present.values import NOTHING, with_signs
 
 NOTEBOOKS = "From the notebooks"
 SYMBOLS = {HOLDS: "●", IN_PART: "◐", FAILS: "✕", OPEN: "○"}
-# Why a claim is open, beside its estimates.
-REASONS = {
-    NEEDS_WEIGHTS: "print lacks the numbers that would decide",
-    NO_CATEGORIES: "the categories of what was measured are not told",
-    NO_SPREAD: "print has single numbers, without an interval",
-    TOO_FEW: "no outcome of so few units could answer",
-    UNDECIDED: "an interval crosses the border",
-    DEPENDS: "another reading answers the opposite",
-}
 MOST_INTERVALS = 4  # estimates whose intervals a text gives; of more the picture alone
 
 
@@ -83,7 +65,7 @@ def row_text(claim: Central) -> str:
     of_questions = len({part["question"] for part in claim.parts})
     asked = {1: "models", len(claim.parts): "statements"}.get(of_questions, "parts")
     counts = parts_text(claim)
-    told = [counts and f"{asked}: {counts}", claim.why and REASONS[claim.why]]
+    told = [counts and f"{asked}: {counts}", claim.why and OPENNESS[claim.why]]
     told += [published_text(claim), agreement_text(claim)]
     return "; ".join(filter(None, told))
 
