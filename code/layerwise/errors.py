@@ -72,7 +72,7 @@ class TextError(LayerwiseError):
 
 
 class Faults:
-    """The faults of a request, so that its author is told of all of them at once."""
+    """The faults of what is asked for at once, so that all of them are told at once."""
 
     def __init__(self) -> None:
         self.errors: list[LayerwiseError] = []

@@ -295,9 +295,9 @@ def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[
 
 def _bin_cautions(values: Values) -> list[str]:
     """Warn of bins that hold too few pairs for an asymmetry."""
-    if values.output is None or not values.has_r_over_categories:
+    if not values.has_r_over_categories:
         return []
-    used = int(np.sum(np.isfinite(values.output.stable_preference)))
+    used = int(np.sum(np.isfinite(values.known_output.stable_preference)))
     if used == values.k_stable:
         return []
     return [

@@ -27,7 +27,7 @@ from dvc.stage import Stage
 from dvc.stage.exceptions import StageCmdFailedError
 
 from layerwise.engine.records import judged
-from layerwise.errors import LayerwiseError
+from layerwise.errors import Faults, LayerwiseError
 from layerwise.files import Busy, locked
 from layerwise.models.registry import find_model, read_models
 from layerwise.present.pdfs import typeset
@@ -67,17 +67,14 @@ def run(
         LayerwiseError: naming the stages that failed; while another run is under way.
     """
     sources: list[Source] = ["published"] if what == "published" else ["published", "measured"]
-    order, failures = sources[::-1], list[LayerwiseError]()
+    order, faults = sources[::-1], Faults()
     with alone(), Repo() as repo:
         stages = ordered_stages(repo, order)
         for source in order:
-            try:
+            with faults.noted():  # the other source needs nothing of it
                 Reproduction(repo, stages, force).bring_up_to_date(source)
                 typeset(source)
-            except LayerwiseError as error:  # the other source needs nothing of it
-                failures.append(error)
-    if failures:
-        raise failures[0]
+    faults.raise_all()
     documents = [judged(source, Path("results")) for source in sources]
     comparison = compare_with_record()
     answer = "\n".join([*map(summary, documents), comparison.said])
