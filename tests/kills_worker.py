@@ -8,7 +8,6 @@ byte, with a run that nothing disturbed.
 
 import json
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -16,62 +15,31 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 
 from faults_worker import ended, forked
 from layerwise.measuring import registered_models
 from layerwise.models import partial
-from layerwise.models.load import load_model
-from layerwise.models.registry import Model, read_models
+from layerwise.models.registry import read_models
 from layerwise.models.twins import build_twin
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
-from layerwise.run.steps import measure, places
-from layerwise.shapes import read_choices
+from measured_twin import ROOT, SLUG, STAND_INS, patches, run_stage, write_inputs
 
-ROOT = Path(__file__).resolve().parents[1]
-STAND_INS = ROOT / "code" / "layerwise" / "models" / "rehearsal"
-SLUG = "gemma-2b"  # with an extraction of its name
 BATCHES = 3  # that were saved before the one that dies
 
 
 def prepare(work: Path) -> None:
-    """Write texts, parameters and places, and put a twin where the hub would give the model."""
+    """Write what the stage reads, and put a twin where the hub would give the model."""
     model = read_models(ROOT / "models.yaml")[SLUG]
     statements = read_pairs(STAND_INS / "pairs.json").statements
     twin = build_twin(model, [*statements, *read_prompts(STAND_INS / "prompts.json")], work / SLUG)
-
-    def load(model: Model, dtype: str, *, device: str, draw: int | None, files: Any) -> Any:
-        return load_model(twin, dtype, device)
-
-    registered_models.load_registered = load
-    registered_models.fetch = lambda files, beside: files
-    registered_models.look_up_registered = lambda model: None
-    measure.upstream.verify_data = lambda folder: None
-    (work / "data").mkdir()
-    shutil.copy(STAND_INS / "pairs.json", work / "data" / "dataset.json")
-    shutil.copy(STAND_INS / "prompts.json", work / "data" / "prompts.json")
-    choices = read_choices(ROOT / "params.yaml", "measure") | {
-        "device": "cpu",
-        "replicates": 1,
-        "control": 0,
-        "bins": {"k_values": [10], "n_permutations": 5, "k_stable": 20},
-    }
-    draws = {"n_resamples": 100, "level": 0.95, "seed": 42}
-    (work / "params.yaml").write_text(yaml.safe_dump({"measure": choices, "analyse": draws}))
-    places.run(work / "places.json", ROOT / "published")
+    for patch in patches(twin):
+        setattr(*patch)
+    write_inputs(work, replicates=1)
 
 
 def run(work: Path, out: Path) -> None:
-    """Run the stage, as DVC does."""
-    _, code = measure.run(
-        SLUG,
-        out=out / "models",
-        scratch=out / "scratch",
-        data=work / "data",
-        places=work / "places.json",
-        models=ROOT / "models.yaml",
-        params=work / "params.yaml",
-    )
+    """Run the stage, which ends with everything measured."""
+    _, code = run_stage(work, out / "models", out / "scratch")
     assert code == 0
 
 

@@ -38,21 +38,19 @@ from layerwise.models.registry import Model, read_models
 from layerwise.models.twins import build_twin
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.papers.shared.result_files import CHOICES_FILE, PAPER1, SWEEP
-from layerwise.run.steps import measure, places
-from layerwise.shapes import read_choices
+from layerwise.run.steps import measure
+from measured_twin import (
+    CHOICES,
+    DRAWS,
+    ROOT,
+    SLUG,
+    STAND_INS,
+    patches,
+    run_stage,
+    write_inputs,
+)
 
-ROOT = Path(__file__).resolve().parents[2]
-STAND_INS = ROOT / "code" / "layerwise" / "models" / "rehearsal"
 MODELS = read_models(ROOT / "models.yaml")
-SLUG = "gemma-2b"  # with an extraction of its name
-BINS = {"k_values": [10], "n_permutations": 5, "k_stable": 20}
-CHOICES = read_choices(ROOT / "params.yaml", "measure") | {
-    "device": "cpu",
-    "replicates": 0,
-    "control": 0,
-    "bins": BINS,
-}
-DRAWS = {"n_resamples": 100, "level": 0.95, "seed": 42}
 
 
 @pytest.fixture(scope="module")
@@ -71,26 +69,12 @@ def twin(texts: Texts, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def step(twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The step, with a twin where the hub would give the model."""
     loaded: list[str] = []
-
-    def load(model: Model, dtype: str, *, device: str, draw: int | None, files: Any) -> Any:
-        loaded.append(dtype)
-        return load_model(twin, dtype, device)
-
-    monkeypatch.setattr(registered_models, "load_registered", load)
-    monkeypatch.setattr(registered_models, "fetch", lambda files, beside: files)
-    monkeypatch.setattr(registered_models, "look_up_registered", lambda model: None)
-    monkeypatch.setattr(measure.upstream, "verify_data", lambda folder: None)
-    data, params = tmp_path / "data", tmp_path / "params.yaml"
-    data.mkdir()
-    shutil.copy(STAND_INS / "pairs.json", data / "dataset.json")
-    shutil.copy(STAND_INS / "prompts.json", data / "prompts.json")
-    params.write_text(yaml.safe_dump({"measure": CHOICES, "analyse": DRAWS}))
-    places.run(tmp_path / "places.json", ROOT / "published")
+    for patch in patches(twin, loaded.append):
+        monkeypatch.setattr(*patch)
+    write_inputs(tmp_path)
 
     def run(slug: str = SLUG, code: int = 0) -> str:
-        places = {"out": tmp_path / "models" / slug, "scratch": tmp_path / "scratch"}
-        kept = {"places": tmp_path / "places.json", "models": ROOT / "models.yaml"}
-        said, found = measure.run(slug, **places, data=data, params=params, **kept)
+        said, found = run_stage(tmp_path, tmp_path / "models" / slug, tmp_path / "scratch", slug)
         assert found == code
         return said
 
