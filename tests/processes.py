@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ def running_in(folder: Path) -> list[psutil.Process]:
             is_there = Path(process.cwd()) == folder and process.pid != os.getpid()
             if is_there and process.status() != psutil.STATUS_ZOMBIE:
                 processes.append(process)
+    return processes
+
+
+def left_in(folder: Path, patience: float = 30) -> list[psutil.Process]:
+    """Those that are still running after a while: who is told to end does so in its own time."""
+    end = time.monotonic() + patience
+    while (processes := running_in(folder)) and time.monotonic() < end:
+        time.sleep(0.05)
     return processes
 
 

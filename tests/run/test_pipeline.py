@@ -26,7 +26,7 @@ from layerwise.run import so_far
 from layerwise.run.doctor.recorded import NO_RECORD
 from layerwise.run.rehearsal import scratch
 from layerwise.run.steps import places, run
-from processes import program, running_in
+from processes import left_in, program
 
 ROOT = Path(__file__).resolve().parents[2]
 # DVC's own use of pygtrie
@@ -373,7 +373,7 @@ def test_a_run_that_is_told_to_end_waits_for_its_stage_and_begins_no_other(small
         STOPS[who](process)
         assert b"Traceback" not in process.communicate(timeout=60)[1]
         assert process.returncode == 130
-        assert running_in(small) == []
+        assert left_in(small) == []
     assert (small / "tidied up").exists()
     assert len([*small.glob("begun *")]) == 1
 
@@ -511,4 +511,4 @@ def test_what_is_measured_so_far_ends_with_its_stage(tmp_path, monkeypatch):
         write_text(so_far.NUMBERS / "one" / "measured.json", "{}")
         shown.update()
         wait_for(shown.process, (tmp_path / "begun").exists)
-    assert running_in(tmp_path) == []
+    assert left_in(tmp_path) == []

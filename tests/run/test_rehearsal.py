@@ -31,7 +31,7 @@ from layerwise.run.rehearsal.outcome import (
 )
 from layerwise.run.rehearsal.running import run_stages
 from layerwise.run.steps import analyse, judge, measure, places
-from processes import commands_in, program, running_in
+from processes import commands_in, left_in, program
 
 TEXTS = [*read_pairs(scratch.OUR_PAIRS).statements, *read_prompts(scratch.OUR_PROMPTS)]
 
@@ -332,5 +332,5 @@ def test_ctrl_c_leaves_no_process(pipeline):
         assert "Running stage 'measure@large'" in log(pipeline)
         run.send_signal(signal.SIGINT)
         assert b"KeyboardInterrupt" in run.communicate(timeout=60)[1]
-        assert running_in(pipeline) == []
+        assert left_in(pipeline) == []
     assert (pipeline / "large").exists()
