@@ -1,16 +1,26 @@
 #!/usr/bin/env python3
-"""Write docs/calibration.md: how often a mark is wrong, from what the bench recorded.
+"""Write docs/calibration.{md,csv}: how often a mark is wrong, from what the bench recorded.
 
 python docs/calibration.py (or `make docs`)
 """
 
 from pathlib import Path
 
+from layerwise.csv_rows import format_csv
+from layerwise.files import write_text
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.present.error_rates import Row, percent, read_record, rows_by_question, worst_of
+from layerwise.present.error_rates import (
+    Row,
+    percent,
+    read_record,
+    read_rows,
+    rows_by_question,
+    worst_of,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
+DOCS = Path(__file__).resolve().parent
 READINGS = {"all_pairs": "The reading of Paper 2's questions by r over all pairs."}
+RIGHT = {"border": "neither"}
 HEAD = """# How often a mark is wrong
 
 <!-- Written by `make docs` from code/layerwise/present/calibration.json; do not edit. -->
@@ -22,7 +32,7 @@ what is claimed, yes and no are both wrong, and the aim is at most 2.5% each (5%
 equivalence); where it lies beyond, one of them is, and the share of the right word is the power.
 The 95% interval should hold the true number in 93% or more. A rate misses its aim if it lies more
 than three Monte-Carlo errors beyond it (of 2,000 sets 1.0 points of 2.5%, of 1,000 sets 1.5).
-Such rates are in bold, and [listed below](#where-the-aim-is-not-met).
+Such rates are [listed below](#where-the-aim-is-not-met).
 
 "SD" is that of r between the categories, on Fisher's z; "ICC" the part of the variance that lies
 between categories. Without other sizes there are six categories of 30, 20, 50, 50, 50 and 30 pairs
@@ -36,17 +46,21 @@ Three questions are in no table, as no data of their published shape can answer 
 
 ## The worst of each question
 
-Without the data on which the aim is out of reach; power from the lowest of the question's rows to
-the highest.
+Over all of its data but those on which the aim is out of reach; power from its lowest to its
+highest. [calibration.csv](calibration.csv) has the {n} rows behind this table: what the data are,
+what is right of them, and how many sets are answered yes and no.
 
-| question | wrong yes, at most | wrong no, at most | interval holds the truth, at least | power |
-|---|---|---|---|---|
+| question | says | wrong yes | wrong no | interval holds the truth | power | rows |
+|---|---|--:|--:|--:|--:|--:|
 {rows}
+
+## Where the aim is not met
+
+| question | data | yes | no | interval holds the truth | why |
+|---|---|--:|--:|--:|---|
+{missed}
 """
-TABLE = """
-| data | right | yes | no | interval holds the truth | sets |
-|---|---|---|---|---|---|
-"""
+COLUMNS = ("question", "data", "model", "right", "sets", "yes", "no", "covered", "met", "why")
 
 
 def worst_row(name: str, rows: list[Row]) -> str:
@@ -54,46 +68,42 @@ def worst_row(name: str, rows: list[Row]) -> str:
     worst = worst_of(rows)
     power = "–" if worst.power is None else " to ".join(dict.fromkeys(map(percent, worst.power)))
     shares = map(percent, (worst.wrong_yes, worst.wrong_no, worst.coverage))
-    return f"| {' | '.join((f'[{name}](#{name})', *shares, power))} |"
+    asks = QUESTIONS[name].says if name in QUESTIONS else READINGS[name]
+    cells = (f'<a id="{name}"></a>`{name}`', asks, *shares, power, str(len(rows)))
+    return f"| {' | '.join(cells)} |"
 
 
-def table_row(row: Row) -> str:
-    """A row of a question's table."""
-    shares = [percent(row.yes / row.sets), percent(row.no / row.sets), percent(row.coverage)]
-    if not row.is_met:
-        shares = [f"**{share}**" for share in shares]
-    right = {"border": "neither"}.get(row.truth, row.truth)
-    return f"| {' | '.join((told(row), right, *shares, f'{row.sets:,}'))} |"
-
-
-def told(row: Row) -> str:
-    """The data of a row in words."""
-    return (f"{row.model}: {row.data}" if row.model else row.data).replace("|", "\\|")
+def missed_row(row: Row) -> str:
+    """A row of the second table."""
+    data = (f"{row.model}: {row.data}" if row.model else row.data).replace("|", "\\|")
+    shares = map(percent, (row.yes / row.sets, row.no / row.sets, row.coverage))
+    return f"| {' | '.join((f'`{row.question}`', data, *shares, row.why or 'not explained'))} |"
 
 
 def page() -> str:
     """The text of docs/calibration.md."""
     record, by_question = read_record(), rows_by_question()
-    rows = "\n".join(worst_row(name, found) for name, found in by_question.items())
-    parts = [HEAD.format(rows=rows, seed=record["seed"], **record["path"])]
-    paper = 0
-    for name, found in by_question.items():
-        of = QUESTIONS[name].paper if name in QUESTIONS else 0
-        if of != paper:
-            parts += [f"\n## {f'Paper {of}' if of else 'Readings'}\n"]
-            paper = of
-        says = QUESTIONS[name].says if of else READINGS[name]
-        parts += [f"\n### {name}\n\n{says}\n{TABLE}", *(f"{table_row(row)}\n" for row in found)]
-    parts += ["\n## Where the aim is not met\n\n"]
-    missed = [row for found in by_question.values() for row in found if not row.is_met]
-    parts += [
-        f"- [{row.question}](#{row.question}), {told(row)}: yes {percent(row.yes / row.sets)}, "
-        f"no {percent(row.no / row.sets)}, held {percent(row.coverage)}. "
-        f"{row.why[:1].upper()}{row.why[1:] or 'Not explained'}.\n"
-        for row in missed
-    ]
-    return "".join(parts)
+    missed = [row for rows in by_question.values() for row in rows if not row.is_met]
+    return HEAD.format(
+        rows="\n".join(worst_row(name, rows) for name, rows in by_question.items()),
+        missed="\n".join(map(missed_row, missed)),
+        n=len(record["rows"]),
+        seed=record["seed"],
+        **record["path"],
+    )
+
+
+def rows() -> str:
+    """The text of docs/calibration.csv; `covered` is empty where there is no true number."""
+
+    def cells(row: Row) -> tuple[object, ...]:
+        right, met = RIGHT.get(row.truth, row.truth), "yes" if row.is_met else "no"
+        counts = (row.sets, row.yes, row.no, row.covered)
+        return (row.question, row.data, row.model, right, *counts, met, row.why)
+
+    return format_csv(COLUMNS, map(cells, read_rows()))
 
 
 if __name__ == "__main__":
-    (ROOT / "docs" / "calibration.md").write_text(page(), encoding="utf-8")
+    write_text(DOCS / "calibration.md", page())
+    write_text(DOCS / "calibration.csv", rows())

@@ -95,10 +95,10 @@ def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.M
                 assert drawn == picture, "run `make docs`"
 
 
-def test_the_page_of_error_rates_is_that_of_the_record() -> None:
+def test_the_tables_of_error_rates_are_those_of_the_record() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "calibration.py"))
-    page = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
-    assert page == script["page"](), "run `make docs`"
+    for name, text in (("calibration.md", script["page"]()), ("calibration.csv", script["rows"]())):
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, "run `make docs`"
 
 
 def test_files_for_other_programs_are_those_of_today(results: Path) -> None:
