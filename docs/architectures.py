@@ -351,24 +351,28 @@ def count(rows: list[Row]) -> str:
     return "\n".join([*lines, f"| all | | | {len(rows)} |"])
 
 
+def names(rows: list[Row]) -> str:
+    """Return the families of rows, in a sentence."""
+    return ", ".join(f"`{row.family}`" for row in sorted(rows, key=lambda row: row.family))
+
+
 def table(rows: list[Row]) -> str:
-    """Return a table of classes, those that are not measured last."""
-    lines = [
-        "| class | family | folder | memory | states | NLL | reason |",
-        "|---|---|---|---|--:|--:|---|",
-    ]
-    for row in sorted(rows, key=lambda row: (row.worst.word != RIGHT, row.family)):
-        far = (f"{row.worst.states:.0e}", f"{row.worst.nats:.0e}")
-        states, nats = far if row.worst.word in (RIGHT, WRONG) else ("", "")
-        words = f"{row.folder.word} | {row.memory.word}"
-        lines.append(f"| {row.name} | {row.family} | {words} | {states} | {nats} | {row.reason} |")
+    """Return a table of the families that are not measured right, or not tried."""
+    lines = ["| family | folder | memory | reason |", "|---|---|---|---|"]
+    for row in sorted(rows, key=lambda row: row.family):
+        far = row.worst.word == WRONG
+        reason = f"{row.worst.states:.0e}, {row.worst.nats:.0e}" if far else row.reason
+        lines.append(f"| `{row.family}` | {row.folder.word} | {row.memory.word} | {reason} |")
     return "\n".join(lines)
 
 
 def page(causal: list[Row], towers: list[Row]) -> str:
     """Return the page."""
-    measured = [row.worst for row in [*causal, *towers] if row.worst.word == RIGHT]
-    states, nats = max(one.states for one in measured), max(one.nats for one in measured)
+    rows = [*causal, *towers]
+    right = [row for row in rows if row.folder.word == row.memory.word == RIGHT]
+    states, nats = (max(getattr(row.worst, name) for row in right) for name in ("states", "nats"))
+    by_kind = [row for row in rows if row.is_refused_by_kind]
+    rest = [row for row in rows if row not in right and row not in by_kind]
     versions = f"transformers {transformers.__version__}, torch {torch.__version__}"
     return f"""# Architectures
 
@@ -379,21 +383,25 @@ of one statement at a time: transformers' own hidden states, and the loss of its
 
 *Right* is within {STATES:.0e} of a state's norm and {NATS:.0e} nats, the worst being {states:.0e}
 and {nats:.0e}. *Refused* comes with the reason, *wrong* is measured without a word and lies further
-away, and *not built* is what has no tiny model here that runs on text alone. Of all of these every
-question is measured but for the spectral norms, which need a row of the table of families
+away, and *not built* is what has no tiny model here that runs on text alone. Of all that is right
+every question is measured but for the spectral norms, which need a row of the table of families
 (`layerwise models --architectures` lists both).
 
 {count(causal)}
 
-## Causal classes
+## Right
 
-{table(causal)}
+{names([row for row in causal if row in right])}.
 
-## Text towers
+Of models that see images too, by text alone: {names([row for row in towers if row in right])}.
 
-Models that see images too, built whole; text alone goes in.
+## Refused, as no decoder
 
-{table(towers)}
+A model has to predict each token from those before it alone: {names(by_kind)}.
+
+## Refused by what the model does, or not built
+
+{table(rest)}
 """
 
 
