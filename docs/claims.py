@@ -7,7 +7,7 @@ python docs/claims.py [results/published/claims.json]      (or `make docs`)
 import json
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from html import escape
 from pathlib import Path
 
@@ -76,15 +76,8 @@ HEAD = """# The claims, by analysis
 
 A claim is a number, a label or a statement that a paper, its supplement or a notebook gives.
 A row is an analysis: what recomputes those claims, by the tables of rules in
-`code/layerwise/papers/*/rules/`. `dvc repro analyse@published` runs all of them and writes
-`results/published/statistics/ANALYSIS.json`; `layerwise claims --analysis ANALYSIS` lists an
+`code/layerwise/papers/*/rules/`. `layerwise claims --analysis ANALYSIS` lists an
 analysis's claims with both values, `layerwise trace CLAIM_ID` shows where one comes from.
-"""
-
-STORED = """## Result files
-
-Cells of the papers' result files that a statistic recomputes from other cells; the rest can only be
-measured, or is a setting.
 """
 
 
@@ -109,7 +102,7 @@ def page(document: dict) -> str:
             lines += [f"| {f'`{name}`' if name else ''} | {what} | {numbers} |"]
         lines += [""]
     lines += ["## What the papers print, and the published numbers do not give\n"]
-    lines += [*falling(document["claims"]), "", STORED, *result_files(), ""]
+    lines += [*falling(document["claims"]), "", "## Result files\n", result_files(), ""]
     return "\n".join(lines)
 
 
@@ -120,29 +113,29 @@ def falling(records: list[dict]) -> list[str]:
     for record in readable(records, NAMES):
         if record["document"] == "paper" and record["verdict"] in FALLS:
             shown = view(record)
-            found = shown["cause" if record["verdict"] == "contradicted" else "recomputed"]
+            against = shown["cause"].rpartition("; but ")[2]  # the words stand in the trace
+            found = against if record["verdict"] == "contradicted" else shown["recomputed"]
             about = f"`{record['id']}` {record['quantity']}"
             cells = (str(record["paper"]), record["where"], about, shown["published"], found)
             rows += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"]
     return rows
 
 
-def result_files() -> list[str]:
-    """The rows of the result files: how many cells are recomputed, and which differ."""
+def result_files() -> str:
+    """How many cells of the result files are recomputed from others, and which differ."""
     published = read_published(ROOT / "published")
     draws = Draws(**read_choices(ROOT / "params.yaml", "analyse"))
-    recomputed, differing = Counter(), defaultdict(list)
+    recomputed, differing = Counter(), []
     for _, (file, key), value, is_copy in recomputed_cells(TABLES, Evidence(published, draws)):
         differs = not gives(published.value(file, key), value, FULL)
         recomputed[file] += differs or not is_copy
-        if differs:
-            differing[file].append(f"`{key}`")
-    rows = ["| file | cells | recomputed | of these differ |", "|---|---|---|---|"]
-    for file in dict.fromkeys(file for file, _ in published.cells if recomputed[file]):
-        differ = ", ".join(differing[file]) or "none"
-        n_cells = len(published.keys(file))
-        rows += [f"| `{file}` | {n_cells} | {recomputed[file]} | {differ} |"]
-    return rows
+        differing += [f"`{key}` of `{file}`"] * differs
+    n_files = sum(map(bool, recomputed.values()))
+    return (
+        f"Statistics recompute {recomputed.total():,} cells of {n_files} result files from other "
+        "cells; the rest can only be measured, or is a setting. "
+        f"{len(differing)} differ: {', '.join(differing)}."
+    )
 
 
 def answers(document: dict) -> str:
