@@ -30,21 +30,11 @@ inputs and results.
 | compare several models | [`compare`](#layerwise.compare) |
 | read the papers' claims, and the central ones | [`claims`](#layerwise.claims), \
 [`headlines`](#layerwise.headlines) |
-| judge a paper of your own | [`layerwise.own_paper`](#layerwise.own_paper.judge_paper) |
+| judge a paper of your own | [`layerwise.own_paper`](another-paper.md) |
 """
-JUDGE = "[A verdict page for your own paper](another-paper.md) uses these, step by step."
-SECTIONS = {  # heading: (what stands below it, the names)
-    "Measure a model": ("", ("analyze", "measure", "pool", "compare", "Result")),
-    "Read the claims": ("", ("claims", "headlines", "Table", "LayerwiseError")),
-    "Judge a paper": (
-        JUDGE,
-        (
-            *("own_paper.judge_paper", "own_paper.Paper", "own_paper.Document", "own_paper.Rule"),
-            *("own_paper.Question", "own_paper.Range", "own_paper.FamilyOfTests"),
-            *("own_paper.Sentences", "own_paper.Claimed", "own_paper.Detail"),
-            *("own_paper.JudgedPaper", "own_paper.write_page", "own_paper.write_latex"),
-        ),
-    ),
+SECTIONS = {  # heading: the names below it
+    "Measure a model": ("analyze", "measure", "pool", "compare", "Result"),
+    "Read the claims": ("claims", "headlines", "Table", "LayerwiseError"),
 }
 LISTS = {  # section of a docstring: the headings of its table
     "Args": ("argument", "meaning"),
@@ -58,8 +48,8 @@ ENTRY = re.compile(r"^(?P<name>[\w., `*]+): (?P<text>.+)$", re.DOTALL)
 def page(_: Path = ROOT) -> str:
     """Return the text of docs/api.md."""
     parts = [HEAD]
-    for heading, (about, names) in SECTIONS.items():
-        parts += [f"## {heading}\n", *([f"{about}\n"] if about else [])]
+    for heading, names in SECTIONS.items():
+        parts += [f"## {heading}\n"]
         for name in names:
             parts += describe(name)
     return "\n".join(parts).rstrip() + "\n"

@@ -19,7 +19,6 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 import layerwise
-from layerwise import own_paper
 from layerwise.engine.judged_shape import JudgedClaims
 from layerwise.engine.marks import MARKS
 from layerwise.engine.records import read_judged
@@ -179,10 +178,7 @@ def test_the_page_of_the_python_interface_shows_all_of_it(root):
     page = (root / "docs" / "api.md").read_text(encoding="utf-8")
     assert page == script["page"](), "run `make docs`"
     shown = set(re.findall(r"^### ([\w.]+)$", page, re.MULTILINE))
-    assert shown == {
-        *(f"layerwise.{name}" for name in layerwise.__all__),
-        *(f"layerwise.own_paper.{name}" for name in own_paper.__all__),
-    }
+    assert shown == {f"layerwise.{name}" for name in layerwise.__all__}
 
 
 def test_clusters_run_the_stage_of_a_model_as_often_as_there_are_models(root, monkeypatch):
