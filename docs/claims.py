@@ -167,16 +167,11 @@ def counted_and_rated(claim: Central) -> str:
 
 
 def small_models() -> list[str]:
-    """The answers of the small trained models, as a section."""
+    """What the small trained models show, as a section; the page has their answers."""
     small = read_small_models(ROOT / FOLDER, PAPERS.questions)
-    rows = [["question", *small.headings], ["---"] * (1 + len(small.headings))]
-    rows += [
-        [f"{row.question.says} (Paper {row.question.paper})", *row.cells] for row in small.rows
-    ]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     files = "[examples/measured](../examples/measured/README.md)"
     where = f"The result files, and how to make them again: {files}."
-    return ["\n## Two small trained models\n", f"{small.text} {where}\n", table]
+    return ["\n## Two small trained models\n", f"{small.text} {where}"]
 
 
 def anchor(heading: str) -> str:
