@@ -232,14 +232,13 @@ def tally_sentence(records: Iterable[Record]) -> str:
     if papers := counts.pop("paper", None):
         verb = "is" if papers.contradicted == 1 else "are"
         sentences.append(
-            f"Of {papers.n:,} claims of the papers, {papers.compared:,} are recomputed and "
-            f"compared: {papers.agree:,} agree, {papers.differ:,} differ. "
-            f"{papers.contradicted:,} more {verb} contradicted by what is published; the others "
-            "are roundings or copies of a stored number, need the models' weights, or have no "
-            "value to compare."
+            f"Of {papers.n:,} numbers and statements that the papers print, {papers.compared:,} "
+            f"are recomputed and compared: {papers.agree:,} agree, {papers.differ:,} differ. "
+            f"{papers.contradicted:,} more {verb} contradicted by what is published; the rest "
+            "cannot be compared."
         )
     others = [
-        f"{kind}s, {total.n:,} claims ({total.agree:,} agree, {total.differ:,} differ, "
+        f"{kind}s, {total.n:,} ({total.agree:,} agree, {total.differ:,} differ, "
         f"{total.contradicted:,} contradicted)"
         for kind, total in counts.items()
     ]
