@@ -5,7 +5,7 @@ error of leaving out one of its pairs in turn, which takes the states of the pai
 value alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -41,25 +41,8 @@ from layerwise.statistics.jackknife import (
 )
 
 BUSINESS = "business"
+UNIT = "pairs"  # of what is said of a single category
 N_MODELS, N_CATEGORIES = 4, 6  # of the paper
-
-FAMILIES = {  # by how many the error of a yes, and of a no, is divided
-    "calibration": FamilyOfTests(N_MODELS, N_MODELS, "at least three of four models"),
-    "positive_on_neutral": FamilyOfTests(
-        N_MODELS, N_MODELS, "two of four models, picked by the result"
-    ),
-    "numeric": FamilyOfTests(N_MODELS, N_MODELS, "four models, the exception picked by the result"),
-    "facts_above_models": FamilyOfTests(
-        N_MODELS * N_CATEGORIES,
-        N_MODELS * N_CATEGORIES,
-        "one of six categories in one of four models, picked by the result",
-    ),
-    "business": FamilyOfTests(1, N_MODELS, "all of four models"),
-    "business_mean": FamilyOfTests(because="one number of all models"),
-    "business_lowest": FamilyOfTests(
-        because="one statement on one model; the others are searched within the interval"
-    ),
-}
 
 # --- categories -----------------------------------------------------------------------------------
 
@@ -191,37 +174,34 @@ def mean_without_each(model: Categories) -> dict[str, Function]:
     return rules_without_each(names, partial(mean_over, model))
 
 
-NEUTRAL_READINGS: Mapping[str, Function] = {
-    DECIDES: neutral_mean,
-    PUBLISHED: resampled_mean,
-    **{states: partial(mean_of_states, states=states) for states in STATES},
-    Choice.CATEGORY_OUT: mean_without_each,
-}
+neutral_question = partial(
+    Question,
+    paper=1,
+    number="mean asymmetry over the neutral categories",
+    unit="categories",
+    models=paper_1_models,
+    readings={
+        DECIDES: neutral_mean,
+        PUBLISHED: resampled_mean,
+        **{states: partial(mean_of_states, states=states) for states in STATES},
+        Choice.CATEGORY_OUT: mean_without_each,
+    },
+)
 NEUTRAL = (
-    Question(
+    neutral_question(
         name="calibration",
-        paper=1,
         says="On neutral statements the asymmetry is near zero, within ±0.015.",
         says_of_readers="In the mean over the categories the asymmetry is near zero, within "
         "±0.015.",
-        number="mean asymmetry over the neutral categories",
-        unit="categories",
-        models=paper_1_models,
-        readings=NEUTRAL_READINGS,
         within=Range(-BAND, BAND),
-        family=FAMILIES["calibration"],
+        family=FamilyOfTests(N_MODELS, N_MODELS, "at least three of four models"),
     ),
-    Question(
+    neutral_question(
         name="positive_on_neutral",
-        paper=1,
         says="On neutral statements the asymmetry is above zero.",
         says_of_readers="In the mean over the categories the asymmetry is above zero.",
-        number="mean asymmetry over the neutral categories",
-        unit="categories",
-        models=paper_1_models,
-        readings=NEUTRAL_READINGS,
         within=Range(above=0.0),
-        family=FAMILIES["positive_on_neutral"],
+        family=FamilyOfTests(N_MODELS, N_MODELS, "two of four models, picked by the result"),
     ),
 )
 
@@ -328,6 +308,11 @@ def business_of_model(model: Categories) -> Estimate:
     return jackknife_estimate(model.jackknifed(BUSINESS), UNIT)
 
 
+def business_in_print(model: Categories) -> Estimate:
+    """Return the same as print has it."""
+    return single_value(model.asymmetry(BUSINESS))
+
+
 def several_models(evidence: Evidence) -> dict[str, Evidence]:
     """Return the evidence itself, for questions over models; a reader's one model has none."""
     return {OVER_MODELS: evidence} if len(evidence.role("asymmetries")) > 1 else {}
@@ -339,53 +324,42 @@ def business_over_models(evidence: Evidence) -> Estimate:
     return mean_estimate(values, "models")
 
 
-UNIT = "pairs"
+pairs_question = partial(Question, paper=1, unit=UNIT, models=paper_1_models)
 SINGLE = (
-    Question(
+    pairs_question(
         name="numeric",
-        paper=1,
         says="On numeric facts the asymmetry lies below that of the other categories.",
         number="asymmetry of the numeric facts less the mean of the other categories",
-        unit=UNIT,
-        models=paper_1_models,
         readings={DECIDES: numeric_less_others, PUBLISHED: numeric_in_print},
         within=Range(below=0.0),
-        family=FAMILIES["numeric"],
+        family=FamilyOfTests(N_MODELS, N_MODELS, "four models, the exception picked by the result"),
     ),
-    Question(
+    pairs_question(
         name="facts_above_models",
-        paper=1,
         says="On scientific facts the asymmetry lies above that of the other models.",
         number="asymmetry of the scientific facts less the mean of the other models",
-        unit=UNIT,
-        models=paper_1_models,
         readings={DECIDES: facts_less_others, PUBLISHED: facts_in_print},
         within=Range(above=0.0),
-        family=FAMILIES["facts_above_models"],
+        family=FamilyOfTests(
+            N_MODELS * N_CATEGORIES,
+            N_MODELS * N_CATEGORIES,
+            "one of six categories in one of four models, picked by the result",
+        ),
     ),
-    Question(
+    pairs_question(
         name="facts_largest",
-        paper=1,
         says="The asymmetry of scientific facts is the model's largest.",
         number="size of the asymmetry of the scientific facts less the largest other",
-        unit=UNIT,
-        models=paper_1_models,
         readings={DECIDES: facts_less_largest, PUBLISHED: facts_place_in_print},
         within=Range(above=0.0),
     ),
-    Question(
+    pairs_question(
         name="business",
-        paper=1,
         says="On business statements the asymmetry is positive.",
         number="asymmetry of business",
-        unit=UNIT,
-        models=paper_1_models,
-        readings={
-            DECIDES: business_of_model,
-            PUBLISHED: lambda model: single_value(model.asymmetry(BUSINESS)),
-        },
+        readings={DECIDES: business_of_model, PUBLISHED: business_in_print},
         within=Range(above=0.0),
-        family=FAMILIES["business"],
+        family=FamilyOfTests(1, N_MODELS, "all of four models"),
     ),
     Question(
         name="business_mean",
@@ -396,18 +370,17 @@ SINGLE = (
         models=several_models,
         readings={DECIDES: business_over_models},
         within=Range(above=0.0),
-        family=FAMILIES["business_mean"],
+        family=FamilyOfTests(because="one number of all models"),
     ),
-    Question(
+    pairs_question(
         name="business_lowest",
-        paper=1,
         says="On business statements the asymmetry lies below that of every other model.",
         number="asymmetry of business less the lowest of the other models",
-        unit=UNIT,
-        models=paper_1_models,
         readings={DECIDES: business_less_lowest, PUBLISHED: business_place_in_print},
         within=Range(below=0.0),
-        family=FAMILIES["business_lowest"],
+        family=FamilyOfTests(
+            because="one statement on one model; the others are searched within the interval"
+        ),
     ),
 )
 

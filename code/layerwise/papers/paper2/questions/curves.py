@@ -8,7 +8,7 @@ reading `PUBLISHED`, r over all pairs with an interval over the categories the r
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -245,19 +245,19 @@ def by_states(rule: Callable[..., Estimate], *args: object) -> dict[str, Functio
 ALL_THREE = FamilyOfTests(1, len(INVERTING), "said of all three models")
 
 
+curves_question = partial(Question, paper=2, unit=UNIT, models=curves_by_model)
+
+
 def phase_question(name: str, says: str, within: Range, edge: Layers, of_edge: Choice) -> Question:
     """Return the question whether the mean r of a phase lies on one side of zero.
 
     Arguments:
         edge: selects the first layer alone, or the last; `of_edge` is the reading.
     """
-    return Question(
+    return curves_question(
         name=name,
-        paper=2,
         says=says,
         number=f"mean correlation over the {name} layers, within the categories",
-        unit=UNIT,
-        models=curves_by_model,
         readings={
             DECIDES: lambda curve: mean_r(curve, phase(name)),
             PUBLISHED: lambda curve: published_mean(curve, phase(name)),
@@ -286,13 +286,10 @@ PHASE_QUESTIONS = (
         lambda curve: curve.layers[-1:],
         Choice.LAST_LAYER,
     ),
-    Question(
+    curves_question(
         name="sign_change",
-        paper=2,
         says="From early to late layers r falls.",
         number="Fisher's z of the late less the early correlation, within the categories",
-        unit=UNIT,
-        models=curves_by_model,
         readings={DECIDES: fall, PUBLISHED: published_fall, **by_states(fall)},
         within=BELOW,
     ),
@@ -302,36 +299,25 @@ PHASE_QUESTIONS = (
 # --- some layer, and every layer ---
 
 
-def extreme_question(
-    name: str,
-    says: str,
-    number: str,
-    within: Range,
+def rules_of_extreme(
     rule: Callable[..., Estimate],
     extreme: Callable[[Sequence[Estimate]], Estimate],
     layers: Layers,
-    family: FamilyOfTests,
-    more: dict[str, Function],
-    models: Callable[[Evidence], dict[str, PairCurve]] = curves_by_model,
-) -> Question:
-    """Return a question on the lowest, or the highest, r of some layers."""
-    return Question(
-        name=name,
-        paper=2,
-        says=says,
-        number=number,
-        unit=UNIT,
-        models=models,
-        readings={
-            DECIDES: lambda curve: rule(curve, layers),
-            PUBLISHED: lambda curve: published_extreme(curve, layers, extreme),
-            Choice.ALL_PAIRS: lambda curve: all_pairs_extreme(curve, layers, extreme),
-            **more,
-            **by_states(rule, layers),
-        },
-        within=within,
-        family=family,
-    )
+    others: Mapping[str, Function],
+) -> dict[str, Function]:
+    """Return the rules on the lowest, or the highest, r of some layers.
+
+    Arguments:
+        rule: of the curve and the layers, within the categories; `extreme` picks the same of any r.
+        others: further readings.
+    """
+    return {
+        DECIDES: lambda curve: rule(curve, layers),
+        PUBLISHED: lambda curve: published_extreme(curve, layers, extreme),
+        Choice.ALL_PAIRS: lambda curve: all_pairs_extreme(curve, layers, extreme),
+        **others,
+        **by_states(rule, layers),
+    }
 
 
 def the_exception(evidence: Evidence) -> dict[str, PairCurve]:
@@ -341,46 +327,43 @@ def the_exception(evidence: Evidence) -> dict[str, PairCurve]:
 
 
 LATE = phase("late")
-LOWEST_LATE = "lowest correlation at a late layer, within the categories"
-OTHER_LATE: dict[str, Function] = {
-    Choice.PHASE_MEAN: lambda curve: mean_r(curve, LATE),
-    Choice.WITHOUT_LAST: lambda curve: lowest_r(curve, late_but_last),
-}
+lowest_late_question = partial(
+    curves_question,
+    number="lowest correlation at a late layer, within the categories",
+    readings=rules_of_extreme(
+        lowest_r,
+        lowest,
+        LATE,
+        {
+            Choice.PHASE_MEAN: lambda curve: mean_r(curve, LATE),
+            Choice.WITHOUT_LAST: lambda curve: lowest_r(curve, late_but_last),
+        },
+    ),
+)
 EXTREME_QUESTIONS = (
-    extreme_question(
-        "late_inversion",
-        "Some late layer has a negative r.",
-        LOWEST_LATE,
-        BELOW,
-        lowest_r,
-        lowest,
-        LATE,
-        FamilyOfTests(4, 4, "at least three of four models"),
-        OTHER_LATE,
+    lowest_late_question(
+        name="late_inversion",
+        says="Some late layer has a negative r.",
+        within=BELOW,
+        family=FamilyOfTests(4, 4, "at least three of four models"),
     ),
-    extreme_question(
-        "no_inversion",
-        f"No late layer inverts: the lowest late r lies above -{WEAKEST_INVERSION}, the weakest "
-        "inversion that is itself shown.",
-        LOWEST_LATE,
-        Range(above=-WEAKEST_INVERSION),
-        lowest_r,
-        lowest,
-        LATE,
-        FamilyOfTests(because="one model, named as the exception before its layers were searched"),
-        OTHER_LATE,
-        the_exception,
+    lowest_late_question(
+        name="no_inversion",
+        says=f"No late layer inverts: the lowest late r lies above -{WEAKEST_INVERSION}, the "
+        "weakest inversion that is itself shown.",
+        models=the_exception,
+        within=Range(above=-WEAKEST_INVERSION),
+        family=FamilyOfTests(
+            because="one model, named as the exception before its layers were searched"
+        ),
     ),
-    extreme_question(
-        "everywhere_negative",
-        "r is negative in every layer.",
-        "highest correlation of any layer, within the categories",
-        BELOW,
-        highest_r,
-        highest,
-        every_layer,
-        FamilyOfTests(because="one model; its layers are searched within the interval"),
-        {},
+    curves_question(
+        name="everywhere_negative",
+        says="r is negative in every layer.",
+        number="highest correlation of any layer, within the categories",
+        readings=rules_of_extreme(highest_r, highest, every_layer, {}),
+        within=BELOW,
+        family=FamilyOfTests(because="one model; its layers are searched within the interval"),
     ),
 )
 
@@ -441,30 +424,26 @@ def published_distance(pair: TwoCurves) -> Estimate:
 
 
 TRANSITION_QUESTIONS = (
-    Question(
+    curves_question(
         name="turns",
-        paper=2,
         says="r is positive in the first layer and negative in the last.",
         number="nearer to zero of the first correlation and minus the last, within the categories",
-        unit=UNIT,
         models=turning_curves,
         readings={DECIDES: turn_of, PUBLISHED: published_turn, **by_states(turn_of)},
         within=ABOVE,
         family=ALL_THREE,
     ),
-    Question(
+    curves_question(
         name="turn_apart",
-        paper=2,
         says="The two models turn negative at different layers.",
         number="number of sampled layers between the two crossings, within the categories",
-        unit=UNIT,
         models=turning_pairs,
         readings={
             DECIDES: distance_of_turns,
             PUBLISHED: published_distance,
             **by_states(distance_of_turns),
         },
-        within=Range(above=0.0),
+        within=ABOVE,
         family=FamilyOfTests(1, 3, "said of all three pairs of models"),
     ),
 )
@@ -503,12 +482,10 @@ def published_lowest_less_others(curve: PairCurve) -> Estimate:
 
 
 EXTREMUM_QUESTIONS = (
-    Question(
+    curves_question(
         name="below_others",
-        paper=2,
         says="At the printed layer r is lower than at every other layer.",
         number="Fisher's z at layer 28 less the nearest of the other layers, within the categories",
-        unit=UNIT,
         models=curve_with_extremum,
         readings={
             DECIDES: lowest_less_others,

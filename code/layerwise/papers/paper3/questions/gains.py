@@ -126,6 +126,9 @@ def all_models_together(evidence: Evidence) -> dict[str, Evidence]:
     return {OVER_MODELS: evidence} if evidence.role("sample") else {}
 
 
+prompts_question = partial(Question, paper=3, unit=UNIT)
+models_question = partial(Question, paper=3, unit="models", models=all_models_together)
+
 # --- of one model ---------------------------------------------------------------------------------
 
 
@@ -149,22 +152,18 @@ def rules_by_definition(
     }
 
 
-DAMPING = Question(
+DAMPING = prompts_question(
     name="damping",
-    paper=3,
     says="The second-last block damps the residual stream: its gain is below 1.",
     number="mean gain",
-    unit=UNIT,
     models=single_models,
     readings=rules_by_definition(lambda _, estimate: estimate),
     within=BELOW_ONE,
 )
-BOUND = Question(
+BOUND = prompts_question(
     name="bound",
-    paper=3,
     says="No gain exceeds 10^(1/L), with L blocks.",
     number="mean gain over 10^(1/L)",
-    unit=UNIT,
     models=single_models,
     readings=rules_by_definition(relative_to_bound),
     within=BELOW_ONE,
@@ -263,32 +262,27 @@ def tuned_models(evidence: Evidence) -> dict[str, PromptRows]:
 OF_BENCHMARK = FamilyOfTests(
     1, len(ORDER), f"the sides of {len(ORDER)} models: any of them refutes it"
 )
-SIDES: dict[str, Function] = {
-    DECIDES: PromptRows.mean,
-    GainReading.SEQUENCE: PromptRows.mean_of_sequence,
-    GainReading.TOKEN: lambda model: model.mean_by(GainReading.TOKEN),
-}
-EXPANSION = Question(
-    name="expansion",
-    paper=3,
-    says="The last block, before the final norm, expands the residual stream.",
+last_block_question = partial(
+    prompts_question,
     number="mean last gain",
-    unit=UNIT,
-    models=lambda evidence: benchmarked_models(evidence) | tuned_models(evidence),
-    readings=SIDES,
-    within=ABOVE_ONE,
+    readings={
+        DECIDES: PromptRows.mean,
+        GainReading.SEQUENCE: PromptRows.mean_of_sequence,
+        GainReading.TOKEN: lambda model: model.mean_by(GainReading.TOKEN),
+    },
     family=OF_BENCHMARK,
 )
-LAST_DAMPING = Question(
+EXPANSION = last_block_question(
+    name="expansion",
+    says="The last block, before the final norm, expands the residual stream.",
+    models=lambda evidence: benchmarked_models(evidence) | tuned_models(evidence),
+    within=ABOVE_ONE,
+)
+LAST_DAMPING = last_block_question(
     name="last_damping",
-    paper=3,
     says="The last block, before the final norm, damps the residual stream.",
-    number="mean last gain",
-    unit=UNIT,
     models=benchmarked_models,
-    readings=SIDES,
     within=BELOW_ONE,
-    family=OF_BENCHMARK,
 )
 
 
@@ -322,12 +316,10 @@ def order_by(definition: GainReading) -> Function:
     return lambda models: least_clear_step(models, lambda model: model.gains_by(definition))
 
 
-GAIN_ORDER = Question(
+GAIN_ORDER = prompts_question(
     name="gain_order",
-    paper=3,
     says="The last gains of the four benchmarked models stand in the printed order.",
     number="least clear step from a model's mean last gain to that of the next",
-    unit=UNIT,
     models=benchmark_together,
     readings={
         DECIDES: lambda models: least_clear_step(models, lambda model: model.gains),
@@ -405,20 +397,17 @@ def share_of_families(families: dict[str, Rows]) -> Estimate:
     return replace(counted, where=f"{n_open} counted by the chance that they do" if n_open else "")
 
 
-SIDES_KEPT = Question(
+SIDES_KEPT = prompts_question(
     name="sides_kept",
-    paper=3,
     says="In every family the tuned model's gain stays on its base's side of 1.",
     number="least clear distance of a tuned model's gain from 1, on its base's side",
-    unit=UNIT,
     models=families_together,
     readings={DECIDES: least_clear_side},
     within=ABOVE_ZERO,
     family=FamilyOfTests(1, 3, "all three families: any of them refutes it"),
 )
-TUNING_NEVER = Question(
+TUNING_NEVER = models_question(
     name="tuning_never",
-    paper=3,
     says="In most families of models tuning keeps the gain on its side of 1.",
     number="share of the families whose tuned model keeps its base's side of 1",
     unit="families",

@@ -15,14 +15,14 @@ import numpy as np
 from layerwise.engine.derivation import Function, all_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import DECIDES, NotMeasured
-from layerwise.engine.question import FamilyOfTests, Question, Range
+from layerwise.engine.question import FamilyOfTests, Range
 from layerwise.papers.paper3.questions.gains import (
     ABOVE_ZERO,
     BELOW_ONE,
     THREE_LAWS,
     GainModel,
-    all_models_together,
     hunt_models,
+    models_question,
     pooled_models,
     sweep_models,
 )
@@ -47,12 +47,15 @@ from layerwise.statistics.estimates import (
 Models = Mapping[str, GainModel]
 Number = Callable[[GainModel], float]
 Select = Callable[[Evidence], Models]
-LEAVE_OUT: Mapping[str, Any] = {"leave_out": True}
+Readings = Mapping[str, Mapping[str, Any]]  # options of an estimate, by reading
 BELOW_ZERO = Range(below=0.0)
+POOLED: Readings = {Choice.POOLED: {"models": pooled_models}}
+MODEL_OUT: Readings = {Choice.MODEL_OUT: {"leave_out": True}}
+BY_MEANS: Readings = {Choice.BY_MEANS: {"by_means": True}}
 
 
 def rules_over_models(
-    estimate: Callable[..., Estimate], models: Select, readings: Mapping[str, Mapping[str, Any]]
+    estimate: Callable[..., Estimate], models: Select, readings: Readings
 ) -> dict[str, Function]:
     """Return the rule that decides, and a rule per other reading, from one estimate over models.
 
@@ -60,7 +63,7 @@ def rules_over_models(
         estimate: of models by name, with options.
         models: which models, where a reading names no others.
         readings: {reading: options of the estimate}; the option `models` selects other models, and
-            `LEAVE_OUT` leaves each of them out in turn.
+            `leave_out` leaves each of them out in turn.
     """
 
     def rule(options: Mapping[str, Any], evidence: Evidence) -> Any:
@@ -96,18 +99,15 @@ def r_of_depth(models: Models, *, gain_of: Number = mean_gain, ranks: bool = Fal
     return of_series(depths, gains, "models")
 
 
-DEPTH_GAIN = Question(
+DEPTH_GAIN = models_question(
     name="depth_gain",
-    paper=3,
     says="The deeper a model, the smaller its gain.",
     number="r of depth and mean gain",
-    unit="models",
-    models=all_models_together,
     readings=rules_over_models(
         r_of_depth,
         sweep_models,
         {
-            Choice.MODEL_OUT: LEAVE_OUT,
+            **MODEL_OUT,
             Choice.SPEARMAN: {"ranks": True},
             Choice.INNER_BLOCKS: {"gain_of": inner_mean},
         },
@@ -115,14 +115,11 @@ DEPTH_GAIN = Question(
     within=BELOW_ZERO,
     family=THREE_LAWS,
 )
-DEPTH_GAIN_OF_SURVEY = Question(
+DEPTH_GAIN_OF_SURVEY = models_question(
     name="depth_gain_of_survey",
-    paper=3,
     says="In the survey too, the deeper a model, the smaller its gain.",
     number="r of depth and mean gain",
-    unit="models",
-    models=all_models_together,
-    readings=rules_over_models(r_of_depth, hunt_models, {Choice.POOLED: {"models": pooled_models}}),
+    readings=rules_over_models(r_of_depth, hunt_models, POOLED),
     within=BELOW_ZERO,
 )
 
@@ -231,44 +228,29 @@ def difference_of_labs_with_gpt2(evidence: Evidence) -> Estimate:
     return difference_of_shares(eleuther, others + sides_of(tests))
 
 
-HERITAGE = Question(
+HERITAGE = models_question(
     name="heritage",
-    paper=3,
     says="A larger share of EleutherAI's models damps than of all others.",
     number="share of EleutherAI's models that damp less that of the others",
-    unit="models",
-    models=all_models_together,
     readings={
         **rules_over_models(
             difference_between(split_by_lab),
             hunt_models,
-            {
-                Choice.BY_MEANS: {"by_means": True},
-                Choice.POOLED: {"models": pooled_models},
-                Choice.MODEL_OUT: LEAVE_OUT,
-            },
+            {**BY_MEANS, **POOLED, **MODEL_OUT},
         ),
         Choice.WITH_GPT2: difference_of_labs_with_gpt2,
     },
     within=ABOVE_ZERO,
     family=THREE_LAWS,
 )
-CROWDING = Question(
+CROWDING = models_question(
     name="crowding",
-    paper=3,
     says="A larger share of the models with crowded heads damps than of the others.",
     number="share of crowded models that damp less that of the others",
-    unit="models",
-    models=all_models_together,
     readings=rules_over_models(
         difference_between(split_by_density),
         hunt_models,
-        {
-            Choice.BY_MEANS: {"by_means": True},
-            Choice.FAMILY: {"models": sweep_models},
-            Choice.POOLED: {"models": pooled_models},
-            Choice.MODEL_OUT: LEAVE_OUT,
-        },
+        {**BY_MEANS, Choice.FAMILY: {"models": sweep_models}, **POOLED, **MODEL_OUT},
     ),
     within=ABOVE_ZERO,
 )
@@ -301,41 +283,29 @@ def difference_of_r(models: Models, first: Number, second: Number) -> Estimate:
     return correlation_difference_estimate(gains, first_numbers, second_numbers, "models")
 
 
-def hierarchy_question(
-    name: str, says: str, number: str, first: Number, second: Number
-) -> Question:
-    """Return the question whether the gain correlates more closely with the first number."""
-    return Question(
-        name=name,
-        paper=3,
-        says=says,
-        number=number,
-        unit="models",
-        models=all_models_together,
-        readings=rules_over_models(
-            partial(difference_of_r, first=first, second=second),
-            hunt_models,
-            {Choice.POOLED: {"models": pooled_models}, Choice.MODEL_OUT: LEAVE_OUT},
-        ),
-        within=ABOVE_ZERO,
-        family=FamilyOfTests(1, 2, "both comparisons: either of them refutes the hierarchy"),
-    )
+def rules_of_hierarchy(first: Number, second: Number) -> dict[str, Function]:
+    """Return the rules on whether the gain correlates more closely with the first number."""
+    estimate = partial(difference_of_r, first=first, second=second)
+    return rules_over_models(estimate, hunt_models, {**POOLED, **MODEL_OUT})
 
 
+BOTH = FamilyOfTests(1, 2, "both comparisons: either of them refutes the hierarchy")
 HIERARCHY = (
-    hierarchy_question(
-        "heritage_over_geometry",
-        "The gain correlates more closely with the lab than with the density of heads.",
-        "|r| of lab and gain less |r| of density and gain",
-        is_other_lab,
-        head_density,
+    models_question(
+        name="heritage_over_geometry",
+        says="The gain correlates more closely with the lab than with the density of heads.",
+        number="|r| of lab and gain less |r| of density and gain",
+        readings=rules_of_hierarchy(is_other_lab, head_density),
+        within=ABOVE_ZERO,
+        family=BOTH,
     ),
-    hierarchy_question(
-        "geometry_over_scale",
-        "The gain correlates more closely with the density of heads than with the size.",
-        "|r| of density and gain less |r| of size and gain",
-        head_density,
-        log_size,
+    models_question(
+        name="geometry_over_scale",
+        says="The gain correlates more closely with the density of heads than with the size.",
+        number="|r| of density and gain less |r| of size and gain",
+        readings=rules_of_hierarchy(head_density, log_size),
+        within=ABOVE_ZERO,
+        family=BOTH,
     ),
 )
 

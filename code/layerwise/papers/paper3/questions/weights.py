@@ -9,18 +9,19 @@ import numpy as np
 from layerwise.engine.derivation import Function
 from layerwise.engine.evidence import Entry, Evidence, floats
 from layerwise.engine.published import DECIDES, PUBLISHED, NotMeasured
-from layerwise.engine.question import FamilyOfTests, Question, Range
+from layerwise.engine.question import FamilyOfTests, Range
 from layerwise.models.registry import slug_of
 from layerwise.papers.paper3.questions.gains import (
     ABOVE_ZERO,
     THREE_LAWS,
-    all_models_together,
+    models_question,
+    prompts_question,
 )
 from layerwise.papers.paper3.questions.samples import BELOW_ZERO
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
 from layerwise.papers.paper3.rules.anisotropy import bell_test
 from layerwise.papers.paper3.rules.gain_files import gain, short_name
-from layerwise.papers.paper3.rules.prompts import CATEGORIES, UNIT, prompts_estimate
+from layerwise.papers.paper3.rules.prompts import CATEGORIES, prompts_estimate
 from layerwise.papers.paper3.rules.spectral_norms import models_with_gains, value_over_output
 from layerwise.papers.shared.names import CORRECT, Choice
 from layerwise.papers.shared.questions import (
@@ -91,12 +92,10 @@ def profiles_by_model(evidence: Evidence) -> dict[str, Profile]:
     return {model: Profile(model, file) for model, file in evidence.role("profiles").items()}
 
 
-BELL = Question(
+BELL = prompts_question(
     name="bell",
-    paper=3,
     says="Anisotropy rises up to the layer L* of its maximum and falls beyond it.",
     number="less clear slope of the two, up to the peak and down from it",
-    unit=UNIT,
     models=profiles_by_model,
     readings={
         DECIDES: Profile.by_prompt,
@@ -147,13 +146,10 @@ def r_of_gains_without_each(evidence: Evidence) -> dict[str, Function]:
     )
 
 
-SPECTRAL = Question(
+SPECTRAL = models_question(
     name="spectral_predicts",
-    paper=3,
     says="The larger W_V over W_O, the smaller the gain.",
     number="r of W_V over W_O and the mean gain",
-    unit="models",
-    models=all_models_together,
     readings={
         DECIDES: lambda evidence: r_of_gains(evidence, value_over_output),
         Choice.VALUE_NORMS: lambda evidence: r_of_gains(evidence, mean_value_norm),
@@ -197,26 +193,20 @@ def formula_without_each(evidence: Evidence) -> dict[str, Function]:
 
 
 LAYER_QUESTIONS = (
-    Question(
+    models_question(
         name="trace",
-        paper=3,
         says="The mean trace of expanding models is over twice that of damping ones.",
         number="expanders' mean trace over dampeners'",
-        unit="models",
-        models=all_models_together,
         readings={
             DECIDES: lambda evidence: trace_factor(evidence, "full"),
             Choice.MULTIHEAD: lambda evidence: trace_factor(evidence, "multihead"),
         },
         within=Range(above=float(sheaf_trace.FACTOR)),
     ),
-    Question(
+    models_question(
         name="lstar",
-        paper=3,
         says="The error of the formula for L* is smaller than that of L/2.",
         number="formula's error less that of L/2, percent of depth",
-        unit="models",
-        models=all_models_together,
         readings={
             DECIDES: lambda evidence: formula_against_half(list(evidence[CROSS].results)),
             Choice.UNSEEN: lambda evidence: formula_against_half(
