@@ -25,7 +25,7 @@ NUMBERS = ("none", "one", "two", "three", "four")
 # --- does asymmetry tell preference? ---
 
 
-def correlations(seen: Seen, question: str) -> tuple[list[SeenAnswer], str]:
+def base_model_correlations(seen: Seen, question: str) -> tuple[list[SeenAnswer], str]:
     """Return the answers of the base models, those that say yes first, and their numbers.
 
     They are of r within the categories; where the source lacks the pairs, of r over all of them.
@@ -51,26 +51,26 @@ def known_reading(seen: Seen) -> str:
     return DECIDES if is_known else PUBLISHED
 
 
-def how_many(answers: Sequence[SeenAnswer]) -> str:
+def spell_count(answers: Sequence[SeenAnswer]) -> str:
     """Return how many answers say yes, in words: "two of three"."""
     return f"{NUMBERS[len([True for answer in answers if answer.yes])]} of {NUMBERS[len(answers)]}"
 
 
 def answer_on_preference(seen: Seen) -> str:
-    """Whether asymmetry goes with preference, early in the models."""
-    answers, numbers = correlations(seen, "early")
+    """Answer whether asymmetry predicts preference, from the early layers."""
+    answers, numbers = base_model_correlations(seen, "early")
     if not answers:
         return ""
     if known_reading(seen) == PUBLISHED:
         return (
-            f"In the early layers of {how_many(answers)} base models they correlate positively "
+            f"In the early layers of {spell_count(answers)} base models they correlate positively "
             f"over the papers' {answers[0].n} pairs of statements: {numbers}. The pairs come in "
             "six categories, and the published numbers cannot tell whether this is more than a "
             "difference between them."
         )
     return (
-        f"In the early layers of {how_many(answers)} base models they correlate positively within "
-        f"the categories of statements: {numbers}."
+        f"In the early layers of {spell_count(answers)} base models they correlate positively "
+        f"within the categories of statements: {numbers}."
     )
 
 
@@ -100,28 +100,28 @@ def asymmetry_of_categories(seen: Seen) -> Iterator[str]:
 
 
 def answer_on_depth(seen: Seen) -> str:
-    """Whether r is negative late in the models, and with a chat template everywhere."""
-    answers, numbers = correlations(seen, "late")
+    """Answer whether r is negative in late layers, and in all of them with a chat template."""
+    answers, numbers = base_model_correlations(seen, "late")
     if not answers:
         return ""
     reading = known_reading(seen)
-    told = [
-        f"In the late layers of {how_many(answers)} base models the correlation is negative: "
+    sentences = [
+        f"In the late layers of {spell_count(answers)} base models the correlation is negative: "
         f"{numbers}."
     ]
     template = seen.answer("everywhere_negative", TEMPLATED, reading)
     if template.known:
         everywhere = "in every layer" if template.yes else "not in every layer"
-        told.append(
+        sentences.append(
             f"With a chat template it is negative {everywhere}: at most {template.value:+.2f} "
             f"({template.deciding:+.2f})."
         )
     if reading == PUBLISHED:
-        told.append(
+        sentences.append(
             "Here too the published numbers cannot tell whether this is more than a difference "
             "between categories."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def depth_of_curves(seen: Seen) -> Iterator[str]:
@@ -177,17 +177,17 @@ FARES = {  # one of them, several
 
 
 def answer_on_laws(seen: Seen) -> str:
-    """How the three laws of the gain and the bound on it fare, each with its number."""
+    """Return the marks of the three laws and of the bound, each with its number."""
     parts = []
     for mark, forms in FARES.items():
         laws = [claim for claim in LAWS if seen.central(claim).mark == mark]
         if laws:
             fares = verb(laws, *forms)
-            told = ", and that ".join(describe_law(seen, claim) for claim in laws)
-            parts.append(f"{NUMBERS[len(laws)]} {fares}: that {told}.")
+            descriptions = ", and that ".join(describe_law(seen, claim) for claim in laws)
+            parts.append(f"{NUMBERS[len(laws)]} {fares}: that {descriptions}.")
     first, *others = parts
-    told = " ".join([first, *(part[0].upper() + part[1:] for part in others)])
-    return f"Of three laws of the gain and a bound on it {told}"
+    sentences = " ".join([first, *(part[0].upper() + part[1:] for part in others)])
+    return f"Of three laws of the gain and a bound on it {sentences}"
 
 
 def describe_law(seen: Seen, claim: str) -> str:
@@ -198,9 +198,10 @@ def describe_law(seen: Seen, claim: str) -> str:
 
 
 def gains_and_weights(seen: Seen) -> Iterator[str]:
-    """What else is known of the gain and the critical layer: by depth, lab, weights and tuning."""
+    """Further results on the gain and the critical layer: depth, lab, weights and tuning."""
     yield from depth_and_labs(seen)
-    yield from weights_and_layers(seen)
+    yield from norms_and_density(seen)
+    yield from traces_and_layers(seen)
     yield from tuning_and_order(seen)
 
 
@@ -226,8 +227,8 @@ def depth_and_labs(seen: Seen) -> Iterator[str]:
         )
 
 
-def weights_and_layers(seen: Seen) -> Iterator[str]:
-    """What is meant to predict the gain and the critical layer: norms, heads, traces."""
+def norms_and_density(seen: Seen) -> Iterator[str]:
+    """The norms of the weights and the density of heads as predictors of the gain."""
     spectral, ratio = seen.central("p3.spectral").mark, seen.answer("spectral_predicts")
     right, constant = (
         seen.statistic("spectral_norms", "study", "prediction", name)
@@ -250,6 +251,10 @@ def weights_and_layers(seen: Seen) -> Iterator[str]:
             f"over the survey's models for {dense:.0f}%, where calling them all alike is right "
             f"for {guess:.0%}."
         )
+
+
+def traces_and_layers(seen: Seen) -> Iterator[str]:
+    """The trace of the sheaf Laplacian, the critical layer and the order of the predictors."""
     equation = seen.claim("p3.sheaf.eq4")
     if equation.falls and equation.known:
         yield (
@@ -280,7 +285,7 @@ def weights_and_layers(seen: Seen) -> Iterator[str]:
 
 
 def tuning_and_order(seen: Seen) -> Iterator[str]:
-    """What tuning does to the gain, and the order of the benchmarked models."""
+    """The effect of tuning on the gain, and the order of the benchmarked models."""
     kept, damping = (
         seen.answer("tuning_never"),
         seen.statistic("twins", "study", "n_damping_bases"),

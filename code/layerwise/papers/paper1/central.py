@@ -1,7 +1,8 @@
 """What is said of the central claims of Paper 1.
 
-Each function tells of one claim, a sentence a `yield`: what is claimed, then notes on the published
-data beside the answer. What a note states is the condition of its branch.
+Each `describe_` function tells of one claim, and each `detail_` function of what else is printed on
+it, a sentence a `yield`: what is claimed, then notes on the published data beside the answer. What
+a note states is the condition of its branch.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ sentences = Sentences()
 
 
 @sentences("p1.neutral")
-def neutral(seen: Seen) -> Iterator[str]:
+def describe_neutral(seen: Seen) -> Iterator[str]:
     """The mean asymmetry over the neutral categories, and the status of each model."""
     yield Claimed("On neutral statements the uniformity asymmetry lies near zero in most models.")
     most = seen.claim("p1.abstract.neutral_most_models")
@@ -46,12 +47,17 @@ def neutral(seen: Seen) -> Iterator[str]:
             f"If tech philosophy is left out, Mistral loses its {mistral} "
             f"(Cohen's d = {without_tech:.2f})."
         )
-    by_code = mistral.reading(CODE)
-    if mistral.value == PASS and by_code.value == MARGINAL:
+    code_status = mistral.reading(CODE)
+    if mistral.value == PASS and code_status.value == MARGINAL:
         yield (
-            f"Mistral's status is {mistral} by the rule in the paper and {by_code} by the rule in "
-            "the released code."
+            f"Mistral's status is {mistral} by the rule in the paper and {code_status} by the rule "
+            "in the released code."
         )
+    yield from detail_neutral(seen)
+
+
+def detail_neutral(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the neutral categories."""
     parity = seen.claim("p1.table_dataset.caption.parity")
     within = parity.reading("pairs that keep it")
     if parity.value != parity.published:
@@ -84,36 +90,36 @@ def d_without(seen: Seen, model: str, category: str) -> float:
 
 
 @sentences("p1.positive")
-def positive(seen: Seen) -> Iterator[str]:
+def describe_positive(seen: Seen) -> Iterator[str]:
     """The same mean, above zero in two models."""
     gemma, apertus = (seen.claim(f"p1.table_stats.{model}.mean") for model in ("gemma", "apertus"))
     yield Claimed(
         f"On neutral statements Gemma and Apertus have a positive mean asymmetry ({gemma.printed} "
         f"and {apertus.printed})."
     )
-    of_gemma, of_apertus = (
+    gemma_answer, apertus_answer = (
         seen.answer("positive_on_neutral", model) for model in ("gemma", "apertus")
     )
-    if of_gemma.ends.low > 0 and of_apertus.ends.low > 0 and of_apertus.undecided:
+    if gemma_answer.ends.low > 0 and apertus_answer.ends.low > 0 and apertus_answer.undecided:
         yield (
-            f"Taken alone both intervals lie above zero at 95% ({of_gemma.ends:+.3f}, "
-            f"{of_apertus.ends:+.3f}). The two models were picked by their result out of four, so "
-            f"that intervals at {of_apertus.level:.2%} decide."
+            f"Taken alone both intervals lie above zero at 95% ({gemma_answer.ends:+.3f}, "
+            f"{apertus_answer.ends:+.3f}). The two models were picked by their result out of four, "
+            f"so that intervals at {apertus_answer.level:.2%} decide."
         )
-    in_gemma, in_apertus = (
+    gemma_interval, apertus_interval = (
         seen.answer("positive_on_neutral", model, PUBLISHED).ends for model in ("gemma", "apertus")
     )
-    is_within = in_gemma.high < of_gemma.ends.high and in_apertus.high < of_apertus.ends.high
-    if in_gemma.low > of_gemma.ends.low and in_apertus.low > of_apertus.ends.low and is_within:
+    pairs = (gemma_interval, gemma_answer.ends), (apertus_interval, apertus_answer.ends)
+    if all(own.low > student.low and own.high < student.high for own, student in pairs):
         yield (
-            f"The paper's own intervals, by resamples of the {of_gemma.n} categories, lie within "
-            f"Student's at 95% ({in_gemma:+.3f}, {in_apertus:+.3f}): so few values vary less in "
-            "resamples than further categories would."
+            f"The paper's own intervals, by resamples of the {gemma_answer.n} categories, lie "
+            f"within Student's at 95% ({gemma_interval:+.3f}, {apertus_interval:+.3f}): so few "
+            "values vary less in resamples than further categories would."
         )
 
 
 @sentences("p1.numeric")
-def numeric(seen: Seen) -> Iterator[str]:
+def describe_numeric(seen: Seen) -> Iterator[str]:
     """The asymmetry on numeric facts, beside that of the other categories."""
     above = seen.claim("p1.abstract.gtnum_threshold")
     apertus = seen.claim("p1.table_main.apertus.gt_numeric")
@@ -127,20 +133,21 @@ def numeric(seen: Seen) -> Iterator[str]:
             f"The asymmetry itself, recomputed from the mean cosines, is {weakest:+.3f} to "
             f"{strongest:+.3f} in three models and {apertus:+.3f} in Apertus."
         )
-    in_gemma, in_llama, in_mistral, in_apertus = (
+    gemma_value, llama_value, mistral_value, apertus_value = (
         seen.answer("numeric", model, PUBLISHED).value for model in MODELS
     )
     is_single = seen.central("p1.numeric").why == NEEDS_WEIGHTS
-    if max(in_gemma, in_llama, in_mistral) < 0 < in_apertus and is_single:
+    if max(gemma_value, llama_value, mistral_value) < 0 < apertus_value and is_single:
         yield (
-            f"From the mean of the other categories it lies {in_gemma:+.2f} in Gemma, "
-            f"{in_llama:+.2f} in Llama, {in_mistral:+.2f} in Mistral and {in_apertus:+.2f} in "
-            "Apertus: values without an interval, as no number of a single pair was published."
+            f"From the mean of the other categories it lies {gemma_value:+.2f} in Gemma, "
+            f"{llama_value:+.2f} in Llama, {mistral_value:+.2f} in Mistral and "
+            f"{apertus_value:+.2f} in Apertus: values without an interval, as no number of a "
+            "single pair was published."
         )
 
 
 @sentences("p1.apertus_facts")
-def apertus_facts(seen: Seen) -> Iterator[str]:
+def describe_apertus_facts(seen: Seen) -> Iterator[str]:
     """The asymmetry of Apertus on scientific facts, beside that of the other models."""
     facts = seen.claim("p1.table_main.apertus.scientific_facts")
     ratio = seen.claim("p1.finding3.sci_ratio")
@@ -162,6 +169,11 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
             f"It is the largest of Apertus' categories by {lead.value:.4f} ({lead.where}), a lead "
             "without an interval."
         )
+    yield from detail_facts(seen)
+
+
+def detail_facts(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the scientific facts."""
     if seen.claim("p1.setup.alignment_labels").falls:
         yield Detail(
             "Paper 1 calls Gemma and Llama strongly aligned, but the models it ran are base "
@@ -173,13 +185,13 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
             "On scientific facts not all of the other models are near zero "
             f"({others}, by the paper's own bound)."
         )
-    in_supplement = seen.claim("p1.ext.page.mistral.facts_ua")
-    if in_supplement.falls:
+    supplement = seen.claim("p1.ext.page.mistral.facts_ua")
+    if supplement.falls:
         yield Detail(
-            f"The supplement gives Mistral an asymmetry of {in_supplement.printed} on scientific "
-            f"facts; it is {in_supplement:+.3f}."
+            f"The supplement gives Mistral an asymmetry of {supplement.printed} on scientific "
+            f"facts; it is {supplement:+.3f}."
         )
-    if in_supplement.falls and in_supplement.reading("UA of lifestyle").gives:
+    if supplement.falls and supplement.reading("UA of lifestyle").gives:
         yield Detail(
             "Of the six categories searched, Mistral's asymmetry on lifestyle has the printed "
             "value."
@@ -194,7 +206,7 @@ def apertus_facts(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p1.business")
-def business(seen: Seen) -> Iterator[str]:
+def describe_business(seen: Seen) -> Iterator[str]:
     """The asymmetry on business statements."""
     low, high = (seen.claim(f"p1.finding4.business_range_{end}") for end in ("lo", "hi"))
     place = seen.claim("p1.finding4.apertus_lowest")

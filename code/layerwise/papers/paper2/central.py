@@ -1,7 +1,7 @@
 """What is said of the central claims of Paper 2 and of its notebooks.
 
-Each function tells of one claim, a sentence a `yield`; what a sentence states is the condition of
-its branch.
+Each `describe_` function tells of one claim, and each `detail_` function of what else is printed on
+it, a sentence a `yield`; what a sentence states is the condition of its branch.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def r_of_pythia(seen: Seen, layer: int) -> Any:
 
 
 @sentences("p2.early")
-def early(seen: Seen) -> Iterator[str]:
+def describe_early(seen: Seen) -> Iterator[str]:
     """The mean r of the early layers."""
     low, high = (seen.claim(f"p2.abstract.early_range_{end}") for end in ("lo", "hi"))
     yield Claimed(
@@ -46,7 +46,7 @@ def early(seen: Seen) -> Iterator[str]:
         yield (
             f"The printed range is that of layer 0: {low:+.2f} in Llama, {high:+.2f} in Apertus."
         )
-    yield from beside_small_models(seen, "early")
+    yield from describe_small_models(seen, "early")
     if seen.claim("p2.method.centroid_follows").falls:
         yield Detail(
             "The centroid asymmetry is said to follow Paper 1, but Paper 1 has no centroids; the "
@@ -61,7 +61,7 @@ def early(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.late")
-def late(seen: Seen) -> Iterator[str]:
+def describe_late(seen: Seen) -> Iterator[str]:
     """The mean r of the late layers."""
     weak, strong = (seen.claim(f"p2.abstract.late_range_{end}") for end in ("weak", "strong"))
     p, ci = seen.claim("p2.abstract.late_p"), seen.claim("p2.abstract.late_ci")
@@ -83,37 +83,43 @@ def late(seen: Seen) -> Iterator[str]:
         )
     if strong.stands:
         yield f"The strong end of the range ({strong:+.2f}, Apertus, layer 28) is as printed."
-    yield from beside_small_models(seen, "late")
-    yield from late_in_print(seen)
+    yield from describe_small_models(seen, "late")
+    yield from detail_late(seen)
 
 
-def beside_small_models(seen: Seen, question: str) -> Iterator[str]:
-    """What the small trained models show of the difference that categories make."""
+def describe_small_models(seen: Seen, question: str) -> Iterator[str]:
+    """The difference that categories make in the small trained models."""
     within, over_all = seen.trained(question), seen.trained(question, Choice.ALL_PAIRS)
-    told = [
+    means = [
         f"{within[model].value:+.2f} ({within[model].ends:+.2f}) within the categories and "
         f"{over_all[model].value:+.2f} over all pairs in {model}"
         for model in within
         if model in over_all and within[model].ends is not None
     ]
-    if told:
-        yield f"In the small trained models the same mean is {listed(told)}."
+    if means:
+        yield f"In the small trained models the same mean is {listed(means)}."
 
 
-def late_in_print(seen: Seen) -> Iterator[str]:
-    """What else the paper prints on its late layers."""
+def detail_late(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the late layers."""
     late_mean = seen.claim("p2.table_phase.pythia.late")
-    by_density = late_mean.reading(BY_DENSITY)
-    of_printed = seen.claim("p2.abstract.late_p").reading("the printed late mean of Pythia")
-    if late_mean.falls and by_density.gives:
+    density_mean = late_mean.reading(BY_DENSITY)
+    p_of_printed = seen.claim("p2.abstract.late_p").reading("the printed late mean of Pythia")
+    if late_mean.falls and density_mean.gives:
         yield Detail(
-            f"Of the five measures searched, the late mean of the kNN density ({by_density:+.3f}) "
-            "is the printed one, but the early and mid means of that measure are not."
+            "Of the five measures searched, the late mean of the kNN density "
+            f"({density_mean:+.3f}) is the printed one, but the early and mid means of that "
+            "measure are not."
         )
-    if not of_printed.gives:
+    if not p_of_printed.gives:
         yield Detail(
-            f"Even the printed mean, taken as one r over the pairs, has only {of_printed}."
+            f"Even the printed mean, taken as one r over the pairs, has only {p_of_printed}."
         )
+    yield from detail_late_intervals(seen)
+
+
+def detail_late_intervals(seen: Seen) -> Iterator[str]:
+    """Printed intervals, stars and descriptions of the late layers."""
     ends = seen.claims_like("p2.csv.pythia.L*.ci_*")
     n_other = sum(end.falls for end in ends)
     if n_other > 0 and seen.claim("p2.fig1.pythia_panel.intervals").falls:
@@ -152,7 +158,7 @@ def late_in_print(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.three_of_four")
-def three_of_four(seen: Seen) -> Iterator[str]:
+def describe_three_of_four(seen: Seen) -> Iterator[str]:
     """The models that invert, by several meanings of the word."""
     three = seen.claim("p2.abstract.three_of_four")
     yield Claimed(f"{three.printed} of the models invert in late layers.")
@@ -181,7 +187,7 @@ def three_of_four(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.transition")
-def transition(seen: Seen) -> Iterator[str]:
+def describe_transition(seen: Seen) -> Iterator[str]:
     """The layers between which r turns negative."""
     pythia, llama, apertus = (
         seen.claim(f"p2.abstract.transition_{name}") for name in ("pythia", "llama", "apertus")
@@ -199,7 +205,7 @@ def transition(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.extremum")
-def extremum(seen: Seen) -> Iterator[str]:
+def describe_extremum(seen: Seen) -> Iterator[str]:
     """The layer of Apertus' lowest r."""
     layer, r = seen.claim("p2.abstract.apertus_max_layer"), seen.claim("p2.abstract.apertus_l28")
     yield Claimed(
@@ -215,7 +221,7 @@ def extremum(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.gemma")
-def gemma(seen: Seen) -> Iterator[str]:
+def describe_gemma(seen: Seen) -> Iterator[str]:
     """The lowest late r of Gemma."""
     yield Claimed("Gemma-2B is the exception and shows no significant late inversion.")
     shown = seen.claim("p2.abstract.gemma_no_inversion")
@@ -256,7 +262,7 @@ def gemma(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.template")
-def template(seen: Seen) -> Iterator[str]:
+def describe_templated(seen: Seen) -> Iterator[str]:
     """The instruction-tuned Llama with its chat template."""
     weak, strong = (seen.claim(f"p2.abstract.template_range_{end}") for end in ("weak", "strong"))
     yield Claimed(
@@ -276,11 +282,11 @@ def template(seen: Seen) -> Iterator[str]:
         yield (
             f"Without the template the early mean is {without:+.2f}, printed as {without.printed}."
         )
-    of_base = without.reading("the mean of the base model")
-    if without.falls and of_base.gives:
+    base_mean = without.reading("the mean of the base model")
+    if without.falls and base_mean.gives:
         yield Detail(
             "Of the six published curves searched, that of the base model has the printed early "
-            f"mean ({of_base:+.2f})."
+            f"mean ({base_mean:+.2f})."
         )
 
 
@@ -288,7 +294,7 @@ def template(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.bins")
-def bins(seen: Seen) -> Iterator[str]:
+def describe_bins(seen: Seen) -> Iterator[str]:
     """r over random bins at the middle layers."""
     yield Claimed(
         "With random bins of pairs in place of the six categories, r at the middle layers is "
@@ -304,7 +310,7 @@ def bins(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.layers")
-def category_layers(seen: Seen) -> Iterator[str]:
+def describe_category_layers(seen: Seen) -> Iterator[str]:
     """r over the six categories, from the middle layers to the last."""
     yield Claimed(
         "Over the six categories Pythia's r turns from positive at the middle layers to negative "
@@ -321,7 +327,7 @@ def category_layers(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.scaling")
-def scaling(seen: Seen) -> Iterator[str]:
+def describe_scaling(seen: Seen) -> Iterator[str]:
     """The depth of the highest r over the categories, by size."""
     yield Claimed(
         "The depth at which r over the categories is highest shifts between the Pythia sizes."
@@ -342,7 +348,7 @@ def scaling(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p2.category_inversion")
-def category_inversion(seen: Seen) -> Iterator[str]:
+def describe_category_inversion(seen: Seen) -> Iterator[str]:
     """r over the six categories at the last layer."""
     title = seen.claim("p2.nb001.title_r")
     yield Claimed(
@@ -378,6 +384,11 @@ def category_inversion(seen: Seen) -> Iterator[str]:
             f"It is not the strongest effect: at its last layer Pythia-410M has r = "
             f"{small.value:+.3f}, although {n} points do not distinguish the two."
         )
+    yield from detail_categories(seen)
+
+
+def detail_categories(seen: Seen) -> Iterator[str]:
+    """Other printed statements on r over the categories."""
     note = seen.claim("p2.method_note.category_no_pattern")
     if note.falls:
         yield Detail(

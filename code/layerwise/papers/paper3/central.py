@@ -1,7 +1,7 @@
 """What is said of the central claims of Paper 3 and of its notebooks.
 
-Each function tells of one claim, a sentence a `yield`; what a sentence states is the condition of
-its branch.
+Each `describe_` function tells of one claim, and each `detail_` function of what else is printed on
+it, a sentence a `yield`; what a sentence states is the condition of its branch.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ sentences = Sentences()
 
 
 @sentences("p3.depth_gain")
-def depth_gain(seen: Seen) -> Iterator[str]:
+def describe_depth_gain(seen: Seen) -> Iterator[str]:
     """The first law: r of depth and gain."""
     r, p = seen.claim("p3.kleiber.r"), seen.claim("p3.kleiber.p")
     yield Claimed(
@@ -80,6 +80,11 @@ def depth_gain(seen: Seen) -> Iterator[str]:
             f"By ranks r = {ranks.value:+.2f} over the eight sizes (p {equal_p(ranks.p)} by all "
             "permutations)."
         )
+    yield from detail_depth_gain(seen)
+
+
+def detail_depth_gain(seen: Seen) -> Iterator[str]:
+    """Other printed statements on depth and gain."""
     if seen.claim("p3.notebook.clean.block").falls:
         yield Detail(
             "Without the final norm the published gain is that of the second-last block, which the "
@@ -104,7 +109,7 @@ def depth_gain(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.bound")
-def bound(seen: Seen) -> Iterator[str]:
+def describe_bound(seen: Seen) -> Iterator[str]:
     """The bound on the gain."""
     yield Claimed(
         "No gain exceeds 10^(1/L), where L is the number of blocks, so that no network gains more "
@@ -135,19 +140,19 @@ def bound(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.gains")
-def gains(seen: Seen) -> Iterator[str]:
+def describe_gains(seen: Seen) -> Iterator[str]:
     """The benchmark's order of four models."""
     yield Claimed(
         "The gain of the last block orders four models (Pythia damps; Mistral, Llama and Gemma "
         "expand)."
     )
     llama = seen.claim("p3.bench.llama")
-    by_sequence = seen.answer("expansion", "LLaMA-3.1-8B", GainReading.SEQUENCE)
-    if by_sequence.no and llama.value > 1:
-        texts = f", {by_sequence.where}" if by_sequence.where else ""
+    sequence_gain = seen.answer("expansion", "LLaMA-3.1-8B", GainReading.SEQUENCE)
+    if sequence_gain.no and llama.value > 1:
+        texts = f", {sequence_gain.where}" if sequence_gain.where else ""
         yield (
-            f"By the norm of the whole sequence Llama damps: {by_sequence.value:.2f} "
-            f"({by_sequence.ends:.2f}; {by_sequence.n} {by_sequence.unit}{texts}) instead of "
+            f"By the norm of the whole sequence Llama damps: {sequence_gain.value:.2f} "
+            f"({sequence_gain.ends:.2f}; {sequence_gain.n} {sequence_gain.unit}{texts}) instead of "
             f"{llama:.2f}."
         )
     by_category = [
@@ -170,6 +175,12 @@ def gains(seen: Seen) -> Iterator[str]:
             "that of the whole sequence, for one text in other notebooks of the paper, it is "
             f"{order_of_sequence}."
         )
+    yield from detail_gains(seen)
+
+
+def detail_gains(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the benchmark."""
+    llama = seen.claim("p3.bench.llama")
     if llama.value > 1 > llama.reading(OF_SEQUENCE).value:
         yield Detail(
             "The papers use five definitions of the gain, and the abstract does not say which one "
@@ -199,7 +210,7 @@ def gains(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.tuning")
-def tuning(seen: Seen) -> Iterator[str]:
+def describe_tuning(seen: Seen) -> Iterator[str]:
     """Base models and their tuned versions."""
     change, kept = seen.claim("p3.twin.max_modulation"), seen.claim("p3.twin.sign_kept")
     yield Claimed(
@@ -208,9 +219,9 @@ def tuning(seen: Seen) -> Iterator[str]:
     )
     base, tuned = seen.claim("p3.twin.gemma_base"), seen.claim("p3.twin.gemma_it")
     if kept.value is True and change.known and tuned.known and base.value > 0:
-        of_gemma = 100 * abs(1 - tuned.value / base.value)
+        gemma_change = 100 * abs(1 - tuned.value / base.value)
         largest = ""
-        if abs(of_gemma - change.value) < ROUNDING:
+        if abs(gemma_change - change.value) < ROUNDING:
             largest = f"; the largest change is Gemma's, {base:.2f} to {tuned:.2f} ({change:.0f}%)"
         yield f"The mean gain of every tuned model stays on its base's side of 1{largest}."
     sides = {
@@ -218,9 +229,9 @@ def tuning(seen: Seen) -> Iterator[str]:
         for family in FAMILIES
     }
     above = [
-        f"{family} (tuned {of_tuned.value:.2f}, {of_tuned.ends:.2f})"
-        for family, (of_base, of_tuned) in sides.items()
-        if of_base.ends.low > 1 and of_tuned.ends.low > 1
+        f"{family} (tuned {tuned_gain.value:.2f}, {tuned_gain.ends:.2f})"
+        for family, (base_gain, tuned_gain) in sides.items()
+        if base_gain.ends.low > 1 and tuned_gain.ends.low > 1
     ]
     if above:
         yield f"By category of prompts base and tuned model both lie above 1 in {listed(above)}."
@@ -248,7 +259,7 @@ def tuning(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.heritage")
-def heritage(seen: Seen) -> Iterator[str]:
+def describe_heritage(seen: Seen) -> Iterator[str]:
     """The second law: labs and the sides of 1."""
     damp, meta, others = (
         seen.claim(f"p3.heritage.{name}")
@@ -284,11 +295,11 @@ def heritage(seen: Seen) -> Iterator[str]:
             f"Of the {len(labs)} labs of the survey one is EleutherAI: of labs in general nothing "
             "follows."
         )
-    yield from heritage_in_print(seen)
+    yield from detail_heritage(seen)
 
 
-def heritage_in_print(seen: Seen) -> Iterator[str]:
-    """What else the paper prints on labs."""
+def detail_heritage(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the shares that damp, and their test."""
     others, bigscience, both = (
         seen.claim(f"p3.{name}")
         for name in ("heritage.others_expand", "heritage.bigscience_expand", "readme.meta_openai")
@@ -302,16 +313,21 @@ def heritage_in_print(seen: Seen) -> Iterator[str]:
     if others.falls and others.reading(ROUNDED).gives:
         yield Detail("Gains that are rounded to two decimals first give the printed shares.")
     p = seen.claim("p3.heritage.fisher_p")
-    of_shares = p.reading("the shares that are printed")
+    p_of_shares = p.reading("the shares that are printed")
     if p.falls and p.reading(CHI_SQUARE).gives:
         yield Detail(
             "Of the five tests searched, rounded gains and a chi-square test without continuity "
             "correction give the printed p."
         )
-    if not of_shares.gives:
+    if not p_of_shares.gives:
         yield Detail(
-            f"Even the printed shares, of five and eleven models, give only p = {of_shares}."
+            f"Even the printed shares, of five and eleven models, give only p = {p_of_shares}."
         )
+    yield from detail_labs(seen)
+
+
+def detail_labs(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the gains of labs and families."""
     mean, se = (seen.claim(f"p3.fig2.EleutherAI.{name}") for name in ("mean", "se"))
     if mean.falls and se.falls:
         yield Detail(f"EleutherAI's mean gain over the survey is {mean:.3f}, not {mean.printed}.")
@@ -345,7 +361,7 @@ def heritage_in_print(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.crowding")
-def crowding(seen: Seen) -> Iterator[str]:
+def describe_crowding(seen: Seen) -> Iterator[str]:
     """The density of heads and the sides of 1."""
     yield Claimed("Crowding of attention heads explains whether a model damps or expands.")
     explains = seen.claim("p3.crowding.explains")
@@ -381,6 +397,12 @@ def crowding(seen: Seen) -> Iterator[str]:
             f"The survey's own result file says of the hypothesis that heads are crowded: "
             f"{verdict}."
         )
+    yield from detail_crowding(seen)
+
+
+def detail_crowding(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the density of heads."""
+    after = seen.claim("p3.appB.acc_after")
     if after.falls and after.reading("Pythia-6.9B and GPT-J alone").gives:
         yield Detail(
             "Of the three sets of models searched, the pair that the paper shows and the eight "
@@ -396,7 +418,7 @@ def crowding(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.hierarchy")
-def hierarchy(seen: Seen) -> Iterator[str]:
+def describe_hierarchy(seen: Seen) -> Iterator[str]:
     """Lab, density of heads and size, by their |r| with the gain."""
     yield Claimed(
         "For the gain, heritage counts more than geometry (the density of heads), and geometry "
@@ -419,7 +441,7 @@ def hierarchy(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.spectral")
-def spectral(seen: Seen) -> Iterator[str]:
+def describe_spectral(seen: Seen) -> Iterator[str]:
     """The third law: the ratio of W_V to W_O, labs and damping."""
     vo = seen.claim("p3.spectral.vo_ratio")
     yield Claimed(
@@ -443,6 +465,13 @@ def spectral(seen: Seen) -> Iterator[str]:
             f"The model with the largest ratio, {largest}, expands, and the one with the smallest, "
             f"{smallest}, damps; the intervals of both gains exclude 1."
         )
+    yield from describe_norms_of_labs(seen)
+    yield from detail_spectral(seen)
+
+
+def describe_norms_of_labs(seen: Seen) -> Iterator[str]:
+    """The norms of the labs: W_V alone, and its ratio to W_O."""
+    vo = seen.claim("p3.spectral.vo_ratio")
     ratio, mwu = seen.claim("p3.spectral.wv_ratio"), seen.claim("p3.spectral.mwu_p")
     if ratio.known and mwu.known:
         yield (
@@ -465,6 +494,10 @@ def spectral(seen: Seen) -> Iterator[str]:
             "The published norms of Pythia's W_V are those of rows of the fused matrix that mix "
             "queries, keys and values."
         )
+
+
+def detail_spectral(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the spectral norms."""
     marked, opt = (seen.claim(f"p3.fig3.{model}.class") for model in ("pythia-160m", "opt-350m"))
     near_one = seen.answer("damping", "opt-350m").ends.includes(1)
     if marked.falls:
@@ -482,6 +515,7 @@ def spectral(seen: Seen) -> Iterator[str]:
             "gains."
         )
     if seen.claim("p3.heritage.all_p_below_05").falls:
+        mwu = seen.claim("p3.spectral.mwu_p")
         yield Detail(
             f"Not all three laws are significant: the spectral norms have p {equal_p(mwu)}."
         )
@@ -505,7 +539,7 @@ def spectral(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.trace")
-def trace(seen: Seen) -> Iterator[str]:
+def describe_trace(seen: Seen) -> Iterator[str]:
     """The sheaf trace of expanding and of damping models."""
     factor = seen.claim("p3.sheaf.ratio26")
     yield Claimed(
@@ -528,6 +562,17 @@ def trace(seen: Seen) -> Iterator[str]:
             f"two kinds of model: the mean of the expanders is {ratio:.1f} times that of the "
             f"dampeners (saved by the script as {ratio.printed})."
         )
+    yield from describe_overlap(seen)
+    if factor.known:
+        yield (
+            f"The factor {factor:.0f} compares GPT-2 with OPT-125m, both expanders by the gains "
+            "that are typed into the script."
+        )
+    yield from detail_trace(seen)
+
+
+def describe_overlap(seen: Seen) -> Iterator[str]:
+    """The traces of single models: by heads, and with the measured gains as kinds."""
     heads = seen.statistic("sheaf_trace", "study", "expand_over_dampen", "multihead")
     larger, pairs = (
         seen.statistic("sheaf_trace", "study", "expander_larger", name)
@@ -549,11 +594,11 @@ def trace(seen: Seen) -> Iterator[str]:
             f"{pythia.value:.2f}: by the measured gains the expanders' mean is {full:.1f} times "
             f"that of the one dampener that is left, by heads {by_heads:.1f} times."
         )
-    if factor.known:
-        yield (
-            f"The factor {factor:.0f} compares GPT-2 with OPT-125m, both expanders by the gains "
-            "that are typed into the script."
-        )
+
+
+def detail_trace(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the traces."""
+    separates, equation = (seen.claim(f"p3.sheaf.{name}") for name in ("discriminates", "eq4"))
     if separates.falls and separates.reading(BY_HEADS).gives:
         yield Detail(
             "The multi-head trace passes the rule, but the rule names the single-slice trace: the "
@@ -577,7 +622,7 @@ def trace(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.lstar")
-def lstar(seen: Seen) -> Iterator[str]:
+def describe_lstar(seen: Seen) -> Iterator[str]:
     """The formula for the critical layer."""
     within, cross, naive = (
         seen.claim(f"p3.lstar.mape_{name}") for name in ("within", "cross", "naive")
@@ -592,9 +637,9 @@ def lstar(seen: Seen) -> Iterator[str]:
             f"The formula's error on six models is {cross:.1f}% of depth, as printed; that of L/2 "
             f"is {half:.1f}%."
         )
-    in_both = seen.statistic("critical_layer", "argmax", "n_seen")
-    if in_both > 0:
-        yield f"{in_both} of the six models are among those that the formula was fitted to."
+    n_fitted = seen.statistic("critical_layer", "argmax", "n_seen")
+    if n_fitted > 0:
+        yield f"{n_fitted} of the six models are among those that the formula was fitted to."
     formula, half_unseen, models = (
         seen.statistic("critical_layer", "argmax", "unseen", name)
         for name in ("formula", "half_depth", "models")
@@ -604,11 +649,11 @@ def lstar(seen: Seen) -> Iterator[str]:
             f"On the others ({Value(models)}) the formula misses by {formula:.1f}%, L/2 by only "
             f"{half_unseen:.1f}%."
         )
-    in_percent = cross.reading("percent of L*")
-    if in_percent.value > cross.value:
+    relative_error = cross.reading("percent of L*")
+    if relative_error.value > cross.value:
         yield (
             f"In percent of L* itself, as a mean absolute percentage error usually is, it is "
-            f"{in_percent:.1f}%."
+            f"{relative_error:.1f}%."
         )
     rounded = within.reading("the coefficients as they are printed")
     if within.stands and naive.known:
@@ -617,12 +662,18 @@ def lstar(seen: Seen) -> Iterator[str]:
             f"unrounded coefficients, {rounded:.1f}% with the printed ones; that of L/2 is "
             f"{naive:.1f}%."
         )
+    yield from detail_lstar(seen)
+
+
+def detail_lstar(seen: Seen) -> Iterator[str]:
+    """Other printed statements on the critical layer."""
+    cross = seen.claim("p3.lstar.mape_cross")
     sign_change = cross.reading("the sign-change run's file")
     if sign_change.value > cross.value:
         yield Detail(f"In the sign-change run the formula's error is {sign_change:.1f}%.")
-    by_bytes = [seen.claim(f"p3.h4ext.{model}.mean_trace_mh") for model in FOUR_BITS]
+    packed_means = [seen.claim(f"p3.h4ext.{model}.mean_trace_mh") for model in FOUR_BITS]
     coefficients = seen.claims_like("p3.lstar.coef_?")
-    if all(number.stands for number in (*by_bytes, *coefficients)):
+    if all(number.stands for number in (*packed_means, *coefficients)):
         yield Detail(
             "The extended trace run read packed bytes of four-bit weights as W_V: four of the "
             "eight L* values that the formula was fitted to come from these bytes, and two of "
@@ -646,7 +697,7 @@ def lstar(seen: Seen) -> Iterator[str]:
 
 
 @sentences("p3.anisotropy")
-def anisotropy(seen: Seen) -> Iterator[str]:
+def describe_anisotropy(seen: Seen) -> Iterator[str]:
     """The profile of the first component's share."""
     yield Claimed("Pythia's anisotropy rises to a peak and falls from there on.")
     peak = seen.claim("p3.aniso.L_star")
