@@ -109,6 +109,33 @@ def clipped_entropy(trace: Trace) -> float:
     return entropy.clipped_entropy(trace.logits)
 
 
+def rows_by_category(table: Sequence[Mapping[str, Any]], model: str) -> dict[str, list[int]]:
+    """Return the numbers of the rows about a model, by category of prompts."""
+    rows: dict[str, list[int]] = {}
+    for row, entry in enumerate(table):
+        if lookup_key(entry["Model"]) == lookup_key(model):
+            rows.setdefault(entry["Category"], []).append(row)
+    return rows
+
+
+def require_as_many_prompts(
+    file: str, model: str, rows: Mapping[str, list[int]], texts: Mapping[str, Sequence[str]]
+) -> None:
+    """Require a prompt for each row of a table, category by category.
+
+    Raises:
+        LayerwiseError: where a category has more or fewer.
+    """
+    n_rows = {category: len(numbers) for category, numbers in rows.items()}
+    n_prompts = {category: len(prompts) for category, prompts in texts.items()}
+    if n_rows != n_prompts:
+        raise LayerwiseError(
+            f"{file}: its rows about {model} ask for the prompts {n_rows}, by category, "
+            f"found {n_prompts}; complete the prompt set, or take the experiment out of the "
+            "model's experiments in models.yaml"
+        )
+
+
 def prompt_rows(
     file: str,
     prompts: str,
@@ -129,18 +156,8 @@ def prompt_rows(
     def measure(subject: Subject, texts: Mapping[str, Sequence[str]]) -> dict[Any, Any]:
         slug, table = subject.model.slug, subject.published.document(file)
         name = (names or {}).get(slug, slug)
-        rows: dict[str, list[int]] = {}
-        for row, entry in enumerate(table):
-            if lookup_key(entry["Model"]) == lookup_key(name):
-                rows.setdefault(entry["Category"], []).append(row)
-        asked = {category: len(numbers) for category, numbers in rows.items()}
-        given = {category: len(prompts) for category, prompts in texts.items()}
-        if asked != given:
-            raise LayerwiseError(
-                f"{file}: its rows about {name} ask for the prompts {asked}, by category, "
-                f"found {given}; complete the prompt set, or take the experiment out of the "
-                "model's experiments in models.yaml"
-            )
+        rows = rows_by_category(table, name)
+        require_as_many_prompts(file, name, rows, texts)
         traces = {
             row: subject.trace(text)
             for category in rows

@@ -213,7 +213,7 @@ def numeric_statements(evidence: Evidence) -> Rules:
 
 
 def lifestyle_statements(evidence: Evidence) -> Rules:
-    """UA on lifestyle, and the calibration that is read from it."""
+    """UA on lifestyle."""
     ua = partial(asymmetry_by_model, evidence, "lifestyle")
 
     def others_in_zone() -> str:
@@ -226,15 +226,6 @@ def lifestyle_statements(evidence: Evidence) -> Rules:
     def positive_or_within() -> str:
         above = min(ua(("gemma", "apertus")).values()) > BAND
         return "slight positive asymmetry" if above else "within the zone"
-
-    def most_models(is_neutral: Callable[[Entry], bool]) -> str:
-        """Return `most models` where more than half are neutral, else how many are."""
-        n = sum(is_neutral(evidence[file]) for file in MODELS.values())
-        return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
-
-    def compare_with_pass_rule() -> str:
-        sizes = [abs(neutral_d(evidence[MODELS[model]])) for model in CALIBRATED]
-        return compare_with_bound("d", sizes, PASS_BELOW)
 
     return {
         "lifestyle/calibrated": Rule(
@@ -251,6 +242,22 @@ def lifestyle_statements(evidence: Evidence) -> Rules:
         "lifestyle/positive": Rule(
             positive_or_within, "whether Gemma and Apertus lie above the zone"
         ),
+    }
+
+
+def calibrated_statements(evidence: Evidence) -> Rules:
+    """The models that count as calibrated, by several meanings of the word."""
+
+    def most_models(is_neutral: Callable[[Entry], bool]) -> str:
+        """Return `most models` where more than half are neutral, else how many are."""
+        n = sum(is_neutral(evidence[file]) for file in MODELS.values())
+        return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
+
+    def compare_with_pass_rule() -> str:
+        sizes = [abs(neutral_d(evidence[MODELS[model]])) for model in CALIBRATED]
+        return compare_with_bound("d", sizes, PASS_BELOW)
+
+    return {
         "lifestyle/quantor": Rule(
             lambda: most_models(lambda results: abs(asymmetry(results.lifestyle)) < BAND),
             "how many models lie within the zone on lifestyle",
@@ -306,43 +313,47 @@ def business_statements(evidence: Evidence) -> Rules:
     }
 
 
+def ratios_of_apertus(evidence: Evidence, category: str) -> list[float]:
+    """Return |UA| of Apertus over that of each other model, ascending.
+
+    Raises:
+        LayerwiseError: where the UA of another model is 0.
+    """
+    ua = asymmetry_by_model(evidence, category)
+    if zero := [model for model in OTHERS["apertus"] if ua[model] == 0]:
+        raise LayerwiseError(
+            f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
+            "leave that model out"
+        )
+    return sorted(abs(ua["apertus"]) / abs(ua[model]) for model in OTHERS["apertus"])
+
+
+def factors_text(*factors: float) -> str:
+    """Return ascending factors in whole numbers: 3× or, for several, 5-10×."""
+    low, high = (f"{factor:.0f}" for factor in (factors[0], factors[-1]))
+    return f"{low}×" if len(factors) == 1 else f"{low}-{high}×"
+
+
 def apertus_statements(evidence: Evidence) -> Rules:
     """The asymmetries of Apertus, beside each other and beside those of the other models."""
+    ratios = partial(ratios_of_apertus, evidence)
 
-    def ua_of(category: str) -> float:
+    def ua(category: str) -> float:
         return asymmetry(evidence[MODELS["apertus"]][category])
 
     def strongest_category() -> str:
-        return DISPLAY[max(categories(evidence), key=lambda category: abs(ua_of(category)))]
-
-    def ratios(category: str) -> list[float]:
-        """Return |UA| of Apertus over that of each other model, ascending."""
-        ua = asymmetry_by_model(evidence, category)
-        if zero := [model for model in OTHERS["apertus"] if ua[model] == 0]:
-            raise LayerwiseError(
-                f"a ratio to {', '.join(zero)} does not exist, the value there is 0; "
-                "leave that model out"
-            )
-        return sorted(abs(ua["apertus"]) / abs(ua[model]) for model in OTHERS["apertus"])
-
-    def facts_over_business() -> float:
-        return ua_of(FACTS) / ua_of("business")
-
-    def as_printed(*factors: float) -> str:
-        """Return ascending factors in whole numbers: 3× or, for several, 5-10×."""
-        low, high = (f"{factor:.0f}" for factor in (factors[0], factors[-1]))
-        return f"{low}×" if len(factors) == 1 else f"{low}-{high}×"
+        return DISPLAY[max(categories(evidence), key=lambda category: abs(ua(category)))]
 
     return {
         "apertus/strongest": Rule(
             strongest_category, "the category of the largest |UA| in Apertus"
         ),
         "apertus/nonnumeric_over_next": Rule(
-            lambda: as_printed(ratios("ground_truth_nonnumeric")[0]),
+            lambda: factors_text(ratios("ground_truth_nonnumeric")[0]),
             "Apertus' |UA| on non-numeric facts over that of the next model",
         ),
         "apertus/facts_over_others": Rule(
-            lambda: as_printed(*ratios(FACTS)),
+            lambda: factors_text(*ratios(FACTS)),
             "Apertus' |UA| on scientific facts over that of each other model",
         ),
         "apertus/facts_ratios": Rule(
@@ -350,15 +361,15 @@ def apertus_statements(evidence: Evidence) -> Rules:
             "Apertus' |UA| on scientific facts over that of each other model, ascending",
         ),
         "apertus/facts_over_business": Rule(
-            lambda: as_printed(facts_over_business()),
+            lambda: factors_text(ua(FACTS) / ua("business")),
             "Apertus' UA on scientific facts over that on business",
         ),
         "apertus/facts_over_business_printed": Rule(
-            lambda: as_printed(round(ua_of(FACTS), 3) / round(ua_of("business"), 3)),
+            lambda: factors_text(round(ua(FACTS), 3) / round(ua("business"), 3)),
             "Apertus' UA on scientific facts over that on business, of the printed decimals",
         ),
         "apertus/facts_over_business_cut": Rule(
-            lambda: as_printed(np.floor(facts_over_business())),
+            lambda: factors_text(np.floor(ua(FACTS) / ua("business"))),
             "Apertus' UA on scientific facts over that on business, cut to a whole number",
         ),
     }
@@ -471,6 +482,12 @@ def drawn_statements(evidence: Evidence) -> Rules:
     }
 
 
+def length_gaps(words: list[np.ndarray]) -> Float[np.ndarray, " pair"]:
+    """Return |words of A - words of B| over the longer side."""
+    a, b = np.concatenate(words).T
+    return np.abs(a - b) / np.maximum(a, b)
+
+
 def word_statements(evidence: Evidence) -> Rules:
     """The parity of word counts in a pair."""
 
@@ -478,17 +495,12 @@ def word_statements(evidence: Evidence) -> Rules:
         """Return the words of A and of B of each pair, by category."""
         return [np.array([[pair.a, pair.b] for pair in evidence[WORDS][name]]) for name in names]
 
-    def gaps(words: list[np.ndarray]) -> Float[np.ndarray, " pair"]:
-        """Return |words of A - words of B| over the longer side."""
-        a, b = np.concatenate(words).T
-        return np.abs(a - b) / np.maximum(a, b)
-
     def gaps_of_pairs(names: Iterable[str]) -> Float[np.ndarray, " pair"]:
-        return gaps(counts(names))
+        return length_gaps(counts(names))
 
     def gaps_of_sides() -> Float[np.ndarray, " category"]:
         """Compare all A with all B statements of a category."""
-        return gaps([pairs.sum(axis=0, keepdims=True) for pairs in counts(evidence[WORDS])])
+        return length_gaps([pairs.sum(axis=0, keepdims=True) for pairs in counts(evidence[WORDS])])
 
     def parity_bound(gaps: Float[np.ndarray, " pair"]) -> str:
         """Return the bound of the paper if every gap keeps it, else the largest gap: ±20%."""
@@ -520,6 +532,7 @@ def word_statements(evidence: Evidence) -> Rules:
 PARTS = (
     numeric_statements,
     lifestyle_statements,
+    calibrated_statements,
     facts_statements,
     business_statements,
     apertus_statements,

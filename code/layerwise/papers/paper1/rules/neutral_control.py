@@ -1,5 +1,7 @@
 """The neutral control: asymmetry of unrelated and of political pairs (Mistral-7B)."""
 
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float32
 
@@ -13,59 +15,57 @@ NEAR = 0.005  # is 0.00 at the printed decimals
 SIDES = ("sim_a", "sim_b")
 
 
-def control_statistics(control: Entry) -> Rules:
+def pair_asymmetry(pair: Entry) -> float:
+    """Return the absolute difference of a pair's two cosines."""
+    a, b = (np.float32(pair[side]) for side in SIDES)
+    return float(abs(a - b))
+
+
+def asymmetries(control: Entry, kind: str) -> Float32[np.ndarray, " pair"]:
+    """Return the absolute difference of the two cosines of each pair of a kind.
+
+    The file has them as text with float32's digits.
+
+    Raises:
+        Broken: where one of them is not a number.
+    """
+    pairs = control[f"{kind}_results"]
+    try:
+        a, b = np.array([[np.float32(pair[side]) for side in SIDES] for pair in pairs]).T
+    except ValueError as error:
+        file, key = pairs.cell
+        raise Broken(
+            f"{file}: a similarity of {key} is not a number ({error}); restore the table"
+        ) from None
+    return np.abs(a - b)
+
+
+def group_statistics(control: Entry, kind: str) -> Rules:
+    """UA over the pairs of a kind, `neutral` or `political`."""
+    ua = partial(asymmetries, control, kind)
+    return {
+        f"summary_stats/{kind}_mean": Rule(lambda: np.mean(ua()), f"mean UA over the {kind} pairs"),
+        f"summary_stats/{kind}_std": Rule(
+            lambda: np.std(ua()), f"population SD of UA over the {kind} pairs"
+        ),
+    }
+
+
+def comparison_statistics(control: Entry) -> Rules:
     """UA of the political pairs beside that of the neutral ones."""
-
-    def pairs_of(kind: str) -> Entry:
-        return control[f"{kind}_results"]
-
-    def ua_of(kind: str) -> Float32[np.ndarray, " pair"]:
-        """Return the absolute difference of each pair's two cosines.
-
-        The file has them as text with float32's digits.
-        """
-        pairs = pairs_of(kind)
-        try:
-            a, b = np.array([[np.float32(pair[side]) for side in SIDES] for pair in pairs]).T
-        except ValueError as error:
-            file, key = pairs.cell
-            raise Broken(
-                f"{file}: a similarity of {key} is not a number ({error}); restore the table"
-            ) from None
-        return np.abs(a - b)
-
-    def ua_of_pair(pair: Entry) -> float:
-        a, b = (np.float32(pair[side]) for side in SIDES)
-        return float(abs(a - b))
+    political, neutral = (partial(asymmetries, control, kind) for kind in ("political", "neutral"))
 
     def effect_ratio() -> float:
-        return float(np.mean(ua_of("political")) / np.mean(ua_of("neutral")))
+        return float(np.mean(political()) / np.mean(neutral()))
 
     def t_and_p() -> tuple[float, float]:
-        return pooled_t(ua_of("political"), ua_of("neutral"))
+        return pooled_t(political(), neutral())
 
     def notebook_verdict() -> str:
         confirmed = all_of([t_and_p()[1] < 0.05, effect_ratio() > 1.5])
         return "CONFIRMED" if confirmed else "INCONCLUSIVE"
 
-    def unrelated_near_zero() -> str:
-        others = np.delete(ua_of("neutral"), CAPITALS)
-        n = int(np.sum(others < NEAR))
-        return f"{n} of {len(others)} near zero" if n else "high asymmetry"
-
-    def of_kind(kind: str) -> Rules:
-        return {
-            f"summary_stats/{kind}_mean": Rule(
-                lambda: np.mean(ua_of(kind)), f"mean UA over the {kind} pairs"
-            ),
-            f"summary_stats/{kind}_std": Rule(
-                lambda: np.std(ua_of(kind)), f"population SD of UA over the {kind} pairs"
-            ),
-        }
-
     return {
-        **of_kind("neutral"),
-        **of_kind("political"),
         "summary_stats/effect_ratio": Rule(
             effect_ratio, "the mean UA of the political pairs over that of the neutral ones"
         ),
@@ -78,20 +78,45 @@ def control_statistics(control: Entry) -> Rules:
         "summary_stats/verdict": Rule(
             notebook_verdict, "the notebook's word: p < 0.05 and a ratio of the means above 1.5"
         ),
-        "n/neutral": Rule(lambda: count(pairs_of("neutral"), ua_of_pair), "the neutral pairs"),
+    }
+
+
+def pair_statistics(control: Entry) -> Rules:
+    """The numbers of pairs, and UA of the neutral pairs that the text names."""
+
+    def unrelated_near_zero() -> str:
+        others = np.delete(asymmetries(control, "neutral"), CAPITALS)
+        n = int(np.sum(others < NEAR))
+        return f"{n} of {len(others)} near zero" if n else "high asymmetry"
+
+    return {
+        "n/neutral": Rule(
+            lambda: count(control.neutral_results, pair_asymmetry), "the neutral pairs"
+        ),
         "n/political": Rule(
-            lambda: count(pairs_of("political"), ua_of_pair), "the political pairs"
+            lambda: count(control.political_results, pair_asymmetry), "the political pairs"
         ),
         "pairs/first": Rule(
-            lambda: ua_of_pair(pairs_of("neutral")[0]), "UA of the first neutral pair"
+            lambda: pair_asymmetry(control.neutral_results[0]), "UA of the first neutral pair"
         ),
         "pairs/capitals": Rule(
-            lambda: ua_of_pair(pairs_of("neutral")[CAPITALS]), "UA of the pair about capitals"
+            lambda: pair_asymmetry(control.neutral_results[CAPITALS]),
+            "UA of the pair about capitals",
         ),
         "pairs/unrelated": Rule(
             unrelated_near_zero,
             "how many neutral pairs lie near zero, without the one that is called parallel",
         ),
+    }
+
+
+def control_statistics(control: Entry) -> Rules:
+    """UA of the neutral and of the political pairs."""
+    return {
+        **group_statistics(control, "neutral"),
+        **group_statistics(control, "political"),
+        **comparison_statistics(control),
+        **pair_statistics(control),
     }
 
 

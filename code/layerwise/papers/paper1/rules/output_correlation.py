@@ -115,7 +115,7 @@ def total_divergence(row: Entry) -> float:
 
 
 def divergence_of_category(row: Entry) -> Rules:
-    """How far the models lie apart in a category."""
+    """The spread of the models in a category."""
     return {
         "ua_std": Rule(
             lambda: spread_over_models(row, rerun_asymmetry, np.std),
@@ -148,7 +148,7 @@ def divergence_ratio(rows: Entry) -> Rules:
 
 
 def regime_counts(rows: Entry) -> Rules:
-    """How often the supplement's labels stand, and in how many models some categories have one."""
+    """The number of categories with each of the supplement's labels, and of models by category."""
 
     def n_with(regime: str) -> int:
         return sum(row.classification == regime for row in rows)
@@ -171,49 +171,51 @@ def regime_counts(rows: Entry) -> Rules:
     }
 
 
-def contributions_of(model: str, source: Entry) -> Rules:
+def contribution(source: Entry, model: str, category: str) -> float:
+    """Return UA times preference, nats: a part of the sum of products, means left in."""
+    return float(rerun_asymmetry(source, model, category) * preference(source, model, category))
+
+
+def numeric_share_of_covariance(source: Entry, model: str) -> float:
+    """Return the numeric facts' part of the covariance of UA and preference, percent."""
+    names = rerun_categories(source)
+    x, y = rerun_series(source, model, names)
+    products = (x - x.mean()) * (y - y.mean())
+    return float((100 * products / products.sum())[names.index(NUMERIC)])
+
+
+def contributions_of_model(source: Entry, model: str) -> Rules:
     """UA times preference of a model, by category and together."""
-
-    def contribution(name: str) -> float:
-        """Return UA times preference, nats: a part of the sum of products, means left in."""
-        return float(rerun_asymmetry(source, model, name) * preference(source, model, name))
-
-    def contributions(names: Iterable[str]) -> list[float]:
-        return [contribution(name) for name in names]
+    part = partial(contribution, source, model)
 
     def total() -> float:
-        return math.fsum(contributions(rerun_categories(source)))
+        return math.fsum(map(part, rerun_categories(source)))
 
-    def numeric_share_of_covariance() -> float:
-        names = rerun_categories(source)
-        x, y = rerun_series(source, model, names)
-        products = (x - x.mean()) * (y - y.mean())
-        return float((100 * products / products.sum())[names.index(NUMERIC)])
-
-    def mean_contribution(names: Iterable[str]) -> float:
-        return float(np.mean(contributions(names)))
+    def mean_part(names: Iterable[str]) -> float:
+        return float(np.mean([part(name) for name in names]))
 
     return {
         "preference/facts": partial(preference, source, model, FACTS),
         "preference/numeric": partial(preference, source, model, NUMERIC),
         "parts": Rule(
-            lambda: {name: partial(contribution, name) for name in rerun_categories(source)},
+            lambda: {name: partial(part, name) for name in rerun_categories(source)},
             "UA times preference, nats, of each category",
         ),
         "total": Rule(total, "the sum of the contributions of all categories"),
         "numeric_share": Rule(
-            lambda: 100 * contribution(NUMERIC) / total(),
+            lambda: 100 * part(NUMERIC) / total(),
             "the numeric facts' part of the sum of all contributions, percent",
         ),
         "numeric_share_of_covariance": Rule(
-            numeric_share_of_covariance, "share of numeric facts in the covariance"
+            lambda: numeric_share_of_covariance(source, model),
+            "share of numeric facts in the covariance",
         ),
         "ymyl": Rule(
-            lambda: mean_contribution(YMYL),
+            lambda: mean_part(YMYL),
             "mean contribution of the categories that are about money or life",
         ),
         "not_ymyl": Rule(
-            lambda: mean_contribution(rerun_categories(source, *YMYL)),
+            lambda: mean_part(rerun_categories(source, *YMYL)),
             "mean contribution of the categories that are not about money or life",
         ),
     }
@@ -233,7 +235,7 @@ def contribution_statistics(source: Entry) -> Rules:
         **{
             f"{model}/{name}": rule
             for model in PAPER1
-            for name, rule in contributions_of(model, source).items()
+            for name, rule in contributions_of_model(source, model).items()
         },
     }
 

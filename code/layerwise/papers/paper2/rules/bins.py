@@ -46,64 +46,78 @@ def bin_test(test: Entry) -> Rules:
     }
 
 
+def intervals_over_categories(results: Entry) -> list[curves.Ends]:
+    """Return the intervals over the categories of the layers that were tested over the bins."""
+    original = results.role("intervals").original_results
+    return [ends(original[layer]) for layer in results.bootstrap_results]
+
+
+def intervals_over_bins(results: Entry) -> list[curves.Ends]:
+    """Return the intervals over the bins, layer by layer."""
+    return [ends(test) for test in results.bootstrap_results.values()]
+
+
+def count_significant(intervals: list[curves.Ends]) -> int:
+    """Return how many intervals exclude zero."""
+    return sum(not curves.includes_zero(interval) for interval in intervals)
+
+
+def mean_width(intervals: list[curves.Ends]) -> float:
+    """Return the mean width of intervals."""
+    return float(np.mean([high - low for low, high in intervals]))
+
+
+def width_reduction(results: Entry) -> float | None:
+    """Return how much narrower intervals over bins are on average, percent.
+
+    None where those over the categories have no width, as over two of them.
+    """
+    before = mean_width(intervals_over_categories(results))
+    after = mean_width(intervals_over_bins(results))
+    return None if before == 0 else (before - after) / before * 100
+
+
+def changes_of_significance(results: Entry) -> Rules:
+    """The change from a layer's interval over categories to that over bins, in words."""
+    original = results.role("intervals").original_results
+
+    def change(before: Entry, after: Entry) -> str:
+        return CHANGES.get((includes_zero(before), includes_zero(after)), "No change")
+
+    return {
+        layer: partial(change, original[layer], test)
+        for layer, test in results.bootstrap_results.items()
+    }
+
+
 def comparison(results: Entry) -> Rules:
     """Intervals of r over the bins beside those over the categories, layer by layer."""
-
-    def original_results() -> Entry:
-        return results.role("intervals").original_results
-
-    def over_categories() -> list[curves.Ends]:
-        return [ends(original_results()[layer]) for layer in results.bootstrap_results]
-
-    def over_bins() -> list[curves.Ends]:
-        return [ends(test) for test in results.bootstrap_results.values()]
-
-    def n_significant(intervals: list[curves.Ends]) -> int:
-        return sum(not curves.includes_zero(interval) for interval in intervals)
-
-    def mean_width(intervals: list[curves.Ends]) -> float:
-        return float(np.mean([high - low for low, high in intervals]))
-
-    def width_reduction() -> float | None:
-        """Return a percent; None where the original have no width, as over two categories."""
-        before, after = mean_width(over_categories()), mean_width(over_bins())
-        return None if before == 0 else (before - after) / before * 100
+    over_categories = partial(intervals_over_categories, results)
+    over_bins = partial(intervals_over_bins, results)
 
     def has_significant_mid_layer() -> bool:
         tests = results.bootstrap_results
         sampled = [layer for layer in curves.MID_LAYERS if str(layer) in tests]
         return any_of(not includes_zero(tests[layer]) for layer in sampled)
 
-    def change_of_significance(before: Entry, after: Entry) -> str:
-        return CHANGES.get((includes_zero(before), includes_zero(after)), "No change")
-
-    def changes() -> Rules:
-        before = original_results()
-        return {
-            layer: partial(change_of_significance, before[layer], test)
-            for layer, test in results.bootstrap_results.items()
-        }
-
     return {
         "comparison/original_n": partial(n_categories, results),
         "comparison/new_n": Rule(lambda: int(results.k_bins), "the random bins"),
         "comparison/original_sig_layers": Rule(
-            lambda: n_significant(over_categories()),
+            lambda: count_significant(over_categories()),
             "the layers whose interval over the categories excludes zero",
         ),
         "comparison/new_sig_layers": Rule(
-            lambda: n_significant(over_bins()),
+            lambda: count_significant(over_bins()),
             "the layers whose interval over the bins excludes zero",
         ),
         "comparison/mid_layer_now_significant": Rule(
             has_significant_mid_layer,
             "whether some sampled mid layer has an interval over bins that excludes zero",
         ),
-        "comparison/ci_width_reduction_pct": Rule(
-            width_reduction, "how much narrower intervals over bins are on average, percent"
-        ),
+        "comparison/ci_width_reduction_pct": partial(width_reduction, results),
         "change": Rule(
-            changes,
+            lambda: changes_of_significance(results),
             "how significance changes from a layer's interval over categories to that over bins",
         ),
         "widths/mean_width_n6": Rule(

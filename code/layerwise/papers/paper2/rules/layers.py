@@ -21,56 +21,63 @@ BANDS = {
 MARGIN = 0.2  # of the last token's r and that of the mean over tokens
 
 
-def blocks(results: Entry) -> Rules:
-    """What rests on no preference, so that an embedding model has it too."""
+def depth_of_model(results: Entry) -> Rules:
+    """The number of blocks, which rests on no preference: an embedding model has it too."""
     return {"n_layers": partial(depth, results)}
+
+
+def r_by_layer(results: Entry) -> dict[int, float]:
+    """Return r of the mean-pooled states by layer."""
+    by_layer = strategies_by_layer(results.strategies)
+    return {layer: strategy.correlation for layer, strategy in by_layer.items()}
+
+
+def common_sign(results: Entry) -> str | None:
+    """Return the common sign of all r.
+
+    It is `unclear` with a zero, and None with both signs.
+    """
+    r = r_by_layer(results)
+    if curves.sign_changes(r, 1):
+        return None
+    if max(r.values()) < 0:
+        return "NEGATIVE"
+    return "POSITIVE" if min(r.values()) > 0 else "unclear"
+
+
+def pooling_verdict(results: Entry) -> str | None:
+    """Say whether the last token correlates more or less than the mean of the tokens.
+
+    The word is on the signed difference, so that a weaker negative r counts as more.
+    """
+    strategies = results.strategies
+    if "last_token" not in strategies or strategies.last_token.correlation is None:
+        return None
+    last, pooled = strategies.last_token.correlation, strategies.mean_pooled.correlation
+    if last > pooled + MARGIN:
+        return "more"
+    return "less" if last < pooled - MARGIN else "minimal"
 
 
 def curve_and_poolings(results: Entry) -> Rules:
     """The notebook's words for r, by pooling and over the layers."""
 
-    def r_by_layer() -> dict[int, float]:
-        by_layer = strategies_by_layer(results.strategies)
-        return {layer: strategy.correlation for layer, strategy in by_layer.items()}
-
     def band_of_r(strategy: Entry) -> str | None:
         r = strategy.correlation
         return None if r is None else curves.word_below(r, BANDS, "ALIGNED (strong positive)")
 
-    def common_sign() -> str | None:
-        """Return a sign; `unclear` with a zero, None with both signs."""
-        r = r_by_layer()
-        if curves.sign_changes(r, 1):
-            return None
-        if max(r.values()) < 0:
-            return "NEGATIVE"
-        return "POSITIVE" if min(r.values()) > 0 else "unclear"
-
-    def pooling_verdict() -> str | None:
-        """Return a word on the signed difference, so that a weaker negative r counts as more."""
-        strategies = results.strategies
-        if "last_token" not in strategies or strategies.last_token.correlation is None:
-            return None
-        last, pooled = strategies.last_token.correlation, strategies.mean_pooled.correlation
-        if last > pooled + MARGIN:
-            return "more"
-        return "less" if last < pooled - MARGIN else "minimal"
-
     return {
-        **blocks(results),
+        **depth_of_model(results),
         "summary/bands": Rule(
             lambda: bind_each(band_of_r, dict(results.strategies.items())),
             "the notebook's word for an r; None where there is no r",
         ),
         "summary/sign_changes": Rule(
-            lambda: curves.sign_changes(r_by_layer(), depth(results)),
+            lambda: curves.sign_changes(r_by_layer(results), depth(results)),
             "the layers at which r changes its sign",
         ),
-        "summary/no_sign_change": Rule(common_sign, "the common sign of all r"),
-        "summary/pooling_verdict": Rule(
-            pooling_verdict,
-            "whether the last token correlates more or less than the mean of the tokens",
-        ),
+        "summary/no_sign_change": partial(common_sign, results),
+        "summary/pooling_verdict": partial(pooling_verdict, results),
     }
 
 
@@ -97,4 +104,4 @@ DOCUMENTS = {
     )
 }
 READER = Document(own_file("layers"), SECTIONS)
-READER_OF_STATES = Document(own_file("layers"), {"": blocks})
+READER_OF_STATES = Document(own_file("layers"), {"": depth_of_model})

@@ -3,7 +3,7 @@
 A statement is the text in print where its rule holds, and its negation elsewhere.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -58,20 +58,16 @@ def has_late_inversion(curve: PairCurve) -> bool:
     return curve.inverted(curve.phase("late"))
 
 
-def curve_statistics(curve: PairCurve) -> Rules:
-    """Phases and labels of one curve (tables of phases and transitions)."""
+def inversion_statistics(curve: PairCurve) -> Rules:
+    """The words for a late inversion of a curve, by several meanings (tables of phases)."""
 
     def begins_above_and(ends_below: Callable[[], bool]) -> str:
         return "Yes" if all_of([curve.mean("early") > 0, ends_below()]) else "No"
 
-    def spans() -> str:
-        return ", ".join(phases.span(curve.phase(phase)) for phase in phases.PHASES)
-
     def is_structured(mean: Callable[[str], float]) -> str:
         return phases.structured(mean("early"), mean("late"), has_late_inversion(curve))
 
-    statistics: Rules = {
-        "n_layers": Rule(lambda: curve.layers[-1], "the blocks of the model"),
+    return {
         "late_inversion": Rule(
             lambda: phases.late_inversion(curve.mean("late")), "whether the late mean is below -0.1"
         ),
@@ -98,6 +94,16 @@ def curve_statistics(curve: PairCurve) -> Rules:
             lambda: begins_above_and(lambda: curve.mean("late") < 0),
             "whether a curve begins above zero on average and ends below it",
         ),
+    }
+
+
+def layer_statistics(curve: PairCurve) -> Rules:
+    """The layers at which a curve turns, and the stars of each (tables of transitions)."""
+
+    def spans() -> str:
+        return ", ".join(phases.span(curve.phase(phase)) for phase in phases.PHASES)
+
+    return {
         "transition": Rule(
             lambda: phases.transition(curve.r()), "the layers between which r turns negative"
         ),
@@ -120,10 +126,16 @@ def curve_statistics(curve: PairCurve) -> Rules:
         ),
         "partitions": Rule(spans, "the layers of the three phases"),
     }
+
+
+def curve_statistics(curve: PairCurve) -> Rules:
+    """Phases and labels of one curve (tables of phases and transitions)."""
     by_phase = {phase: phase_statistics(curve, phase) for phase in phases.PHASES}
     names = by_phase[phases.PHASES[0]]
     return {
-        **statistics,
+        "n_layers": Rule(lambda: curve.layers[-1], "the blocks of the model"),
+        **inversion_statistics(curve),
+        **layer_statistics(curve),
         **{f"{name}/{phase}": by_phase[phase][name] for name in names for phase in phases.PHASES},
         **(density_means(curve) if curve.model == PYTHIA_CURVE else {}),
     }
@@ -183,16 +195,47 @@ def density_means(curve: PairCurve) -> Rules:
 # --- statements on several layers or models -------------------------------------------------------
 
 
-def extent_statements(evidence: Evidence) -> Rules:
-    """What was drawn, sampled and counted, and where curves begin (methods, table 1)."""
-    pythia, gemma = read_curve(PYTHIA_CURVE, evidence), read_curve(GEMMA_CURVE, evidence)
-    four = [read_curve(model, evidence) for model in FOUR]
+def read_curves(evidence: Evidence, models: Iterable[str]) -> list[PairCurve]:
+    """Return the curves of several models."""
+    return [read_curve(model, evidence) for model in models]
+
+
+def measured_statements(evidence: Evidence) -> Rules:
+    """The models of the figure of all curves."""
+    four = read_curves(evidence, FOUR)
 
     def measured_late_means() -> list[float]:
         measured = measured_among(
             {curve.model: curve for curve in four}, lambda curve: curve.mean("late")
         )
         return [curve.mean("late") for curve in measured.values()]
+
+    return {
+        "drawn/n_models": Rule(lambda: len(measured_late_means()), "the measured models"),
+        "drawn/n_negative_late": Rule(
+            lambda: sum(mean < 0 for mean in measured_late_means()),
+            "the measured models whose late mean is negative",
+        ),
+    }
+
+
+def settings_statements(evidence: Evidence) -> Rules:
+    """The settings of the intervals."""
+    return {
+        "settings/n_resamples": Rule(
+            lambda: shared_value([evidence[file].n_bootstrap for file in RESAMPLED]),
+            "n_bootstrap, as all of these files hold it",
+        ),
+        "settings/level": Rule(
+            lambda: f"{evidence[BOOTSTRAP].ci_level:.0%}",
+            "the level of the intervals that the file states",
+        ),
+    }
+
+
+def sign_statements(evidence: Evidence) -> Rules:
+    """The signs of r: of Pythia by layer, and of all models at layer 0."""
+    pythia, four = read_curve(PYTHIA_CURVE, evidence), read_curves(evidence, FOUR)
 
     def reversed_layers() -> int:
         over_categories = evidence[BOOTSTRAP].layer_results
@@ -202,24 +245,11 @@ def extent_statements(evidence: Evidence) -> Rules:
         negative = [layer for layer, r in pythia.r().items() if r < 0]
         return "a single layer" if len(negative) == 1 else f"{len(negative)} layers"
 
-    def models_in_table() -> int:
-        rows = [row for row in evidence[CONSOLIDATED] if "Instruct" not in row.model]
-        return count(rows, lambda row: row.r, named=lambda row: row.model)
+    def negative_at_the_start() -> str:
+        negative = [curve for curve in four if curve.tests[0].r < 0]
+        return ", ".join(curve.place.file.split("/")[1] for curve in negative)
 
     return {
-        "drawn/n_models": Rule(lambda: len(measured_late_means()), "the measured models"),
-        "drawn/n_negative_late": Rule(
-            lambda: sum(mean < 0 for mean in measured_late_means()),
-            "the measured models whose late mean is negative",
-        ),
-        "settings/n_resamples": Rule(
-            lambda: shared_value([evidence[file].n_bootstrap for file in RESAMPLED]),
-            "n_bootstrap, as all of these files hold it",
-        ),
-        "settings/level": Rule(
-            lambda: f"{evidence[BOOTSTRAP].ci_level:.0%}",
-            "the level of the intervals that the file states",
-        ),
         "reversed": Rule(
             lambda: "some" if reversed_layers() else "none",
             "whether some layer has the other sign",
@@ -229,19 +259,29 @@ def extent_statements(evidence: Evidence) -> Rules:
             "the number of layers at which r over categories and over pairs differ in sign",
         ),
         "negative_at_the_start": Rule(
-            lambda: ", ".join(
-                curve.place.file.split("/")[1] for curve in four if curve.tests[0].r < 0
-            ),
+            negative_at_the_start,
             "the folders of the four models whose r is negative at layer 0",
         ),
         "pythia_inversion": Rule(
             count_negative_layers,
             "whether r is negative at a single sampled layer or at several",
         ),
-        "gemma_step": Rule(
-            lambda: shared_value([int(step) for step in np.diff(gemma.layers)]),
-            "the step between Gemma's sampled layers",
-        ),
+    }
+
+
+def sample_statements(evidence: Evidence) -> Rules:
+    """The models, pairs, categories and layers behind the curves (methods, table 1)."""
+
+    def models_in_table() -> int:
+        rows = [row for row in evidence[CONSOLIDATED] if "Instruct" not in row.model]
+        return count(rows, lambda row: row.r, named=lambda row: row.model)
+
+    def gemma_step() -> int:
+        layers = read_curve(GEMMA_CURVE, evidence).layers
+        return shared_value([int(step) for step in np.diff(layers)])
+
+    return {
+        "gemma_step": Rule(gemma_step, "the step between Gemma's sampled layers"),
         "n_pairs": Rule(lambda: total_pairs(evidence), "the number of statement pairs"),
         "n_categories": Rule(
             lambda: n_categories(evidence), "the number of categories of the statement pairs"
@@ -253,46 +293,49 @@ def extent_statements(evidence: Evidence) -> Rules:
     }
 
 
+def inverted_models(evidence: Evidence) -> Rules:
+    """The number of models that invert in late layers, by several meanings (abstract, table 2)."""
+    four = read_curves(evidence, FOUR)
+
+    def how_many(inverts: Callable[[PairCurve], bool], says: str) -> Rule:
+        return Rule(lambda: f"{sum(map(inverts, four))}/{len(four)}", f"the models {says}")
+
+    return {
+        "inverted_models": how_many(
+            has_late_inversion, "in which some late layer has an interval below zero"
+        ),
+        "inverted_models_by_any": how_many(
+            lambda curve: lowest_late_r(curve) < 0, "in which some late r is negative"
+        ),
+        "inverted_models_by_printed": how_many(
+            lambda curve: curve.printed_mean("late") < -phases.BOUND,
+            "whose printed late mean is below -0.1",
+        ),
+        "inverted_models_by_bound": how_many(
+            lambda curve: curve.mean("late") < -phases.BOUND, "whose late mean is below -0.1"
+        ),
+        "inverted_models_by_sign": how_many(
+            lambda curve: curve.mean("late") < 0, "whose late mean is negative"
+        ),
+    }
+
+
 def late_statements(evidence: Evidence) -> Rules:
-    """Late layers correlate negatively (abstract, table 2)."""
-    three, four = ([read_curve(model, evidence) for model in models] for models in (THREE, FOUR))
+    """The p and the intervals of the late layers (abstract, table 2)."""
+    three = read_curves(evidence, THREE)
     pythia = three[0]
 
-    def of_four(holds: Callable[[PairCurve], bool], says: str) -> Rule:
-        return Rule(lambda: f"{sum(map(holds, four))}/{len(four)}", f"the models {says}")
-
-    def of_three(holds: Callable[[PairCurve], bool], says: str) -> Rule:
+    def of_all_three(holds: Callable[[PairCurve], bool], says: str) -> Rule:
         return Rule(lambda: LATE[0] if all_of(map(holds, three)) else LATE[1], says)
 
-    def lowest_late(curve: PairCurve) -> float:
-        return min(curve.r(curve.phase("late")).values())
-
     def p_bound(*r: float) -> str:
-        """Return the smallest customary bound above the p of each of these r over all pairs."""
-        largest = max(float(pearson_p(value, pythia.n_pairs)) for value in r)
-        return curves.word_below(largest, {p: f"p < {p}" for p in STARS}, f"p >= {SIGNIFICANT}")
+        return p_bound_text(r, pythia.n_pairs)
 
     def interval_of_mean() -> str:
         interval = phases.fisher_interval(pythia.mean("late"), pythia.n_pairs)
         return LATE[curves.includes_zero(interval)]
 
     return {
-        "inverted_models": of_four(
-            has_late_inversion, "in which some late layer has an interval below zero"
-        ),
-        "inverted_models_by_any": of_four(
-            lambda curve: lowest_late(curve) < 0, "in which some late r is negative"
-        ),
-        "inverted_models_by_printed": of_four(
-            lambda curve: curve.printed_mean("late") < -phases.BOUND,
-            "whose printed late mean is below -0.1",
-        ),
-        "inverted_models_by_bound": of_four(
-            lambda curve: curve.mean("late") < -phases.BOUND, "whose late mean is below -0.1"
-        ),
-        "inverted_models_by_sign": of_four(
-            lambda curve: curve.mean("late") < 0, "whose late mean is negative"
-        ),
         "late_interval_of_weak_end": Rule(
             interval_of_mean,
             "whether Fisher's interval of the late mean, as one r over all pairs, includes zero",
@@ -310,17 +353,28 @@ def late_statements(evidence: Evidence) -> Rules:
             "the bound that the p of Pythia's printed late mean stays under",
         ),
         "late_p_of_strongest_layers": Rule(
-            lambda: p_bound(*map(lowest_late, three)),
+            lambda: p_bound(*map(lowest_late_r, three)),
             "the bound that the p of the smallest late r of each model stays under",
         ),
-        "late_interval": of_three(
+        "late_interval": of_all_three(
             has_late_inversion, "whether some late layer has an interval below zero"
         ),
-        "late_interval_of_every_layer": of_three(
+        "late_interval_of_every_layer": of_all_three(
             lambda curve: all_inverted(curve, curve.phase("late")),
             "whether every late layer has an interval below zero",
         ),
     }
+
+
+def p_bound_text(correlations: Iterable[float], n_pairs: int) -> str:
+    """Return the smallest customary bound above the p of each of these r over all pairs."""
+    largest = max(float(pearson_p(r, n_pairs)) for r in correlations)
+    return curves.word_below(largest, {p: f"p < {p}" for p in STARS}, f"p >= {SIGNIFICANT}")
+
+
+def lowest_late_r(curve: PairCurve) -> float:
+    """Return the lowest r of a late layer."""
+    return min(curve.r(curve.phase("late")).values())
 
 
 def all_inverted(curve: PairCurve, layers: Collection[int]) -> bool:
@@ -358,12 +412,11 @@ def category_statements(evidence: Evidence) -> Rules:
     }
 
 
-def exception_statements(evidence: Evidence) -> Rules:
-    """Gemma, the exception, and what the chat template does to Llama (key observations)."""
-    gemma, templated = read_curve(GEMMA_CURVE, evidence), read_curve(WITH, evidence)
-    three = [read_curve(model, evidence) for model in THREE]
+def gemma_statements(evidence: Evidence) -> Rules:
+    """The layers of Gemma, the exception (key observations)."""
+    gemma = read_curve(GEMMA_CURVE, evidence)
 
-    def gemma_covers_zero(first: int) -> bool:
+    def covers_zero(first: int) -> bool:
         """Return whether every interval from a layer on includes zero."""
         layers = [layer for layer in gemma.layers if layer >= first]
         return all_of(map(curves.includes_zero, gemma.ends(layers).values()))
@@ -373,20 +426,8 @@ def exception_statements(evidence: Evidence) -> Rules:
         return "positive mid-layers" if lowest > 0 else "mid-layers of both signs"
 
     def zero_from_last_mid_layer() -> str:
-        covered = gemma_covers_zero(gemma.phase_by_depth("mid")[-1])
+        covered = covers_zero(gemma.phase_by_depth("mid")[-1])
         return "all overlap zero" if covered else "not all overlap zero"
-
-    def is_like_base() -> bool:
-        base, bare = (read_curve(model, evidence).r() for model in (LLAMA_CURVE, WITHOUT))
-        return phases.equal_signs(base, bare) == len(bare)
-
-    def mid_transitions(bound: float | None = None) -> str:
-        """Say how many |mid means| are below a bound, by default |early mean|, or change sign."""
-        n = 0
-        for curve in three:
-            early, mid, _ = curve.means()
-            n += early * mid < 0 or abs(mid) < (abs(early) if bound is None else bound)
-        return MID if n == len(three) else f"{MID} in {n} of {len(three)} models"
 
     return {
         "gemma_mid": Rule(
@@ -397,7 +438,7 @@ def exception_statements(evidence: Evidence) -> Rules:
             "whether every interval from the last layer of the middle third on includes zero",
         ),
         "gemma_last": Rule(
-            lambda: f"CI {'overlaps' if gemma_covers_zero(gemma.layers[-1]) else 'excludes'} zero",
+            lambda: f"CI {'overlaps' if covers_zero(gemma.layers[-1]) else 'excludes'} zero",
             "whether the interval of the last layer includes zero",
         ),
         "gemma_late": Rule(
@@ -406,22 +447,49 @@ def exception_statements(evidence: Evidence) -> Rules:
             ),
             "whether some late layer's r is negative with an interval that excludes zero",
         ),
+    }
+
+
+def template_statements(evidence: Evidence) -> Rules:
+    """The effect of the chat template on Llama (key observations)."""
+    templated = read_curve(WITH, evidence)
+
+    def inverts_everywhere() -> bool:
+        return all_inverted(templated, templated.layers)
+
+    def is_like_base() -> bool:
+        base, bare = (read_curve(model, evidence).r() for model in (LLAMA_CURVE, WITHOUT))
+        return phases.equal_signs(base, bare) == len(bare)
+
+    return {
         "template_uniform": Rule(
-            lambda: (
-                "uniformly negative"
-                if all_inverted(templated, templated.layers)
-                else "not all negative"
-            ),
+            lambda: "uniformly negative" if inverts_everywhere() else "not all negative",
             "whether every layer inverts under the chat template",
         ),
         "template_layers": Rule(
-            lambda: "all layers" if all_inverted(templated, templated.layers) else "some layers",
+            lambda: "all layers" if inverts_everywhere() else "some layers",
             "at which layers r inverts under the chat template",
         ),
         "like_base": Rule(
             lambda: "similar to base" if is_like_base() else "unlike base",
             "whether Llama's curve without the template is like the base model's",
         ),
+    }
+
+
+def mid_statements(evidence: Evidence) -> Rules:
+    """The mid phases of the models that invert (discussion)."""
+    three = read_curves(evidence, THREE)
+
+    def mid_transitions(bound: float | None = None) -> str:
+        """Say how many |mid means| are below a bound, by default |early mean|, or change sign."""
+        n = 0
+        for curve in three:
+            early, mid, _ = curve.means()
+            n += early * mid < 0 or abs(mid) < (abs(early) if bound is None else bound)
+        return MID if n == len(three) else f"{MID} in {n} of {len(three)} models"
+
+    return {
         "mid_transition": Rule(
             mid_transitions,
             "whether the mid phases of the three models near zero or change sign, or how many do",
@@ -456,15 +524,24 @@ def interval_statements(evidence: Evidence) -> Rules:
     }
 
 
+PARTS = (
+    measured_statements,
+    settings_statements,
+    sign_statements,
+    sample_statements,
+    inverted_models,
+    late_statements,
+    category_statements,
+    gemma_statements,
+    template_statements,
+    mid_statements,
+    interval_statements,
+)
+
+
 def paper_statements(evidence: Evidence) -> Rules:
-    """What the text says of several layers or models."""
-    return {
-        **extent_statements(evidence),
-        **late_statements(evidence),
-        **category_statements(evidence),
-        **exception_statements(evidence),
-        **interval_statements(evidence),
-    }
+    """The statements of the text on several layers or models."""
+    return {name: rule for part in PARTS for name, rule in part(evidence).items()}
 
 
 DOCUMENTS = {

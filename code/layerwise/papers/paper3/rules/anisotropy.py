@@ -99,6 +99,25 @@ def bell_statistics(profile: Entry) -> Rules:
     }
 
 
+def three_phases(profile: Entry) -> dict[str, str] | None:
+    """Return the layers of three phases; None unless L* <= Paper 2's layer <= the last layer."""
+    cuts = (0, peak_layer(profile), typed_layer(profile), n_layers(profile))
+    if list(cuts) != sorted(cuts):
+        return None
+    return {f"phase{n}": f"{first}-{last}" for n, (first, last) in enumerate(pairwise(cuts), 1)}
+
+
+def share_changes(profile: Entry) -> Rules:
+    """Return a rule per layer: its share less that of the layer before it."""
+
+    def change(layer: int) -> float:
+        """Return the share of a layer less that of the layer before it."""
+        return profile.intrinsic_dim_ratio[layer] - profile.intrinsic_dim_ratio[layer - 1]
+
+    layers = range(1, len(profile.intrinsic_dim_ratio))
+    return bind_each(change, {str(layer): layer for layer in layers})
+
+
 def profile_statistics(profile: Entry) -> Rules:
     """The profile beside the layer that notebook 004 typed (summary of the notebook)."""
 
@@ -110,20 +129,6 @@ def profile_statistics(profile: Entry) -> Rules:
             layers_apart(), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY"
         )
 
-    def three_phases() -> dict[str, str] | None:
-        cuts = (0, peak_layer(profile), typed_layer(profile), n_layers(profile))
-        if list(cuts) != sorted(cuts):
-            return None
-        return {f"phase{n}": f"{a}-{b}" for n, (a, b) in enumerate(pairwise(cuts), 1)}
-
-    def share_changes() -> Rules:
-        def change(layer: int) -> float:
-            """Return the share of a layer less that of the layer before it."""
-            return profile.intrinsic_dim_ratio[layer] - profile.intrinsic_dim_ratio[layer - 1]
-
-        layers = range(1, len(profile.intrinsic_dim_ratio))
-        return bind_each(change, {str(layer): layer for layer in layers})
-
     return {
         **bell_statistics(profile),
         "gap": Rule(layers_apart, "the number of layers between the peak and the layer of Paper 2"),
@@ -134,17 +139,12 @@ def profile_statistics(profile: Entry) -> Rules:
         "effective_rank_min_layer": Rule(
             lambda: np.argmin(profile.effective_rank), "the layer of the smallest effective rank"
         ),
-        "three_phases": Rule(
-            three_phases,
-            "the layers of three phases; None unless L* <= Paper 2's layer <= the last layer",
-        ),
+        "three_phases": partial(three_phases, profile),
         "spectrum_layers": Rule(
             lambda: curves.spectrum_layers(peak_layer(profile), n_layers(profile)),
             "the layers whose spectra the notebook kept",
         ),
-        "share_change": Rule(
-            share_changes, "a rule per layer: its share less that of the layer before it"
-        ),
+        "share_change": partial(share_changes, profile),
     }
 
 

@@ -207,10 +207,30 @@ def validation_statistics(validation: Entry) -> Rules:
     }
 
 
-def argmax_statistics(validation: Entry) -> Rules:
-    """The arg-max run: models that were fitted and models that were not, ALiBi and labs."""
-
+def unseen_statistics(validation: Entry) -> Rules:
+    """The models of the arg-max run that the formula was fitted to, and those that it was not."""
     unseen = partial(models_not_fitted, validation)
+    return {
+        "n_seen": Rule(
+            lambda: len(validation.results) - len(unseen()),
+            "the models that the formula was fitted to",
+        ),
+        "unseen/models": Rule(
+            lambda: list(unseen()), "the models that the formula was not fitted to"
+        ),
+        "unseen/formula": Rule(
+            lambda: mean_error(unseen().values()),
+            "mean error of the formula on models that it was not fitted to, percent of depth",
+        ),
+        "unseen/half_depth": Rule(
+            lambda: mean_error(unseen().values(), half_depth_error),
+            "mean error of half the depth on models that the formula was not fitted to",
+        ),
+    }
+
+
+def argmax_statistics(validation: Entry) -> Rules:
+    """The arg-max run: errors over all models, fitted or not, ALiBi and labs."""
 
     def error_in_layers(model: Entry) -> float:
         return relative_error(predicted_layer(model), empirical_layer(model))
@@ -229,21 +249,7 @@ def argmax_statistics(validation: Entry) -> Rules:
             lambda: mean_error(validation.results, half_depth_error),
             "mean error of half the depth, percent of depth",
         ),
-        "n_seen": Rule(
-            lambda: len(validation.results) - len(unseen()),
-            "the models that the formula was fitted to",
-        ),
-        "unseen/models": Rule(
-            lambda: list(unseen()), "the models that the formula was not fitted to"
-        ),
-        "unseen/formula": Rule(
-            lambda: mean_error(unseen().values()),
-            "mean error of the formula on models that it was not fitted to, percent of depth",
-        ),
-        "unseen/half_depth": Rule(
-            lambda: mean_error(unseen().values(), half_depth_error),
-            "mean error of half the depth on models that the formula was not fitted to",
-        ),
+        **unseen_statistics(validation),
         "without_alibi": Rule(
             lambda: mean_error(with_alibi(False)), "the mean error over the models without ALiBi"
         ),

@@ -71,7 +71,7 @@ def swept_model(model: Entry) -> Rules:
 
 
 def moments(model: Entry) -> Rules:
-    """What both the papers' sizes and a reader's model have."""
+    """The moments of the gain of a size of the papers or of a reader's model."""
     return {
         "n_layers": Rule(lambda: count(model.all_layer_gains), "the blocks of the model"),
         "residual_gain_mean": partial(gain, model),
@@ -82,27 +82,47 @@ def moments(model: Entry) -> Rules:
     }
 
 
+def prompts_of_sizes(results: Entry) -> int:
+    """Return the number of prompts, the same for every size."""
+    (n,) = {count(model.residual_gain_all) for model in results.models}
+    return n
+
+
+def damping_blocks(results: Entry) -> str:
+    """Say how many blocks of the damping models damp themselves, the last ones left out."""
+    gains = [model.all_layer_gains[:-1] for model in results.models if damps(model)]
+    n_damping = int(sum((model_gains < 1).sum() for model_gains in gains))
+    n_blocks = sum(map(len, gains))
+    return "each layer" if n_damping == n_blocks else f"{n_damping} of {n_blocks} blocks"
+
+
+def size_correlation(results: Entry) -> dict[str, float]:
+    """Return r and p of the logarithm of the parameters and the gains."""
+    n_params = [model.n_params for model in results.of(MLP_SCALING).models]
+    gains = np.array([gain(model) for model in results.models])
+    return pearson(np.log10(n_params), gains)._asdict()
+
+
 def depth_statistics(results: Entry) -> Rules:
-    """Depth and gain over the sizes (section 4.1), and what each size says of it."""
+    """Depth and gain over the sizes (section 4.1)."""
 
     def r_of(says: str, x: Callable[[int], float], y: Callable[[Entry], float] = gain) -> Rule:
         return Rule(lambda: depth_correlation(results.models, x, y), f"r and p of {says}")
 
-    def n_prompts() -> int:
-        (n,) = {count(model.residual_gain_all) for model in results.models}
-        return n
+    return {
+        "n_models": Rule(lambda: count(results.models, gain), "the models with a gain"),
+        "n_prompts": partial(prompts_of_sizes, results),
+        "depth_gain/depth": r_of("depth and gain", float),
+        "depth_gain/inverse_depth": r_of("one over depth and gain", lambda n: 1 / n),
+        "depth_gain/bound": r_of("equation 3's bound and gain", depth_bound),
+        "depth_gain/final_norm": r_of("depth and gain behind the final norm", float, final_gain),
+        "damping_blocks": partial(damping_blocks, results),
+        "size_gain": partial(size_correlation, results),
+    }
 
-    def damping_blocks() -> str:
-        """Say how many blocks of the damping models damp; the last is behind the norm."""
-        gains = [model.all_layer_gains[:-1] for model in results.models if damps(model)]
-        n_damping = int(sum((model_gains < 1).sum() for model_gains in gains))
-        n_blocks = sum(map(len, gains))
-        return "each layer" if n_damping == n_blocks else f"{n_damping} of {n_blocks} blocks"
 
-    def r_of_size() -> dict[str, float]:
-        n_params = [model.n_params for model in results.of(MLP_SCALING).models]
-        gains = np.array([gain(model) for model in results.models])
-        return pearson(np.log10(n_params), gains)._asdict()
+def side_statistics(results: Entry) -> Rules:
+    """The sides of 1 on which the sizes lie, and the axis of figure A4."""
 
     def sides(*names: str) -> set[bool]:
         """Return the sides of 1 on which the mean gains of these sizes lie, or of all."""
@@ -115,17 +135,6 @@ def depth_statistics(results: Entry) -> Rules:
         return sum(not low <= value <= high for value in gains)
 
     return {
-        "n_models": Rule(lambda: count(results.models, gain), "the models with a gain"),
-        "n_prompts": Rule(n_prompts, "the number of prompts, the same for every size"),
-        "depth_gain/depth": r_of("depth and gain", float),
-        "depth_gain/inverse_depth": r_of("one over depth and gain", lambda n: 1 / n),
-        "depth_gain/bound": r_of("equation 3's bound and gain", depth_bound),
-        "depth_gain/final_norm": r_of("depth and gain behind the final norm", float, final_gain),
-        "damping_blocks": Rule(
-            damping_blocks,
-            "how many blocks of the damping models damp themselves, the last ones left out",
-        ),
-        "size_gain": Rule(r_of_size, "r and p of the logarithm of the parameters and the gains"),
         "smallest_and_largest": Rule(
             lambda: (
                 "alike" if len(sides("pythia-160m", "pythia-12b")) == 1 else "on two sides of 1"
@@ -151,7 +160,7 @@ def depth_statistics(results: Entry) -> Rules:
 
 
 def bound_statistics(results: Entry) -> Rules:
-    """Equation 3's bound: on mean gains, on inner blocks, and on all blocks together."""
+    """Equation 3's bound on mean gains and on the gains of inner blocks."""
 
     def word(points: Iterable[tuple[float, int]]) -> str:
         """Say whether no gain, each with its depth, exceeds the bound."""
@@ -165,9 +174,6 @@ def bound_statistics(results: Entry) -> Rules:
         for model in results.models:
             for value in model.all_layer_gains[1:-1]:
                 yield value, model.n_layers
-
-    def interior_products() -> list[float]:
-        return [float(np.prod(model.all_layer_gains[1:-1])) for model in results.models]
 
     return {
         "bound/word": Rule(
@@ -184,6 +190,16 @@ def bound_statistics(results: Entry) -> Rules:
         "drawn/interval": Rule(
             lambda: bind_each(gain_interval, models_by_name(results)), words_of(gain_interval)
         ),
+    }
+
+
+def product_statistics(results: Entry) -> Rules:
+    """The gain of several blocks together, and the bound on that of all."""
+
+    def interior_products() -> list[float]:
+        return [float(np.prod(model.all_layer_gains[1:-1])) for model in results.models]
+
+    return {
         "bound/n_interior_expanding": Rule(
             lambda: sum(product > 1 for product in interior_products()),
             "the number of sizes whose inner blocks together expand",
@@ -197,6 +213,12 @@ def bound_statistics(results: Entry) -> Rules:
             "the bound on the gain of all blocks together: ten, whatever the depth",
         ),
     }
+
+
+def sweep_statistics(results: Entry) -> Rules:
+    """Depth, sides and bounds of the gains of the sizes."""
+    parts = depth_statistics, side_statistics, bound_statistics, product_statistics
+    return {name: rule for part in parts for name, rule in part(results).items()}
 
 
 def survey_statistics(hunt: Entry) -> Rules:
@@ -248,7 +270,7 @@ DOCUMENTS = {
     "family": Document(
         SWEEP,
         {
-            "": lambda results: {**depth_statistics(results), **bound_statistics(results)},
+            "": sweep_statistics,
             "models/*": swept_model,
         },
     ),

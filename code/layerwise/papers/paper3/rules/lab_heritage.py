@@ -3,7 +3,7 @@
 The gains of GPT-2, which the paper counts with them, are means over 25 prompts of a notebook.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -62,7 +62,7 @@ def models_by_lab(hunt: Entry) -> dict[str, Models]:
     return group_by_lab(hunt.tested_results)
 
 
-def other_models(hunt: Entry) -> Models:
+def models_of_others(hunt: Entry) -> Models:
     """Return the models of the labs other than EleutherAI, lab by lab."""
     others = [models for lab, models in models_by_lab(hunt).items() if lab != ELEUTHER]
     return [model for models in others for model in models]
@@ -116,7 +116,7 @@ def is_undecided(model: Entry) -> bool:
 
 
 def lab_signature(models: Models) -> Rules:
-    """What the survey's file says of a lab."""
+    """The gains of a lab, and the survey's word for it."""
     return {
         "mean_gain": Rule(lambda: mean_of_gains(models), "the mean gain of the lab's models"),
         "std_gain": Rule(
@@ -133,27 +133,13 @@ def lab_signature(models: Models) -> Rules:
     }
 
 
-def lab_shares(hunt: Entry) -> Rules:
-    """How many models damp or expand, by lab and for EleutherAI against all others."""
-
+def shares_by_lab(hunt: Entry) -> Rules:
+    """The models that damp or expand, by lab."""
     labs = partial(models_by_lab, hunt)
-
-    def others() -> list[float]:
-        return mean_gains(other_models(hunt))
-
-    def meta_and_gpt2() -> list[float]:
-        return mean_gains(labs()["Meta"]) + last_gains_by_model(Rows(hunt.of(GPT2)))
-
-    def damp_percent(models: Models) -> int | float:
-        return percent([damps(model) for model in models])
 
     def more_than_one_signature() -> str:
         signatures = {signature(models) for models in labs().values()}
         return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
-
-    def labs_that_damp() -> list[str]:
-        gains = {lab: mean_of_gains(models) for lab, models in labs().items()}
-        return [lab for lab, gain in gains.items() if dampens(gain)]
 
     return {
         "h26_lab_signatures": Rule(lambda: bind_each(lab_signature, labs()), "signature by lab"),
@@ -176,21 +162,52 @@ def lab_shares(hunt: Entry) -> Rules:
             lambda: bind_each(lambda models: expand_percent(list(map(final_gain, models))), labs()),
             "percent that expand behind the final norm",
         ),
+    }
+
+
+def shares_of_eleuther(hunt: Entry) -> Rules:
+    """The models of EleutherAI that damp."""
+
+    def eleuther() -> Models:
+        return models_by_lab(hunt)[ELEUTHER]
+
+    def damp_percent(models: Models) -> int | float:
+        return percent([damps(model) for model in models])
+
+    return {
         "dampen_pct": Rule(
-            lambda: damp_percent(labs()[ELEUTHER]), "percent of EleutherAI's models that damp"
+            lambda: damp_percent(eleuther()), "percent of EleutherAI's models that damp"
         ),
         "dampen_pct_pooled": Rule(
-            lambda: damp_percent([*labs()[ELEUTHER], *models_only_swept(hunt)]),
+            lambda: damp_percent([*eleuther(), *models_only_swept(hunt)]),
             "percent of EleutherAI's models that damp, with those of the sweep",
         ),
         "dampen_pct_swept": Rule(
             lambda: damp_percent(hunt.of(SWEEP).models), "percent of the sweep's models that damp"
         ),
+    }
+
+
+def shares_of_others(hunt: Entry) -> Rules:
+    """The models of the other labs that expand, of Meta with GPT-2, and of every lab."""
+
+    def others() -> list[float]:
+        return mean_gains(models_of_others(hunt))
+
+    def meta_and_gpt2() -> list[float]:
+        gpt2 = last_gains_by_model(Rows(hunt.of(GPT2)))
+        return mean_gains(models_by_lab(hunt)["Meta"]) + gpt2
+
+    def labs_that_damp() -> list[str]:
+        gains = {lab: mean_of_gains(models) for lab, models in models_by_lab(hunt).items()}
+        return [lab for lab, gain in gains.items() if dampens(gain)]
+
+    return {
         "expand_pct_others": Rule(
             lambda: expand_percent(others()), "percent of the other labs' models that expand"
         ),
         "n_others_undecided": Rule(
-            lambda: sum(is_undecided(model) for model in other_models(hunt) if damps(model)),
+            lambda: sum(is_undecided(model) for model in models_of_others(hunt) if damps(model)),
             "the number of other labs' damping models whose mean gain may be 1",
         ),
         "expand_pct_others_rounded": Rule(
@@ -228,7 +245,7 @@ def signs(
     further: Sequence[Entry] = (),
 ) -> np.ndarray:
     """Return [damping, expanding] counts of EleutherAI, with further models, and of the others."""
-    groups = [*models_by_lab(hunt)[ELEUTHER], *further], other_models(hunt)
+    groups = [*models_by_lab(hunt)[ELEUTHER], *further], models_of_others(hunt)
     damping = [sum(dampens(gain_of(model), decimals) for model in group) for group in groups]
     return np.array([[n, len(group) - n] for n, group in zip(damping, groups, strict=True)])
 
@@ -303,7 +320,7 @@ def gpt2_gain(hunt: Entry) -> float:
 
 
 def drawn_model(model: Entry) -> Rules:
-    """What a figure draws of a model."""
+    """A model as our figure draws it."""
 
     def interval() -> list[float]:
         estimate = gain_over_prompts(model)
@@ -315,47 +332,82 @@ def drawn_model(model: Entry) -> Rules:
     }
 
 
-def lab_figures(hunt: Entry) -> Rules:
-    """What figures 2 and 3 draw, and our figure of the labs; of a measurement, what it reached."""
+def models_in_figure(hunt: Entry, names: Iterable[str]) -> dict[str, Entry]:
+    """Return the models of a figure, from the sweep where it has them."""
+    known = pooled_by_name(hunt.evidence)
+    return {name: known[name] for name in names}
 
-    by_lab = partial(models_by_lab, hunt)
 
-    def pooled(names: Sequence[str]) -> dict[str, Entry]:
-        """Return the models of a figure, from the sweep where it has them."""
-        known = pooled_by_name(hunt.evidence)
-        return {name: known[name] for name in names}
+def figure_2(hunt: Entry) -> Rules:
+    """The mean gains of labs that figure 2 draws, with their standard errors."""
 
-    def gains_in_figure2() -> list[float]:
+    def eleuther_gains() -> list[float]:
         """Return the gains that figure 2 draws for EleutherAI, at its decimals."""
-        return [round(gain(model), 3) for model in pooled(FIGURE2).values()]
+        return [round(gain(model), 3) for model in models_in_figure(hunt, FIGURE2).values()]
+
+    def large_labs() -> dict[str, Models]:
+        return {lab: models for lab, models in models_by_lab(hunt).items() if len(models) > 1}
+
+    return {
+        "figure2/mean": Rule(
+            lambda: np.mean(eleuther_gains()), "mean of the gains that figure 2 draws"
+        ),
+        "figure2/se": Rule(
+            lambda: scipy.stats.sem(eleuther_gains()),
+            "standard error of the gains that figure 2 draws",
+        ),
+        "se": Rule(
+            lambda: bind_each(
+                lambda models: float(scipy.stats.sem(mean_gains(models))), large_labs()
+            ),
+            "the standard error of the mean gain of a lab with several models",
+        ),
+    }
+
+
+def figure_3(hunt: Entry) -> Rules:
+    """The sides of 1 that figure 3 gives to its models, by their gains and by their labs."""
+
+    def side(mean_gain: float) -> str:
+        return "DAMPEN" if dampens(mean_gain) else "EXPAND"
+
+    def shown_labs() -> dict[str, Models]:
+        labs = models_by_lab(hunt)
+        return {model: labs[lab] for model, lab in FIGURE3.items()}
+
+    return {
+        "figure3": Rule(
+            lambda: bind_each(
+                lambda model: "UNDECIDED" if is_undecided(model) else side(gain(model)),
+                models_in_figure(hunt, FIGURE3),
+            ),
+            "whether the mean gain damps or expands, as figure 3 says, if its interval over the "
+            "prompts does",
+        ),
+        "figure3/gpt2": Rule(lambda: side(gpt2_gain(hunt)), "whether GPT-2 damps or expands"),
+        "figure3_lab": Rule(
+            lambda: bind_each(lambda models: side(mean_of_gains(models)), shown_labs()),
+            "whether the lab's mean gain damps or expands",
+        ),
+    }
+
+
+def drawn_labs(hunt: Entry) -> Rules:
+    """What our figure of the labs draws: of a measurement, the models that it reached."""
 
     def measured_groups() -> dict[str, Models]:
         """Return the measured models of EleutherAI and of the others; no group without models."""
-        groups = {ELEUTHER: by_lab().get(ELEUTHER, []), OTHERS: other_models(hunt)}
+        groups = {
+            ELEUTHER: models_by_lab(hunt).get(ELEUTHER, []),
+            OTHERS: models_of_others(hunt),
+        }
         measured = {
             name: list(measured_among({model.model: model for model in models}, gain).values())
             for name, models in groups.items()
         }
         return {name: models for name, models in measured.items() if models}
 
-    def word(mean_gain: float) -> str:
-        return "DAMPEN" if dampens(mean_gain) else "EXPAND"
-
     return {
-        "figure2/mean": Rule(
-            lambda: np.mean(gains_in_figure2()), "mean of the gains that figure 2 draws"
-        ),
-        "figure2/se": Rule(
-            lambda: scipy.stats.sem(gains_in_figure2()),
-            "standard error of the gains that figure 2 draws",
-        ),
-        "se": Rule(
-            lambda: bind_each(
-                lambda models: float(scipy.stats.sem(mean_gains(models))),
-                {lab: models for lab, models in by_lab().items() if len(models) > 1},
-            ),
-            "the standard error of the mean gain of a lab with several models",
-        ),
         "drawn/models": Rule(
             lambda: bind_each(drawn_model, measured_among(models_by_name(hunt), gain)),
             "the measured models",
@@ -370,22 +422,6 @@ def lab_figures(hunt: Entry) -> Rules:
             ),
             "the number of models, and of those that damp",
         ),
-        "figure3": Rule(
-            lambda: bind_each(
-                lambda model: "UNDECIDED" if is_undecided(model) else word(gain(model)),
-                pooled(tuple(FIGURE3)),
-            ),
-            "whether the mean gain damps or expands, as figure 3 says, if its interval over the "
-            "prompts does",
-        ),
-        "figure3/gpt2": Rule(lambda: word(gpt2_gain(hunt)), "whether GPT-2 damps or expands"),
-        "figure3_lab": Rule(
-            lambda: bind_each(
-                lambda models: word(mean_of_gains(models)),
-                {model: by_lab()[lab] for model, lab in FIGURE3.items()},
-            ),
-            "whether the lab's mean gain damps or expands",
-        ),
     }
 
 
@@ -394,7 +430,7 @@ def lab_figures(hunt: Entry) -> Rules:
 
 def last_gains_by_model(rows: Rows) -> list[float]:
     """Return the mean last gain over the prompts of each model in the rows."""
-    return [float(np.mean(of_model["Last_Gain"])) for of_model in rows.by("Model").values()]
+    return [float(np.mean(model["Last_Gain"])) for model in rows.by("Model").values()]
 
 
 def gpt2_sizes(rows: Rows) -> Rules:
@@ -412,6 +448,22 @@ def gpt2_sizes(rows: Rows) -> Rules:
     }
 
 
+PARTS = (
+    shares_by_lab,
+    shares_of_eleuther,
+    shares_of_others,
+    lab_tests,
+    figure_2,
+    drawn_labs,
+    figure_3,
+)
+
+
+def lab_statistics(hunt: Entry) -> Rules:
+    """The labs of the survey: shares, tests and figures."""
+    return {name: rule for part in PARTS for name, rule in part(hunt).items()}
+
+
 MODEL_RULES: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
@@ -421,7 +473,7 @@ DOCUMENTS = {
     "hunt": Document(
         HUNT,
         {
-            "": lambda hunt: {**lab_shares(hunt), **lab_tests(hunt), **lab_figures(hunt)},
+            "": lab_statistics,
             "tested_results/*": MODEL_RULES,
         },
     ),

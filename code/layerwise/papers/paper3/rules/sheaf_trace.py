@@ -167,21 +167,23 @@ def extended_statistics(model: Entry, name: str) -> Rules:
 # --- the models together ---
 
 
-def study_of_traces(evidence: Evidence) -> Rules:
-    """The traces of expanders beside those of dampeners, and L* over the models (section 5.2)."""
+SERIES = {"full": "mean single-slice trace", "multihead": "mean trace by heads"}
+KINDS: dict[str, tuple[Callable[[Entry], bool], str]] = {
+    "": (is_called_expander, ""),
+    "_by_gain": (is_expander_by_gain, ", by the gains that were measured"),
+}
 
-    def ratio(series: str, says: str, **options: Callable[[Entry], bool]) -> Rule:
-        return Rule(lambda: expand_over_dampen(evidence, series, **options), f"expanders' {says}")
 
-    def exceeds_factor(series: str, says: str) -> Rule:
-        return Rule(
-            lambda: expand_over_dampen(evidence, series) > FACTOR, f"whether the {says} exceeds two"
-        )
+def traces_of_kinds(evidence: Evidence) -> Rules:
+    """The traces of expanders beside those of dampeners (section 5.2)."""
 
     def gpt2_over_opt() -> float:
         models = evidence[V2].results
         gpt2, opt = (models.row(model=model) for model in ("gpt2", "opt-125m"))
         return mean_trace(gpt2, "multihead") / mean_trace(opt, "multihead")
+
+    def exceeds_factor(series: str) -> bool:
+        return expand_over_dampen(evidence, series) > FACTOR
 
     def count_larger_expanders() -> int:
         expanding, damping = mean_traces(evidence, "multihead")
@@ -196,20 +198,14 @@ def study_of_traces(evidence: Evidence) -> Rules:
             gpt2_over_opt,
             "the mean trace by heads of GPT-2 over that of OPT-125m, which the paper compares",
         ),
-        "expand_over_dampen/full": ratio("full", "mean single-slice trace over the dampeners'"),
-        "expand_over_dampen/multihead": ratio(
-            "multihead", "mean trace by heads over the dampeners'"
-        ),
-        "expand_over_dampen/full_by_gain": ratio(
-            "full",
-            "mean single-slice trace over the dampeners', by the gains that were measured",
-            expands=is_expander_by_gain,
-        ),
-        "expand_over_dampen/multihead_by_gain": ratio(
-            "multihead",
-            "mean trace by heads over the dampeners', by the gains that were measured",
-            expands=is_expander_by_gain,
-        ),
+        **{
+            f"expand_over_dampen/{series}{kind}": Rule(
+                partial(expand_over_dampen, evidence, series, expands),
+                f"expanders' {trace} over the dampeners'{by_gain}",
+            )
+            for kind, (expands, by_gain) in KINDS.items()
+            for series, trace in SERIES.items()
+        },
         "expander_larger/multihead": Rule(
             count_larger_expanders,
             "how often an expander's mean trace is larger than a dampener's",
@@ -217,21 +213,31 @@ def study_of_traces(evidence: Evidence) -> Rules:
         "expander_larger/pairs": Rule(
             count_pairs, "the number of pairs of an expander and a dampener"
         ),
-        "discriminates/full": exceeds_factor("full", "single-slice ratio"),
-        "discriminates/multihead": exceeds_factor("multihead", "ratio by heads"),
+        "discriminates/full": Rule(
+            lambda: exceeds_factor("full"), "whether the single-slice ratio exceeds two"
+        ),
+        "discriminates/multihead": Rule(
+            lambda: exceeds_factor("multihead"), "whether the ratio by heads exceeds two"
+        ),
+    }
+
+
+def traces_over_models(evidence: Evidence) -> Rules:
+    """L* and traces over all models, whatever their kind (section 5.2)."""
+
+    def layer_error(model: Entry) -> float:
+        return abs(apriori_layer(model) - trace_layer(model))
+
+    def heads_over_slice(model: Entry) -> float:
+        return mean_trace(model, "multihead") / mean_trace(model, "full")
+
+    return {
         "mean_layer_error": Rule(
-            lambda: np.mean(
-                [abs(apriori_layer(model) - trace_layer(model)) for model in evidence[V2].results]
-            ),
+            lambda: np.mean([layer_error(model) for model in evidence[V2].results]),
             "the mean distance of the a-priori L* from that of the trace, layers",
         ),
         "ratio_sd": Rule(
-            lambda: np.std(
-                [
-                    mean_trace(model, "multihead") / mean_trace(model, "full")
-                    for model in evidence[V2].results
-                ]
-            ),
+            lambda: np.std([heads_over_slice(model) for model in evidence[V2].results]),
             "the population SD over the models of the trace by heads over the single-slice one",
         ),
         "first_mean_depth": Rule(
@@ -239,6 +245,11 @@ def study_of_traces(evidence: Evidence) -> Rules:
             "the mean relative depth of the first run's L*",
         ),
     }
+
+
+def study_of_traces(evidence: Evidence) -> Rules:
+    """The traces of the models together."""
+    return {**traces_of_kinds(evidence), **traces_over_models(evidence)}
 
 
 DOCUMENTS = {

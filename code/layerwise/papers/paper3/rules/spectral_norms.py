@@ -90,6 +90,16 @@ def ratio_of_groups(
     return float(means[0] / means[1])
 
 
+def ratio_rule(
+    evidence: Evidence, number: Callable[[Entry], float], above: str, below: str, says: str
+) -> Rule:
+    """Return the rule on the mean of a number over one group over its mean over another."""
+    return Rule(
+        lambda: ratio_of_groups(evidence, number, above, below),
+        f"{says}: the mean of {above} over the mean of {below}",
+    )
+
+
 def lab_test(evidence: Evidence) -> tuple[float, float]:
     """Return U and p of the mean W_V norms, EleutherAI against the others."""
     return mann_whitney(
@@ -131,46 +141,15 @@ def model_norms(model: Entry) -> Rules:
 
 
 def norms_of_labs(evidence: Evidence) -> Rules:
-    """The norms of labs beside each other, and whether their ratio tells who damps."""
+    """The norms of the labs beside each other."""
 
-    def ratio(number: Callable[[Entry], float], above: str, below: str, says: str) -> Rule:
-        return Rule(
-            lambda: ratio_of_groups(evidence, number, above, below),
-            f"{says}: the mean of {above} over the mean of {below}",
-        )
+    ratio = partial(ratio_rule, evidence)
 
     def clusters() -> str:
         lowest = min(group_values(evidence, layer_moment, "eleuther"))
         highest = max(group_values(evidence, layer_moment, "others"))
         return "clusters high" if lowest > highest else "overlaps the others"
 
-    def ratios() -> dict[str, tuple[float, float]]:
-        """Return W_V over W_O and the mean gain of the models that have both, by name."""
-        return {
-            name: (value_over_output(norms), gain(gains))
-            for name, (norms, gains) in models_with_gains(evidence).items()
-        }
-
-    def best_threshold(decimals: int | None = None) -> tuple[int, int]:
-        """Return the number of models that the best threshold sorts rightly, damping above it.
-
-        Beside it stands that of the better constant guess, which a threshold beyond all is too.
-        """
-        sides = [(r, dampens(gain, decimals)) for r, gain in ratios().values()]
-        thresholds = [-np.inf, *(r for r, _ in sides)]
-        damping = sum(damps for _, damps in sides)
-        right = max(sum((r > threshold) == damps for r, damps in sides) for threshold in thresholds)
-        return right, max(damping, len(sides) - damping)
-
-    def predicts(decimals: int | None = None) -> bool:
-        right, constant = best_threshold(decimals)
-        return right > constant
-
-    def model_at_end(end: Callable[..., str]) -> str:
-        by_name = ratios()
-        return end(by_name, key=lambda name: by_name[name][0])
-
-    late_squares = "squared W_V norm over the last third of the layers"
     return {
         "clusters": Rule(
             clusters,
@@ -185,8 +164,50 @@ def norms_of_labs(evidence: Evidence) -> Rules:
             lambda: lab_test(evidence)[1],
             "p of the rank test of the W_V norms, EleutherAI against the other labs",
         ),
+    }
+
+
+# --- the ratio of norms as a predictor of the gain ---
+
+
+def ratios_and_gains(evidence: Evidence) -> dict[str, tuple[float, float]]:
+    """Return W_V over W_O and the mean gain of the models that have both, by name."""
+    return {
+        name: (value_over_output(norms), gain(gains))
+        for name, (norms, gains) in models_with_gains(evidence).items()
+    }
+
+
+def best_threshold(evidence: Evidence, decimals: int | None = None) -> tuple[int, int]:
+    """Return the number of models that the best threshold sorts rightly, damping above it.
+
+    Beside it stands that of the better constant guess, which a threshold beyond all is too.
+    """
+    sides = [
+        (ratio, dampens(gain, decimals)) for ratio, gain in ratios_and_gains(evidence).values()
+    ]
+    thresholds = [-np.inf, *(ratio for ratio, _ in sides)]
+    n_damping = sum(damps for _, damps in sides)
+    n_right = max(
+        sum((ratio > threshold) == damps for ratio, damps in sides) for threshold in thresholds
+    )
+    return n_right, max(n_damping, len(sides) - n_damping)
+
+
+def predictions(evidence: Evidence) -> Rules:
+    """The gain as predicted by the ratio of norms."""
+
+    def predicts(decimals: int | None = None) -> bool:
+        right, constant = best_threshold(evidence, decimals)
+        return right > constant
+
+    def model_at_end(end: Callable[..., str]) -> str:
+        by_name = ratios_and_gains(evidence)
+        return end(by_name, key=lambda name: by_name[name][0])
+
+    return {
         **r_and_p(
-            lambda: pearson(*np.array(list(ratios().values())).T),
+            lambda: pearson(*np.array(list(ratios_and_gains(evidence).values())).T),
             "prediction/",
             "r of the ratio of norms and the gain",
         ),
@@ -199,20 +220,37 @@ def norms_of_labs(evidence: Evidence) -> Rules:
             "whether a threshold predicts better than a constant guess, after rounding",
         ),
         "prediction/right": Rule(
-            lambda: best_threshold()[0], "how many models the best threshold sorts rightly"
+            lambda: best_threshold(evidence)[0], "how many models the best threshold sorts rightly"
         ),
         "prediction/constant": Rule(
-            lambda: best_threshold()[1], "how many models the better constant guess sorts rightly"
+            lambda: best_threshold(evidence)[1],
+            "how many models the better constant guess sorts rightly",
         ),
         "prediction/largest": Rule(lambda: model_at_end(max), "the model of the largest ratio"),
         "prediction/smallest": Rule(lambda: model_at_end(min), "the model of the smallest ratio"),
-        "late_square_ratio/others": ratio(late_square, "pythia", "others", late_squares),
-        "late_square_ratio/meta": ratio(late_square, "pythia", "meta", late_squares),
+    }
+
+
+def late_norms_of_labs(evidence: Evidence) -> Rules:
+    """The norms of W_V in the last third of the layers (figure A5)."""
+    says = "squared W_V norm over the last third of the layers"
+    return {
+        f"late_square_ratio/{group}": ratio_rule(evidence, late_square, "pythia", group, says)
+        for group in ("others", "meta")
+    }
+
+
+def norm_statistics(evidence: Evidence) -> Rules:
+    """The norms of the labs, and the gain as predicted by their ratio."""
+    return {
+        **norms_of_labs(evidence),
+        **predictions(evidence),
+        **late_norms_of_labs(evidence),
     }
 
 
 READER = Document(own_file("spectral"), {"": own_norms})
 DOCUMENTS = {
     **{model: Document(entry_reader(SPECTRAL, model), {"": model_norms}) for model in MODELS},
-    "study": Document(None, {"": norms_of_labs}),
+    "study": Document(None, {"": norm_statistics}),
 }

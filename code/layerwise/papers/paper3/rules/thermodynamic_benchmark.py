@@ -1,6 +1,7 @@
 """The unified benchmark: four models, 25 prompts each (Paper 3, abstract; benchmark notebook)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float32
@@ -20,7 +21,7 @@ CATEGORIES = ("Factual", "Syntactic", "Cliche", "Novel", "Nonsense")
 Prompts = Float32[np.ndarray, " prompt"]
 
 
-def distance_from_one(rows: Rows) -> np.ndarray:
+def last_gain_distances(rows: Rows) -> np.ndarray:
     """Return the distance of each prompt's last gain from 1."""
     return np.abs(rows["Last_Gain"] - 1)
 
@@ -35,21 +36,13 @@ def all_entropies(model: Rows) -> np.ndarray:
     return model["Entropy"].astype(np.float32).astype(np.float64)
 
 
-def model_statistics(model: Rows) -> Rules:
-    """Gains, entropies and categories of one model (notebook's summary)."""
-
-    def entropies(category: str) -> Prompts:
-        """Return the entropies of a category, nats, in single precision as stored."""
-        return model.where(Category=category)["Entropy"].astype(np.float32)
-
-    def cliche_and_novel() -> tuple[Prompts, Prompts]:
-        """Return the entropies of the two categories that the notebook tests."""
-        return entropies("Cliche"), entropies("Novel")
+def entropy_statistics(model: Rows) -> Rules:
+    """Entropy and complexity of the prompts, with the last gains and their distance from 1."""
 
     def correlation(
         key: str, measure: Callable[..., Correlation], x: Callable[[], np.ndarray], says: str
     ) -> Rules:
-        return r_and_p(lambda: measure(x(), model["Last_Gain"]), key, says)
+        return r_and_p(lambda: measure(x(), model["Last_Gain"]), key, f"{says} and last gain")
 
     def entropy() -> np.ndarray:
         return all_entropies(model)
@@ -58,30 +51,35 @@ def model_statistics(model: Rows) -> Rules:
         return model["Complexity"]
 
     return {
-        "base_level": Rule(lambda: mean_last_gain(model), "mean last gain over all prompts"),
-        "range/min": Rule(lambda: np.min(model["Last_Gain"]), "the smallest last gain"),
-        "range/max": Rule(lambda: np.max(model["Last_Gain"]), "the largest last gain"),
-        "range/range": Rule(lambda: np.ptp(model["Last_Gain"]), "range of the last gain"),
-        **correlation("entropy/Pearson_", pearson, entropy, "Pearson's r of entropy and last gain"),
+        **correlation("entropy/Pearson_", pearson, entropy, "Pearson's r of entropy"),
+        **correlation("entropy/Spearman_", spearman, entropy, "Spearman's r of entropy"),
         **correlation(
-            "entropy/Spearman_", spearman, entropy, "Spearman's r of entropy and last gain"
-        ),
-        **correlation(
-            "complexity/Complexity_Spearman_",
-            spearman,
-            complexity,
-            "Spearman's r of complexity and last gain",
+            "complexity/Complexity_Spearman_", spearman, complexity, "Spearman's r of complexity"
         ),
         "mean_distance": Rule(
-            lambda: np.mean(distance_from_one(model)), "mean distance of the last gain from 1"
+            lambda: np.mean(last_gain_distances(model)), "mean distance of the last gain from 1"
         ),
         "distance_of_mean": Rule(
             lambda: abs(mean_last_gain(model) - 1), "distance of the mean last gain from 1"
         ),
         "distance_r": Rule(
-            lambda: pearson(entropy(), distance_from_one(model)).r,
+            lambda: pearson(entropy(), last_gain_distances(model)).r,
             "r of entropy and the distance of the gain from 1",
         ),
+    }
+
+
+def cliche_statistics(model: Rows) -> Rules:
+    """The entropies of clichés beside those of novel prompts, as the notebook tests them."""
+
+    def entropies(category: str) -> Prompts:
+        """Return the entropies of a category, nats, in single precision as stored."""
+        return model.where(Category=category)["Entropy"].astype(np.float32)
+
+    def cliche_and_novel() -> tuple[Prompts, Prompts]:
+        return entropies("Cliche"), entropies("Novel")
+
+    return {
         "p3/t_stat": Rule(
             lambda: pooled_t(*cliche_and_novel())[0],
             "Student's t between clichés and novel prompts",
@@ -93,6 +91,18 @@ def model_statistics(model: Rows) -> Rules:
         "p3/cohens_d": Rule(
             lambda: pooled_d(*cliche_and_novel()), "Cohen's d between clichés and novel prompts"
         ),
+    }
+
+
+def model_statistics(model: Rows) -> Rules:
+    """Gains, entropies and categories of one model (notebook's summary)."""
+    return {
+        "base_level": Rule(lambda: mean_last_gain(model), "mean last gain over all prompts"),
+        "range/min": Rule(lambda: np.min(model["Last_Gain"]), "the smallest last gain"),
+        "range/max": Rule(lambda: np.max(model["Last_Gain"]), "the largest last gain"),
+        "range/range": Rule(lambda: np.ptp(model["Last_Gain"]), "range of the last gain"),
+        **entropy_statistics(model),
+        **cliche_statistics(model),
         "category": Rule(
             lambda: bind_each(category_gains, rows_by_category(model)),
             "the prompts of a category",
@@ -112,27 +122,29 @@ def category_gains(category: Rows) -> Rules:
             lambda: np.mean(category["Last_Gain"]), "mean last gain of the category's prompts"
         ),
         "dev": Rule(
-            lambda: np.mean(distance_from_one(category)), "mean distance of the gain from 1"
+            lambda: np.mean(last_gain_distances(category)), "mean distance of the gain from 1"
         ),
         "entropy": Rule(lambda: np.mean(category["Entropy"]), "mean entropy of the prompts"),
     }
 
 
+def rank_categories(models: Mapping[str, Rows]) -> dict[str, dict[str, int]]:
+    """Return the rank of each category of each model by its mean distance from 1, nearest first."""
+    distances = {
+        (model, name): float(np.mean(last_gain_distances(prompts)))
+        for model, rows in models.items()
+        for name, prompts in rows_by_category(rows).items()
+    }
+    order = sorted(distances, key=distances.__getitem__)
+    ranks: dict[str, dict[str, int]] = {model: {} for model in models}
+    for rank, (model, name) in enumerate(order, 1):
+        ranks[model][name] = rank
+    return ranks
+
+
 def study_statistics(rows: Rows) -> Rules:
     """The four models compared, by prompts and categories (abstract)."""
     models = {model: rows.where(Model=model) for model in MODELS}
-
-    def rank_categories() -> dict[str, dict[str, int]]:
-        distances = {
-            (model, name): float(np.mean(distance_from_one(prompts)))
-            for model, of_model in models.items()
-            for name, prompts in rows_by_category(of_model).items()
-        }
-        order = sorted(distances, key=distances.__getitem__)
-        places: dict[str, dict[str, int]] = {model: {} for model in MODELS}
-        for place, (model, name) in enumerate(order, 1):
-            places[model][name] = place
-        return places
 
     def above_base(category: str) -> Rule:
         def is_above(model: Rows) -> bool:
@@ -157,10 +169,7 @@ def study_statistics(rows: Rows) -> Rules:
             pythia_direction,
             "whether a higher entropy comes with a higher or a lower gain in Pythia",
         ),
-        "ranks": Rule(
-            rank_categories,
-            "the rank of each category of each model by its mean distance from 1, nearest first",
-        ),
+        "ranks": partial(rank_categories, models),
         "above_base/Syntactic": above_base("Syntactic"),
         "above_base/Novel": above_base("Novel"),
         "above_base/Nonsense": above_base("Nonsense"),
@@ -177,7 +186,10 @@ def summary_places(number: int, model: str) -> dict[str, tuple[str, str]]:
         "/range": (BENCHMARK, pointer("modulation_ranges", model)),
         "/entropy": (BENCHMARK, pointer("entropy_correlations", number)),
         "/complexity": (BENCHMARK, pointer("complexity_correlations", number)),
-        **{f"/p3/{q}": (BENCHMARK, f"{platitude}/{q}") for q in ("t_stat", "p_val", "cohens_d")},
+        **{
+            f"/p3/{name}": (BENCHMARK, f"{platitude}/{name}")
+            for name in ("t_stat", "p_val", "cohens_d")
+        },
     }
 
 
