@@ -1,5 +1,8 @@
 """Figures of Paper 1: asymmetry of the categories."""
 
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from layerwise.engine.words import category_labels
@@ -49,20 +52,27 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     labels = category_labels(counts)
     names = [f"{labels[category]}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
+    _draw_models(axes, asymmetries, labels)
+    axes.axvline(0, **signs.REFERENCE)
+    axes.set_xlabel(quantities.ASYMMETRY)
+    axes.set_title(f"{first['_global_stats']['total_pairs']} pairs")
+    signs.legend_below(figure)
+    return figure
+
+
+def _draw_models(
+    axes: Axes, asymmetries: Mapping[str, Mapping[str, float]], labels: Mapping[str, str]
+) -> None:
+    """Draw the asymmetry of each model by category, the models of a row a little apart."""
     for number, (model, values) in enumerate(asymmetries.items()):
         offset = 0.13 * (number - (len(asymmetries) - 1) / 2)
         style.draw_points(
             axes,
             [labels[category] for category in values],
             [*values.values()],
-            [row + offset for row in range(len(counts))],
+            [row + offset for row in range(len(values))],
             series=model,
             in_rows=True,
             label=model,
             **signs.series_look(number, len(asymmetries)),
         )
-    axes.axvline(0, **signs.REFERENCE)
-    axes.set_xlabel(quantities.ASYMMETRY)
-    axes.set_title(f"{first['_global_stats']['total_pairs']} pairs")
-    signs.legend_below(figure)
-    return figure

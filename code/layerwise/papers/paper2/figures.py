@@ -53,13 +53,13 @@ def pairs(numbers: Numbers) -> Figure:
     shape: dict[str, Any] = {"n": len(metrics), "columns": 3, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
     for axes, metric in zip(panels, metrics, strict=True):
-        of_metric = {layer: row[metric] for layer, row in results.items()}
+        rows_of_metric = {layer: row[metric] for layer, row in results.items()}
         turns: dict[str, Any] = {
             "color": signs.SINGLED_OUT,
             "words": f"r of opposite signs at layers {first} and {last}",
         }
         look = turns if metric in turning else {}
-        style.intervals_by_layer(axes, of_metric, unit=numbers.depth_unit(last), **look)
+        style.intervals_by_layer(axes, rows_of_metric, unit=numbers.depth_unit(last), **look)
         axes.set_title(key_in_words(metric))
     for axes in filter(style.in_first_column, panels):
         axes.set_ylabel(quantities.R_OF_MEASURE)
@@ -127,12 +127,12 @@ def within_categories(numbers: Numbers) -> Figure:
         raise NothingToDraw("r by category needs two categories of four pairs or more")
     layers = style.layers_of(by_layer)
     ends = [*dict.fromkeys((layers[0], layers[-1]))]
-    told = [
+    means = [
         f"{style.signed_interval(mean['r'], mean['interval'])} at layer {layer}"
         for layer in ends
         if (mean := by_layer[str(layer)]["mean"]) is not None
     ]
-    title = f"In the mean category r is {' and '.join(told)}" if told else "r by category"
+    title = f"In the mean category r is {' and '.join(means)}" if means else "r by category"
     remark = f"{numbers.names[model]}. Layer {layers[-1]} is read after the final norm."
     all_names = [*by_layer[str(layers[0])]["by_category"]]
     names = thin(all_names, MOST_ROWS)
@@ -142,24 +142,29 @@ def within_categories(numbers: Numbers) -> Figure:
     shape: dict[str, Any] = {"n": len(ends), "columns": len(ends), "sharey": True}
     figure, panels = style.panels(numbers, title, height, remark, **shape)
     for axes, layer in zip(panels, ends, strict=True):
-        row = by_layer[str(layer)]
-        rows = [(row["by_category"].get(name), signs.ESTIMATE, "a category") for name in names]
-        rows += [
-            (row["mean"], signs.SINGLED_OUT, "the mean category, which decides"),
-            ({"r": row["r"], "interval": row["interval"]}, signs.CONTEXT, "all pairs together"),
-        ]
-        for place, (found, color, label) in enumerate(rows):
-            if found is None:
-                continue
-            axes.plot(found["r"], place, signs.DOT, color=color, markersize=4, label=label)
-            if found["interval"] is not None:
-                axes.hlines(place, *found["interval"], color=color, linewidth=1.4)
-        axes.axvline(0, **signs.REFERENCE)
-        axes.set(xlim=(-1, 1), title=f"layer {layer}", xlabel=quantities.R_WITHIN)
-        axes.set_yticks(range(len(rows)), [*names, "mean category", "all pairs"])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
+        _draw_categories(axes, by_layer[str(layer)], names)
+        axes.set_title(f"layer {layer}")
     signs.legend_below(figure)
     return figure
+
+
+def _draw_categories(axes: Axes, layer: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Draw a row for r in each category of a layer, in the mean category and over all pairs."""
+    rows = [(layer["by_category"].get(name), signs.ESTIMATE, "a category") for name in names]
+    rows += [
+        (layer["mean"], signs.SINGLED_OUT, "the mean category, which decides"),
+        ({"r": layer["r"], "interval": layer["interval"]}, signs.CONTEXT, "all pairs together"),
+    ]
+    for place, (estimate, color, label) in enumerate(rows):
+        if estimate is None:
+            continue
+        axes.plot(estimate["r"], place, signs.DOT, color=color, markersize=4, label=label)
+        if estimate["interval"] is not None:
+            axes.hlines(place, *estimate["interval"], color=color, linewidth=1.4)
+    axes.axvline(0, **signs.REFERENCE)
+    axes.set(xlim=(-1, 1), xlabel=quantities.R_WITHIN)
+    axes.set_yticks(range(len(rows)), [*names, "mean category", "all pairs"])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
 
 
 def thin(values: Sequence[T], most: int) -> list[T]:
@@ -193,15 +198,8 @@ def layer_curves(numbers: Numbers) -> Figure:
         name: numbers.document("phases", name, "means/late", "partition") for name in drawn_models
     }
     means = {name: document["means"]["late"] for name, document in late.items()}
-    drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
-    title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
-    title += f"{drawn['n_models']} models"
-    asked = {name: numbers.answer("late", name, PUBLISHED) for name in drawn_models}
-    if answered := [answer for answer in asked.values() if answer is not None]:
-        n_below = sum(answer.yes for answer in answered)
-        title += f", its interval as the paper takes it below zero in {n_below}"
-    first = next(iter(means))
-    title += f"; in {numbers.names[first]} it is {style.signed(means[first])}"
+    answers = {name: numbers.answer("late", name, PUBLISHED) for name in drawn_models}
+    title = _title_of_late_means(numbers, means, [*filter(None, answers.values())])
     by_model = {
         name: {n: row[METRIC] if by_metric else row for n, row in curves_by_model[name].items()}
         for name, _, _, by_metric in CURVES
@@ -209,10 +207,11 @@ def layer_curves(numbers: Numbers) -> Figure:
     }
     starts = {name: style.interval(rows["0"]) for name, rows in by_model.items() if "0" in rows}
     below = {name: r for name, (r, _, high, _) in starts.items() if high < 0}
-    remark = ""
-    for name, r in below.items():
-        remark += f"{numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: "
-        remark += "the embeddings, before any block. "
+    remark = "".join(
+        f"{numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: the "
+        "embeddings, before any block. "
+        for name, r in below.items()
+    )
     shape: dict[str, Any] = {"n": len(drawn_models), "columns": 2, "sharey": True}
     figure, panels = style.panels(numbers, title, 2.1, remark, **shape)
     curves = (entry for entry in CURVES if entry[0] in drawn_models)
@@ -221,7 +220,7 @@ def layer_curves(numbers: Numbers) -> Figure:
         if name in below:
             word = style.signed(below[name], 2)
             axes.annotate(word, (0, below[name]), (6, -3), textcoords="offset points")
-        _draw_late_mean(axes, means[name], late[name]["partition"]["late"], asked[name])
+        _draw_late_mean(axes, means[name], late[name]["partition"]["late"], answers[name])
         n_pairs = numbers.document(analysis, name, "n_pairs")["n_pairs"]
         late_mean = style.signed(means[name])
         axes.set_title(f"{numbers.names[name]}: late mean {late_mean}, {n_pairs} pairs")
@@ -230,6 +229,20 @@ def layer_curves(numbers: Numbers) -> Figure:
     panels[0].set_ylim(*RANGE)
     signs.legend_below(figure)
     return figure
+
+
+def _title_of_late_means(
+    numbers: Numbers, means: Mapping[str, float], answers: Sequence[Answer]
+) -> str:
+    """Return how many late means are negative, in how many that is shown, and the first mean."""
+    drawn = numbers.document("phases", "paper", "drawn/n_models")["drawn"]
+    title = f"Mean r of the late layers is negative in {drawn['n_negative_late']} of "
+    title += f"{drawn['n_models']} models"
+    if answers:
+        n_below = sum(answer.yes for answer in answers)
+        title += f", its interval as the paper takes it below zero in {n_below}"
+    name, mean = next(iter(means.items()))
+    return f"{title}; in {numbers.names[name]} it is {style.signed(mean)}"
 
 
 def _draw_late_mean(axes: Axes, mean: float, partition: str, answer: Answer | None) -> None:

@@ -31,26 +31,11 @@ def depth_gain(numbers: Numbers) -> Figure:
     of L blocks, which the paper claims; light blue: what it allows. Red, with the name in bold: the
     gain is shown to lie above the bound, with all models tested at once.
     """
-    document = numbers.document("depth_gain", "family", "models", "drawn/interval")
-    sizes = numbers.having(
-        "depth_gain",
-        {row["model"].removeprefix(FAMILY).upper(): row for row in document["models"]},
-        *("n_layers", "residual_gain_mean"),
-    )
-    family = {
-        name: Gain(
-            row["n_layers"],
-            row["residual_gain_mean"],
-            document["drawn"]["interval"].get(row["model"]),
-            _exceeds(numbers, row["model"]),
-        )
-        for name, row in sizes.items()
-    }
-    survey = _survey(numbers)
+    family, survey = _sizes(numbers), _survey(numbers)
     over = [f"Pythia-{name}" for name, gain in family.items() if gain.exceeds]
     over += [name for name, gain in survey.items() if gain.exceeds]
     title = f"r of depth and gain is {_law(numbers, 'depth_gain')} over "
-    title += f"{len(sizes)} Pythia sizes"
+    title += f"{len(family)} Pythia sizes"
     shown = [("Pythia sizes", family)]
     if survey:
         title += f", {_law(numbers, SURVEY)} over {len(survey)} survey models"
@@ -95,6 +80,25 @@ class Gain:
     def ends(self) -> Sequence[float]:
         """The numbers that an axis has to show."""
         return self.interval or (self.mean,)
+
+
+def _sizes(numbers: Numbers) -> dict[str, Gain]:
+    """Return the gains of the Pythia sizes, "6.9B"."""
+    document = numbers.document("depth_gain", "family", "models", "drawn/interval")
+    sizes = numbers.having(
+        "depth_gain",
+        {row["model"].removeprefix(FAMILY).upper(): row for row in document["models"]},
+        *("n_layers", "residual_gain_mean"),
+    )
+    return {
+        name: Gain(
+            row["n_layers"],
+            row["residual_gain_mean"],
+            document["drawn"]["interval"].get(row["model"]),
+            _exceeds(numbers, row["model"]),
+        )
+        for name, row in sizes.items()
+    }
 
 
 def _survey(numbers: Numbers) -> dict[str, Gain]:
@@ -249,33 +253,19 @@ def spectral_norms(numbers: Numbers) -> Figure:
     predicts whether the gain lies above 1, the dashed line; the correlation of the two over the
     models decides.
     """
-    gains = {
-        name: by_reading[DECIDES]
-        for name, by_reading in numbers.answers.get(GAIN, {}).items()
-        if DECIDES in by_reading
-    }
-    both = {
-        name: {
-            "x": document["W_V_over_W_O"],
-            "y": gains[name].value if name in gains else None,
-        }
-        for name, document in numbers.statistics.get("spectral_norms", {}).items()
-        if "W_V_over_W_O" in document
-    }
-    points = numbers.having("ratio and gain", both, "x", "y")
+    ratios, gains = _ratios_and_gains(numbers)
     answer = numbers.answer(LAW)
-    title = f"Ratio and gain of {len(points)} models"
+    title = f"Ratio and gain of {len(ratios)} models"
     if answer is not None and answer.deciding is not None:
         r = style.signed_interval(answer.value, _ends(answer))
         title += f": their correlation is {r}"
     figure, (axes,) = style.panels(numbers, title, 2.7, SLICE)
-    x, y = ([point[side] for point in points.values()] for side in ("x", "y"))
     style.draw_points(
         axes,
-        [numbers.shown(name) for name in points],
-        x,
-        y,
-        y_ends=[_ends_of_95(gains[name]) for name in points],
+        [numbers.shown(name) for name in ratios],
+        [*ratios.values()],
+        [gain.value for gain in gains],
+        y_ends=[_ends_of_95(gain) for gain in gains],
         label=f"a model, {signs.INTERVAL}",
         **signs.series_look(0, 1),
     )
@@ -287,9 +277,29 @@ def spectral_norms(numbers: Numbers) -> Figure:
     signs.legend_below(figure)
     style.name_points(
         axes,
-        {numbers.shown(name): (point["x"], point["y"]) for name, point in points.items()},
+        {
+            numbers.shown(name): (ratio, gain.value)
+            for (name, ratio), gain in zip(ratios.items(), gains, strict=True)
+        },
     )
     return figure
+
+
+def _ratios_and_gains(numbers: Numbers) -> tuple[dict[str, float], list[Answer]]:
+    """Return the ratio of norms and the gain of each model that has both."""
+    gains = {
+        name: by_reading[DECIDES]
+        for name, by_reading in numbers.answers.get(GAIN, {}).items()
+        if DECIDES in by_reading
+    }
+    both = {
+        name: {"ratio": document["W_V_over_W_O"], "gain": gains.get(name)}
+        for name, document in numbers.statistics.get("spectral_norms", {}).items()
+        if "W_V_over_W_O" in document
+    }
+    points = numbers.having("ratio and gain", both, "ratio", "gain")
+    ratios = {name: point["ratio"] for name, point in points.items()}
+    return ratios, [gains[name] for name in ratios]
 
 
 def _ends(answer: Answer) -> tuple[float, float] | None:
@@ -326,12 +336,19 @@ def critical_layer(numbers: Numbers) -> Figure:
     names = [f"{numbers.shown(name)}, {row['L']} blocks" for name, row in rows.items()]
     style.category_axis(axes, names)
     axes.axvline(MIDDLE, label="half of the depth, L/2", **signs.REFERENCE)
+    _draw_layers(axes, {numbers.shown(name): row["drawn"] for name, row in rows.items()})
+    axes.set(xlim=(0, 100), xlabel=quantities.CRITICAL_LAYER, title=f"n = {len(rows)} models")
+    signs.legend_below(figure)
+    return figure
+
+
+def _draw_layers(axes: Axes, rows: Mapping[str, Mapping[str, float]]) -> None:
+    """Draw a row per model: L* by the formula, and in the trace with its deviation."""
     for place, (name, row) in enumerate(rows.items()):
-        drawn = row["drawn"]
         style.draw_points(
             axes,
-            [numbers.shown(name)],
-            [drawn["predicted"]],
+            [name],
+            [row["predicted"]],
             [place],
             series="formula",
             in_rows=True,
@@ -341,10 +358,10 @@ def critical_layer(numbers: Numbers) -> Figure:
             color=signs.CONTEXT,
             label="L* by the formula",
         )
-        mean, deviation = drawn["empirical"], drawn["std"]
+        mean, deviation = row["empirical"], row["std"]
         style.draw_points(
             axes,
-            [numbers.shown(name)],
+            [name],
             [mean],
             [place],
             x_ends=[(mean - deviation, mean + deviation)],
@@ -354,9 +371,6 @@ def critical_layer(numbers: Numbers) -> Figure:
             label="L* of the trace, mean over the prompts",
             **signs.series_look(0, 1),
         )
-    axes.set(xlim=(0, 100), xlabel=quantities.CRITICAL_LAYER, title=f"n = {len(rows)} models")
-    signs.legend_below(figure)
-    return figure
 
 
 def _difference(numbers: Numbers) -> str:
