@@ -457,7 +457,7 @@ def rows_of_models(rng: Rng, rows: int) -> Rows:
             yield tally(name, f"16 models, |r| {first} and {second}", made, first - second)
 
 
-def depths_and_gains(models: samples.Models) -> list[tuple[int, float]]:
+def depths_and_gains(models: samples.GainModels) -> list[tuple[int, float]]:
     return [(model.depth, samples.mean_gain(model)) for model in models.values()]
 
 
@@ -558,7 +558,7 @@ OF_ONE: dict[str, Callable[[Made], Estimate]] = {
     "positive_on_neutral": paper1.neutral_mean,
     "numeric": paper1.numeric_less_others,
     "facts_largest": paper1.facts_less_largest,
-    "business": paper1.business_of_model,
+    "business": paper1.business_estimate,
 }
 
 
@@ -808,7 +808,7 @@ def check_path(sets: int, seed: int = SEED) -> int:
     """
     print_, rng = read_published(ROOT / "published"), np.random.default_rng([seed, 99])
     # none of these curves is the one that is said not to invert
-    asked = {one.name: one for one in curves.QUESTIONS if one.models is not curves.the_exception}
+    asked = {one.name: one for one in curves.QUESTIONS if one.models is not curves.exception_curve}
     zs = falling(0.5), falling(0.4, 6), flat(0, _7=-0.6)
     made = [make_pairs(rng, sets, Kind(z, 0.3)) for z in zs]
     n_words = 0

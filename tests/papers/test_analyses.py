@@ -15,7 +15,7 @@ from layerwise.measures.values import ANISOTROPY, POOLED, sampled_layers
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.experiments import reader
-from layerwise.papers.paper2.rules.scaling import compare
+from layerwise.papers.paper2.rules.scaling import compare_curves
 from layerwise.papers.shared.result_files import SCALING
 from layerwise.papers.shared.roles import PAPERS
 from layerwise.statistics.bootstrap import Draws
@@ -290,7 +290,7 @@ def test_scaling_compares_the_layers_of_several_models(published, works):
         }
         for display, model in models.items()
     }
-    compared, family = compare(layers), works["scaling"].documents["family"]
+    compared, family = compare_curves(layers), works["scaling"].documents["family"]
     assert compared["models"] == models
     assert [compared[key] for key in ("summary", "peak_analysis")] == [
         family[key] for key in ("summary", "peak_analysis")
@@ -368,9 +368,9 @@ def flat(states):
         ),
         (changed, "extracted from other statements than these pairs"),
         (flat, "the preference of the categories is constant"),
-        (lambda _: compare({}), "compares models, found none"),
+        (lambda _: compare_curves({}), "compares models, found none"),
         (
-            lambda _: compare({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}}),
+            lambda _: compare_curves({"Empty": {"model": "m", "n_layers": 2, "strategies": {}}}),
             "Empty: the layer document names no layer",
         ),
     ],

@@ -88,7 +88,7 @@ def test_first_script_looks_at_head_0_six_tokens_and_a_corner(slug: str) -> None
 
 @pytest.mark.parametrize("slug", ["mistral-7b", "gemma-2b"])
 def test_shared_heads_are_repeated(slug: str) -> None:
-    norms = attention_sheaf.squared_norms(subject(slug, "float16"))[0]
+    norms = attention_sheaf.head_norms(subject(slug, "float16"))[0]
     heads = per_head(slug, "float16", 0)
     np.testing.assert_allclose(norms, [np.sum(v**2) for v in heads], rtol=1e-3)
 
@@ -146,7 +146,7 @@ def test_l_star_by_hand_with_nan_layers() -> None:
     argmax = attention_sheaf.cross_heritage(model, ["a", "b"])
     assert (argmax["L_star_empirical"], argmax["L_star_std"]) == (4, 0)  # the first NaN step
     assert (argmax["L"], argmax["H"]) == (6, 2)
-    signs = attention_sheaf.sign_changes(model, ["a", "b"])
+    signs = attention_sheaf.turning_layers(model, ["a", "b"])
     assert signs["individual_L_stars"] == [1, 1]
 
 
@@ -176,7 +176,7 @@ def test_l_star_against_a_loop(slug: str) -> None:
         signs.append(t)
     row = of_texts(attention_sheaf.cross_heritage, slug, "float16", "l_star")
     assert (row["L_star_empirical"], row["L_star_std"]) == (np.mean(layers), np.std(layers))
-    by_sign = of_texts(attention_sheaf.sign_changes, slug, "float16", "l_star")
+    by_sign = of_texts(attention_sheaf.turning_layers, slug, "float16", "l_star")
     assert by_sign["individual_L_stars"] == [turn_of_three(t) for t in signs]
 
 

@@ -102,7 +102,7 @@ def evidence_of(published, states):
     for model, one in values.items():
         by_category = documents.category_numbers(one, documents.COSINES)
         fragments[PAPER1[model]] = {"": by_category}
-        fragments[CHOICES_FILE][f"/{EXTRACTIONS[model]}"] = choices.document(one, DRAWS)
+        fragments[CHOICES_FILE][f"/{EXTRACTIONS[model]}"] = choices.choices_document(one, DRAWS)
     tables = measured(published, fragments)
     roles = {**tables.roles, "asymmetries": {model: (PAPER1[model], "") for model in states}}
     return Evidence(replace(tables, roles=roles), DRAWS)

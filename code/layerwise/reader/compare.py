@@ -89,7 +89,7 @@ def compare(
             "file, or ask for it: --other-pairs"
         )
     unlike += unlike_settings(records)
-    comparison = scaling.compare(
+    comparison = scaling.compare_curves(
         {display: results["layers"] for display, results in documents.items()}
     )
     of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))

@@ -21,7 +21,7 @@ AGAIN = "run `layerwise analyze` for this model again"
 def answers(results: Results, printed: Printed) -> list[ModelAnswers]:
     """Return the answers that the result files of one model give, in the papers' order."""
     answered = results.get("sensitivity", {}).get("rows", [])
-    return _in_order(read_rows(answered, AGAIN), printed)
+    return _collect_answers(read_rows(answered, AGAIN), printed)
 
 
 def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list[ModelAnswers]:
@@ -36,10 +36,10 @@ def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list
     draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
     sample = {"sample": {OVER_MODELS: (SWEEP, "/models")}}
     several = Evidence(tables_of_reader({SWEEP: {"models": gains}}, sample), draws)
-    return _in_order(read_rows(rows(several, ["depth_gain"]), AGAIN), printed)
+    return _collect_answers(read_rows(rows(several, ["depth_gain"]), AGAIN), printed)
 
 
-def _in_order(answered: RowsByQuestion, printed: Printed) -> list[ModelAnswers]:
+def _collect_answers(answered: RowsByQuestion, printed: Printed) -> list[ModelAnswers]:
     """Return the answers that decide, each with those by other readings, in the papers' order."""
     return [
         ModelAnswers(
@@ -58,7 +58,7 @@ def answers_in_print(evidence: Evidence) -> dict[str, dict[str, Answer]]:
 
     It is the one that decides; where print lacks what this takes, that of the papers.
     """
-    asked = {
+    questions = {
         name: replace(
             question,
             readings={
@@ -69,7 +69,7 @@ def answers_in_print(evidence: Evidence) -> dict[str, dict[str, Answer]]:
         )
         for name, question in QUESTIONS.items()
     }
-    answered = derive(partial(documents_of_questions, asked), evidence)
+    answered = derive(partial(documents_of_questions, questions), evidence)
     return {
         name: {
             THEIRS if model == OVER_MODELS else model: answer

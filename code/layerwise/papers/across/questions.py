@@ -27,8 +27,8 @@ def rows(evidence: Evidence, names: Iterable[str] = tuple(QUESTIONS)) -> list[An
 
     A reader asks of one model, so that no question stands in the papers' family of models.
     """
-    asked = {name: document(QUESTIONS[name].alone(), evidence) for name in names}
-    answers = read_answers({"questions": derive(asked, evidence).documents})
+    documents = {name: document(QUESTIONS[name].alone(), evidence) for name in names}
+    answers = read_answers({"questions": derive(documents, evidence).documents})
     return [
         row
         for name, by_model in answers.items()

@@ -1,4 +1,4 @@
-"""What the three papers together leave a reader with, and what would surprise one most.
+"""Answers to the questions that the three papers raise together, and the surprises among them.
 
 Each of the three questions that the papers raise has an answer, one sentence made of marks, words
 and numbers whatever they are, and what else is known, a sentence a `yield`; what a `yield` states
@@ -30,7 +30,7 @@ def base_model_correlations(seen: Seen, question: str) -> tuple[list[SeenAnswer]
 
     They are of r within the categories; where the source lacks the pairs, of r over all of them.
     """
-    by_model = {model: seen.answer(question, model, known_reading(seen)) for model in BASE_MODELS}
+    by_model = {model: seen.answer(question, model, choose_reading(seen)) for model in BASE_MODELS}
     known = [model for model in BASE_MODELS if by_model[model].known]
     ordered = sorted(known, key=lambda model: not by_model[model].yes)
     numbers = [
@@ -45,7 +45,7 @@ def spell_r(r: float) -> str:
     return f"{r:+.3f}" if abs(r) < 0.005 else f"{r:+.2f}"
 
 
-def known_reading(seen: Seen) -> str:
+def choose_reading(seen: Seen) -> str:
     """Return `DECIDES`; `PUBLISHED` where r within the categories is not known, as in print."""
     is_known = any(seen.answer("early", model).known for model in BASE_MODELS)
     return DECIDES if is_known else PUBLISHED
@@ -61,7 +61,7 @@ def answer_on_preference(seen: Seen) -> str:
     answers, numbers = base_model_correlations(seen, "early")
     if not answers:
         return ""
-    if known_reading(seen) == PUBLISHED:
+    if choose_reading(seen) == PUBLISHED:
         return (
             f"In the early layers of {spell_count(answers)} base models they correlate positively "
             f"over the papers' {answers[0].n} pairs of statements: {numbers}. The pairs come in "
@@ -104,7 +104,7 @@ def answer_on_depth(seen: Seen) -> str:
     answers, numbers = base_model_correlations(seen, "late")
     if not answers:
         return ""
-    reading = known_reading(seen)
+    reading = choose_reading(seen)
     sentences = [
         f"In the late layers of {spell_count(answers)} base models the correlation is negative: "
         f"{numbers}."

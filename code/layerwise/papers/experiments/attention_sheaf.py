@@ -32,7 +32,7 @@ def mass_by_head(maps: Sequence[Maps], mass: Callable[[Any], Any]) -> ByHead:
     return np.array([[mass(block) for block in text] for text in maps])
 
 
-def squared_norms(subject: Subject) -> Norms:
+def head_norms(subject: Subject) -> Norms:
     """Return |W_h|_F^2 of every query head; heads that share a key-value head have its norm."""
     weights = subject.weights
     norms = []
@@ -74,7 +74,7 @@ def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """
     maps = attention(subject, texts)
     masses = mass_by_head(maps, sheaf.off_diagonal_mass)
-    series = sheaf.traces(masses.mean(axis=0), squared_norms(subject))
+    series = sheaf.traces(masses.mean(axis=0), head_norms(subject))
     return {
         "n_layers": subject.weights.n_layers,
         "n_heads": subject.weights.n_heads,
@@ -91,7 +91,7 @@ def second_gaps(subject: Subject, maps: Sequence[Maps]) -> list[float]:
         weights.matrix(block, "W_V", LEGACY)[: weights.head_size]
         for block in range(weights.n_layers)
     ]
-    spectra = [sheaf.ascending(sheaf.corner_gram(v, sheaf.GRAPH_CORNER)) for v in values]
+    spectra = [sheaf.ascending(sheaf.corner_gram(matrix, sheaf.GRAPH_CORNER)) for matrix in values]
     by_text = [
         [
             sheaf.smallest_products(graph_spectrum(block), spectrum).gap
@@ -121,20 +121,20 @@ def printed_traces(maps: Sequence[Maps], norms: Norms) -> list[Float64[np.ndarra
 def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """Return the layer of the largest step of t; its mean and SD were all that was saved."""
     maps = attention(subject, texts)
-    traces = printed_traces(maps, squared_norms(subject))
-    layers = [critical_layer.sharpest(critical_layer.step_sizes, t) for t in traces]
+    traces = printed_traces(maps, head_norms(subject))
+    layers = [critical_layer.sharpest(critical_layer.step_sizes, trace) for trace in traces]
     return _shape(subject) | {
         "L_star_empirical": float(np.mean(layers)),
         "L_star_std": float(np.std(layers)),
     }
 
 
-def sign_changes(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def turning_layers(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """Return the layer at which t turns, text by text."""
     maps = attention(subject, texts)
-    traces = printed_traces(maps, squared_norms(subject))
+    traces = printed_traces(maps, head_norms(subject))
     return _shape(subject) | {
-        "individual_L_stars": [critical_layer.turning_layer(t) for t in traces]
+        "individual_L_stars": [critical_layer.turning_layer(trace) for trace in traces]
     }
 
 

@@ -32,17 +32,17 @@ from layerwise.statistics.sizes import FEWEST_PAIRS
 CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's curves
 
 
-def document(values: Values, draws: Draws) -> dict[str, Any]:
+def choices_document(values: Values, draws: Draws) -> dict[str, Any]:
     """Return what this model's values give; the questions and `sensitivity` read it.
 
     Curves need three sampled layers with the last among them, the profile needs prompts, and r over
     the categories needs three of them; without preferences there is the calibration alone.
     """
     document: dict[str, Any] = {
-        **(_by_layer(values) if values.has_r_over_categories else {"by_layer": {}}),
-        **_over_categories(values, draws),
-        "by_pair": _by_pair(values),
-        **_marks(values),
+        **(_r_by_layer(values) if values.has_r_over_categories else {"by_layer": {}}),
+        **_last_layer_by_choice(values, draws),
+        "by_pair": _pair_values(values),
+        **_marked_categories(values),
     }
     to_the_end = len(values.layers) >= len(phases.PHASES) and values.layers[-1] == values.n_layers
     if values.output is not None and to_the_end:
@@ -57,7 +57,7 @@ def document(values: Values, draws: Draws) -> dict[str, Any]:
     return document
 
 
-def _by_layer(values: Values) -> dict[str, Any]:
+def _r_by_layer(values: Values) -> dict[str, Any]:
     """Return r over the categories by layer, as published and in other readings of the states."""
     y = values.category_preferences()
 
@@ -74,7 +74,7 @@ def _by_layer(values: Values) -> dict[str, Any]:
     return document
 
 
-def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any]]:
+def _last_layer_by_choice(values: Values, draws: Draws) -> dict[str, dict[Choice, Any]]:
     """Return r over the categories and mean neutral UA, by reading of the last layer.
 
     Left out are readings that are the same in every statement, or in every category.
@@ -113,7 +113,7 @@ def _over_categories(values: Values, draws: Draws) -> dict[str, dict[Choice, Any
     return {"categories": r, "calibration": calibration}
 
 
-def _marks(values: Values) -> dict[str, list[str]]:
+def _marked_categories(values: Values) -> dict[str, list[str]]:
     """Return the categories that are marked as neutral, where some are."""
     return {"neutral": [*values.neutral]} if values.neutral else {}
 
@@ -166,7 +166,7 @@ def _correlations(values: Values, series: Float[np.ndarray, " pair"], at: str) -
     }
 
 
-def _by_pair(values: Values) -> dict[str, Any]:
+def _pair_values(values: Values) -> dict[str, Any]:
     """Return what is known of every pair, for questions that nobody asked yet.
 
     Asymmetry by layer, the category's UA at the last layer without the pair, and the pair's term in

@@ -88,14 +88,15 @@ def pair_intervals(
     advance(stream, values.n_pairs, tests_before * draws.n_resamples * values.n_pairs)
     test = _tester(draws, stream)
 
-    def of(metric: str, row: int) -> CorrelationInterval:
+    def interval(metric: str, row: int) -> CorrelationInterval:
         names = f"{metric} at layer {values.layers[row]}", "the preference of the pairs"
         x = values.pair_metrics[row, list(METRICS).index(metric)]
         return test(x, values.preferences, names=names)
 
     layers = track(values.layers, "intervals over pairs", "layers", len(values.layers))
     return {
-        layer: {metric: of(metric, row) for metric in metrics} for row, layer in enumerate(layers)
+        layer: {metric: interval(metric, row) for metric in metrics}
+        for row, layer in enumerate(layers)
     }
 
 
@@ -149,7 +150,7 @@ def asymmetries_by_reading(values: Values) -> dict[str, dict[str, float]]:
     }
 
 
-def binnings(values: Values) -> dict[str, dict[str, Any]]:
+def r_over_binnings(values: Values) -> dict[str, dict[str, Any]]:
     """Return r over random bins, averaged over many binnings, by k and layer (notebook 000)."""
     return {
         str(k): {
@@ -191,13 +192,13 @@ def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
         "layers": {"asymmetries": asymmetries_by_reading(values)}
     }
     if values.has_r_over_categories:
-        by_result = _over_categories_and_bins(values, draws)
+        by_result = _category_documents(values, draws)
     if values.output is not None:
-        by_result["pairs"] = _over_pairs(values, draws)
+        by_result["pairs"] = _pair_document(values, draws)
     return by_result
 
 
-def _over_categories_and_bins(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
+def _category_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     """Return the documents that correlate over the categories, and over bins beside them."""
     by_category, by_bins = category_intervals(values, draws), bin_intervals(values, draws)
     n_resamples = {"n_bootstrap": draws.n_resamples}
@@ -214,13 +215,13 @@ def _over_categories_and_bins(values: Values, draws: Draws) -> dict[str, dict[st
             **n_resamples,
             "n_permutations": values.n_permutations,
             "bootstrap_results": ends_by_layer(by_bins),
-            "results_by_k": binnings(values),
+            "results_by_k": r_over_binnings(values),
         },
         "intervals": {"original_results": ends_by_layer(by_category)},
     }
 
 
-def _over_pairs(values: Values, draws: Draws) -> dict[str, Any]:
+def _pair_document(values: Values, draws: Draws) -> dict[str, Any]:
     """Return the document that correlates over the pairs."""
     return {
         "n_pairs": values.n_pairs,

@@ -48,7 +48,7 @@ def gains_by_layer_and_prompt(subject: Subject, texts: Sequence[str]) -> dict[st
     return {**by_layers, "residual_gain_all": by_layers["beyond"]["gains"][GainReading.PENULTIMATE]}
 
 
-def readings(traces: Iterable[Stream]) -> dict[GainReading, list[float]]:
+def gains_by_definition(traces: Iterable[Stream]) -> dict[GainReading, list[float]]:
     """Return the last gain of every text, by its definition."""
     return gains_over_texts(traces)[1]
 
@@ -99,17 +99,17 @@ def count_parameters(weights: Any) -> int:
 # --- a row per prompt, gain and entropy: the benchmark, the twins and GPT-2 ---
 
 
-def half_entropy(trace: Trace) -> float:
+def benchmark_entropy(trace: Trace) -> float:
     """Return the entropy of a float16 softmax (benchmark), as the shortest decimals of float32."""
     return float(str(entropy.half_entropy(trace.logits)))
 
 
-def clipped_entropy(trace: Trace) -> float:
+def twins_entropy(trace: Trace) -> float:
     """Return the entropy of a softmax clipped at 1e-10 (twins, GPT-2)."""
     return entropy.clipped_entropy(trace.logits)
 
 
-def rows_by_category(table: Sequence[Mapping[str, Any]], model: str) -> dict[str, list[int]]:
+def row_numbers(table: Sequence[Mapping[str, Any]], model: str) -> dict[str, list[int]]:
     """Return the numbers of the rows about a model, by category of prompts."""
     rows: dict[str, list[int]] = {}
     for row, entry in enumerate(table):
@@ -139,7 +139,7 @@ def require_as_many_prompts(
 def prompt_rows(
     file: str,
     prompts: str,
-    entropy_of: Callable[[Trace], float] = clipped_entropy,
+    entropy_of: Callable[[Trace], float] = twins_entropy,
     names: Mapping[str, str] | None = None,
 ) -> Experiment:
     """Return the experiment for a table's rows about one model, each prompt in its place.
@@ -156,14 +156,14 @@ def prompt_rows(
     def measure(subject: Subject, texts: Mapping[str, Sequence[str]]) -> dict[Any, Any]:
         slug, table = subject.model.slug, subject.published.document(file)
         name = (names or {}).get(slug, slug)
-        rows = rows_by_category(table, name)
+        rows = row_numbers(table, name)
         require_as_many_prompts(file, name, rows, texts)
         traces = {
             row: subject.trace(text)
             for category in rows
             for row, text in zip(rows[category], texts[category], strict=True)
         }
-        document: dict[Any, Any] = {"beyond": {"gains": readings(list(traces.values()))}}
+        document: dict[Any, Any] = {"beyond": {"gains": gains_by_definition(list(traces.values()))}}
         for row, trace in traces.items():
             document[row] = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
             if "Complexity" in table[row]:

@@ -1,4 +1,4 @@
-"""What Paper 3 measures of a model, for any checkpoint, as its files of gains and norms have it."""
+"""Gains and norms of any checkpoint, as Paper 3 measures them, with the keys of its files."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence

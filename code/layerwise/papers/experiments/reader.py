@@ -75,7 +75,7 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
     name = {"model": values.model, "model_display": values.display}
     counts = np.bincount(values.category_of_pair).tolist()
     sizes = zip(values.categories, counts, strict=True)
-    under_choices = choices.document(values, draws)
+    under_choices = choices.choices_document(values, draws)
     files: dict[str, dict[str, Any]] = {
         DATASET: {category: {"n_pairs": count} for category, count in sizes},
         PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
@@ -97,7 +97,9 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
         by_result["anisotropy"] = documents.profile_of_states(values)
     for result, document in by_result.items():
         is_a_result = result != "intervals"
-        document = {**name, **document, **_texts(result, values)} if is_a_result else document
+        document = (
+            {**name, **document, **_published_texts(result, values)} if is_a_result else document
+        )
         files[own_file(result)] = document
     return files
 
@@ -135,7 +137,7 @@ def _category_document(
     }
 
 
-def _texts(result: str, values: Values) -> dict[str, Any]:
+def _published_texts(result: str, values: Values) -> dict[str, Any]:
     """Return what the published file says beside its numbers."""
     if result == "bins":
         return {"method": "Option A: Random Bins (same metric)"}

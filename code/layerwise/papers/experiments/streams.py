@@ -15,7 +15,7 @@ from layerwise.engine.experiment import Subject
 from layerwise.measures.anisotropy import anisotropy, first_share
 from layerwise.measures.entropy import half_entropy
 from layerwise.measures.residual_gain import mean_token_norms, sequence_norms
-from layerwise.papers.experiments.gains import readings
+from layerwise.papers.experiments.gains import gains_by_definition
 
 CAPITAL, PANGRAM = "1_Factual", "5_Original_Test"
 MISTRAL = "mistral-7b"
@@ -30,7 +30,7 @@ def four_model_norms(subject: Subject, texts: Named) -> dict[str, Any]:
     trace = subject.trace(texts[CAPITAL]["text"], autocast=True)
     return {
         "norms": sequence_norms((trace.embedding, *trace.block_outputs)).tolist(),
-        "beyond": {"gains": readings([trace])},
+        "beyond": {"gains": gains_by_definition([trace])},
     }
 
 
@@ -41,7 +41,7 @@ def mistral_norms(subject: Subject, texts: Named) -> dict[str, Any]:
         "residual_stream_analysis": {
             MISTRAL: {"norms": sequence_norms(trace.block_outputs).tolist()}
         },
-        "beyond": {"gains": readings([trace])},
+        "beyond": {"gains": gains_by_definition([trace])},
     }
 
 
@@ -55,7 +55,7 @@ def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
             "entropy": float(half_entropy(trace.logits)),
             "gains": (norms[1:] / norms[:-1]).tolist(),
         }
-    return {"results": results, "beyond": {"gains": readings(list(traces.values()))}}
+    return {"results": results, "beyond": {"gains": gains_by_definition(list(traces.values()))}}
 
 
 def token_mean_norms(subject: Subject, texts: Named) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def token_mean_norms(subject: Subject, texts: Named) -> dict[str, Any]:
     trace = subject.trace(texts[PANGRAM]["text"])
     return {
         "residual": {"norms": mean_token_norms(trace).tolist()},
-        "beyond": {"gains": readings([trace])},
+        "beyond": {"gains": gains_by_definition([trace])},
     }
 
 
@@ -73,7 +73,9 @@ def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     The last layer is taken behind the final norm; beyond the files: its share before that norm.
     """
     traces = [subject.trace(text) for text in texts]
-    layers = [np.concatenate(states) for states in zip(*(t.states for t in traces), strict=True)]
+    layers = [
+        np.concatenate(states) for states in zip(*(trace.states for trace in traces), strict=True)
+    ]
     profiles = [anisotropy(tokens) for tokens in layers]
     before = anisotropy(np.concatenate([trace.before_norm for trace in traces]))
     entry = {

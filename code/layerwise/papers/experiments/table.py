@@ -16,7 +16,7 @@ from layerwise.engine.measured import merge
 from layerwise.engine.published import pointer
 from layerwise.papers.experiments import attention_sheaf as sheaf
 from layerwise.papers.experiments import choices, gains, matrices, pairs, streams
-from layerwise.papers.experiments.gains import half_entropy, prompt_rows
+from layerwise.papers.experiments.gains import benchmark_entropy, prompt_rows
 from layerwise.papers.shared import result_files as files
 from layerwise.papers.shared.names import SLUG
 
@@ -57,7 +57,7 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment | PairExperiment]] = {
     # Pythia-6.9B and GPT-J in float32, three prompts (appendix B)
     "clean": [Experiment(files.CLEAN, "results", gains.mean_gains_by_layer, "clean_gain")],
     # four models, 25 prompts (abstract)
-    "bench": [prompt_rows(files.BENCHMARK_ROWS, "benchmark", half_entropy)],
+    "bench": [prompt_rows(files.BENCHMARK_ROWS, "benchmark", benchmark_entropy)],
     # base models and their instruction-tuned twins, 25 prompts (section 5.5)
     "twin": [prompt_rows(files.TWIN_ROWS, "twin", names=TUNED_BASES)],
     # GPT-2 against a gain of one, 25 prompts (notebook on norms)
@@ -80,7 +80,7 @@ EXPERIMENTS: Mapping[str, Sequence[Experiment | PairExperiment]] = {
     # five texts (section 5.3, figure 5)
     "lstar": [
         Experiment(files.CROSS, "results", sheaf.cross_heritage, "l_star"),
-        Experiment(files.SIGNS, "results", sheaf.sign_changes, "l_star"),
+        Experiment(files.SIGNS, "results", sheaf.turning_layers, "l_star"),
     ],
     # 16 texts (section 6 and supplement)
     "aniso": [Experiment(files.PROFILES, None, streams.profile, "anisotropy")],
@@ -124,7 +124,7 @@ def fill_experiments(subject: PairSubject, extraction: str, *, is_whole: bool = 
     """
     filled: list[Fragments] = []
     if is_whole:
-        under_choices = choices.document(subject.values, subject.draws)
+        under_choices = choices.choices_document(subject.values, subject.draws)
         filled.append({files.CHOICES_FILE: {pointer(extraction): under_choices}})
     filled += [
         experiment.fragments(subject, is_whole=is_whole)

@@ -1,4 +1,4 @@
-"""What is said of the central claims of Paper 1.
+"""Sentences on the central claims of Paper 1.
 
 Each `describe_` function tells of one claim, and each `detail_` function of what else is printed on
 it, a sentence a `yield`: what is claimed, then notes on the published data beside the answer. What
@@ -85,8 +85,8 @@ def detail_neutral(seen: Seen) -> Iterator[str]:
 def d_without(seen: Seen, model: str, category: str) -> float:
     """Return a model's Cohen's d over the neutral categories without one of them."""
     group = ("_global_stats", "neutral_only", "d_without")
-    d: float = seen.statistic("calibration", model, *group, category)
-    return d
+    cohens_d: float = seen.statistic("calibration", model, *group, category)
+    return cohens_d
 
 
 @sentences("p1.positive")

@@ -1,4 +1,4 @@
-"""What does not stand in Paper 1, its supplement and its pages, and touches no central claim.
+"""Statements of Paper 1, its supplement and its pages that fail and touch no central claim.
 
 Each function tells of one fact; what a sentence states is the condition of its branch.
 """
@@ -18,8 +18,8 @@ def figure_without_intervals(seen: Seen) -> Iterator[str]:
             "Figure 1 of Paper 1 is said to have intervals of single categories; it has none, and "
             "none was ever computed."
         )
-    of_lifestyle = [seen.claim(f"p1.finding1.{name}_ci") for name in ("lifestyle", "gemma")]
-    if all(claim.falls for claim in of_lifestyle):
+    claims = [seen.claim(f"p1.finding1.{name}_ci") for name in ("lifestyle", "gemma")]
+    if all(claim.falls for claim in claims):
         yield "Finding 1 speaks of intervals of lifestyle, of which none was ever computed either."
 
 

@@ -261,7 +261,7 @@ def business_less_lowest(model: Categories) -> Estimate:
     """Return a model's UA of business less the lowest of the other models."""
     return highest(
         [
-            less_models(model, [other], BUSINESS, against(other.name.capitalize()))
+            less_models(model, [other], BUSINESS, comparison_in_words(other.name.capitalize()))
             for other in other_models(model)
         ]
     )
@@ -271,10 +271,10 @@ def business_place_in_print(model: Categories) -> Estimate:
     """Return the same difference as print has it."""
     nearest = min(other_models(model), key=lambda other: other.asymmetry(BUSINESS))
     value = model.asymmetry(BUSINESS) - nearest.asymmetry(BUSINESS)
-    return single_value(value, against(nearest.name.capitalize()))
+    return single_value(value, comparison_in_words(nearest.name.capitalize()))
 
 
-def against(name: str) -> str:
+def comparison_in_words(name: str) -> str:
     """Return in words what a number is held against: a category, or a model."""
     return f"against {name}"
 
@@ -288,7 +288,7 @@ def facts_less_largest(model: Categories) -> Estimate:
     }
     return lowest(
         [
-            jackknife_estimate(difference, UNIT, against(name))
+            jackknife_estimate(difference, UNIT, comparison_in_words(name))
             for name, difference in differences.items()
         ]
     )
@@ -300,10 +300,10 @@ def facts_place_in_print(model: Categories) -> Estimate:
     facts = abs(model.asymmetry(FACTS))
     others = require_others([name for name in sizes if name != FACTS])
     largest = max(others, key=sizes.__getitem__)
-    return single_value(facts - sizes[largest], against(largest))
+    return single_value(facts - sizes[largest], comparison_in_words(largest))
 
 
-def business_of_model(model: Categories) -> Estimate:
+def business_estimate(model: Categories) -> Estimate:
     """Return the UA of business."""
     return jackknife_estimate(model.jackknifed(BUSINESS), UNIT)
 
@@ -357,7 +357,7 @@ SINGLE = (
         name="business",
         says="On business statements the asymmetry is positive.",
         number="asymmetry of business",
-        readings={DECIDES: business_of_model, PUBLISHED: business_in_print},
+        readings={DECIDES: business_estimate, PUBLISHED: business_in_print},
         within=Range(above=0.0),
         family=FamilyOfTests(1, N_MODELS, "all of four models"),
     ),

@@ -91,7 +91,10 @@ def by_pair(numbers: Numbers) -> Figure:
     remark += f" Layer {layers[-1]} is read after the final norm."
     shape: dict[str, Any] = {"n": len(layers), "columns": min(3, len(layers)), "sharey": True}
     figure, panels = style.panels(numbers, title, 1.9, remark, **shape)
-    apart, labels = _deciding(numbers, model), category_labels(dict.fromkeys(drawn["category"]))
+    apart, labels = (
+        _decisive_category(numbers, model),
+        category_labels(dict.fromkeys(drawn["category"])),
+    )
     categories = [labels[name] for name in drawn["category"]]
     looks = {False: ("a pair", signs.ESTIMATE), True: (f"a pair of {apart}", signs.SINGLED_OUT)}
     for axes, layer in zip(panels, layers, strict=True):
@@ -174,10 +177,10 @@ def thin(values: Sequence[T], most: int) -> list[T]:
     return [values[round(n * (len(values) - 1) / (most - 1))] for n in range(most)]
 
 
-def _deciding(numbers: Numbers, model: str) -> str | None:
+def _decisive_category(numbers: Numbers, model: str) -> str | None:
     """Return the category without which r over the categories changes most; None without such."""
     document = numbers.statistics.get("validation", {}).get(model, {})
-    return next(iter(_left_out(document)), None) if document.get("_without_one") else None
+    return next(iter(_r_without_each(document)), None) if document.get("_without_one") else None
 
 
 def layer_curves(numbers: Numbers) -> Figure:
@@ -310,7 +313,7 @@ def validation(numbers: Numbers) -> Figure:
     """
     keys = ("_global_stats/ua_output_correlation", "_without_one", "_interval")
     model, document = numbers.model("validation", *keys)
-    points, without = _points(document), _left_out(document)
+    points, without = _points(document), _r_without_each(document)
     r = document["_global_stats"]["ua_output_correlation"]
     title = f"r over the categories is {style.signed_interval(r, document['_interval'])} in "
     title += numbers.names[model]
@@ -321,9 +324,9 @@ def validation(numbers: Numbers) -> Figure:
     shape: dict[str, Any] = {"columns": 2, "width_ratios": (4, 3)}
     figure, (left, right) = style.panels(numbers, title, height, **shape)
     looks = _looks(points, without)
-    _scatter(left, points, looks)
+    _draw_scatter(left, points, looks)
     left.set_title(f"n = {len(points)} categories")
-    _without(right, r, document["_interval"], without, looks)
+    _draw_without_each(right, r, document["_interval"], without, looks)
     for name in list(without)[:1]:
         signs.explain(left, f"{name}: leaving it out changes r most", **looks[name])
     signs.legend_below(figure)
@@ -341,7 +344,7 @@ def _points(document: Mapping[str, Any]) -> Points:
     }
 
 
-def _left_out(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _r_without_each(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return r over the other categories, the one that changes it most first."""
     whole = document["_global_stats"]["ua_output_correlation"]
     labels = category_labels(document["_without_one"])
@@ -360,7 +363,7 @@ def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, An
     return looks | {name: {**looks[name], "color": signs.SINGLED_OUT} for name in kept[:1]}
 
 
-def _scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:
+def _draw_scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:
     for name, point in points.items():
         look = looks.get(name, {"marker": ".", "color": signs.ESTIMATE})
         style.draw_points(axes, [name], *([number] for number in point), **look)
@@ -369,7 +372,7 @@ def _scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) ->
     axes.set(xlabel=quantities.ASYMMETRY, ylabel=quantities.PREFERENCE)
 
 
-def _without(
+def _draw_without_each(
     axes: Axes,
     r: float,
     interval: Sequence[float] | None,
@@ -427,12 +430,12 @@ def layers(numbers: Numbers) -> Figure:
     style.intervals_by_layer(row[0], results, words=words, unit=unit)
     row[0].set(ylim=(-1.05, 1.05), ylabel=quantities.R_OVER_CATEGORIES)
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
-    _poolings(row[1], curve["strategies"])
+    _draw_poolings(row[1], curve["strategies"])
     style.draw_papers_curves(numbers, {CATEGORIES: row[0]})
     return figure
 
 
-def _poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) -> None:
+def _draw_poolings(axes: Axes, strategies: Mapping[str, Mapping[str, float | None]]) -> None:
     """Draw r by pooling; of one that was not measured there is none.
 
     A first token that is always BOS has one state for all statements, hence no r.

@@ -1,4 +1,4 @@
-"""What does not stand in Paper 2 and its notebooks, and touches no central claim.
+"""Statements of Paper 2 and its notebooks that fail and touch no central claim.
 
 Each function tells of one fact; what a sentence states is the condition of its branch.
 """

@@ -1,4 +1,4 @@
-"""What is said of the central claims of Paper 3 and of its notebooks.
+"""Sentences on the central claims of Paper 3 and of its notebooks.
 
 Each `describe_` function tells of one claim, and each `detail_` function of what else is printed on
 it, a sentence a `yield`; what a sentence states is the condition of its branch.

@@ -34,18 +34,18 @@ def depth_gain(numbers: Numbers) -> Figure:
     family, survey = _sizes(numbers), _survey(numbers)
     over = [f"Pythia-{name}" for name, gain in family.items() if gain.exceeds]
     over += [name for name, gain in survey.items() if gain.exceeds]
-    title = f"r of depth and gain is {_law(numbers, 'depth_gain')} over "
+    title = f"r of depth and gain is {_law_text(numbers, 'depth_gain')} over "
     title += f"{len(family)} Pythia sizes"
     shown = [("Pythia sizes", family)]
     if survey:
-        title += f", {_law(numbers, SURVEY)} over {len(survey)} survey models"
+        title += f", {_law_text(numbers, SURVEY)} over {len(survey)} survey models"
         shown += [("models of the survey", survey)]
     title += f"; shown above the bound: {', '.join(over) or 'none'}"
     shape: dict[str, Any] = {"columns": len(shown), "sharey": True}
     shape["width_ratios"] = (2, 3)[: len(shown)]  # the survey's names are longer
     figure, panels = style.panels(numbers, title, 3.2, **shape)
     for axes, (words, gains) in zip(panels, shown, strict=True):
-        _against_depth(axes, gains)
+        _draw_against_depth(axes, gains)
         axes.set_title(f"n = {len(gains)} {words}")
     for axes in filter(style.in_first_column, panels):
         axes.set_ylabel(quantities.SECOND_LAST)
@@ -128,15 +128,15 @@ def _exceeds(numbers: Numbers, model: str) -> bool:
     return answer is not None and answer.no
 
 
-def _law(numbers: Numbers, question: str) -> str:
+def _law_text(numbers: Numbers, question: str) -> str:
     """Return the correlation of depth and gain with its interval."""
     answer = numbers.answer(question)
     if answer is None:
         return "unknown"
-    return style.signed_interval(answer.value, _ends(answer))
+    return style.signed_interval(answer.value, _deciding_ends(answer))
 
 
-def _against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
+def _draw_against_depth(axes: Axes, gains: Mapping[str, Gain]) -> None:
     bound_by_depth(axes)
     for exceeds, colour in ((False, signs.ESTIMATE), (True, signs.OUTSIDE)):
         drawn = {name: gain for name, gain in gains.items() if gain.exceeds == exceeds}
@@ -188,16 +188,18 @@ def lab_heritage(numbers: Numbers) -> Figure:
     ]
     title = f"Mean gain is below 1 in {' and '.join(counted)}"
     if (answer := numbers.answer("heritage")) is not None:
-        title += f"; the shares differ by {style.signed_interval(answer.value, _ends(answer))}"
+        title += (
+            f"; the shares differ by {style.signed_interval(answer.value, _deciding_ends(answer))}"
+        )
     n = drawn.get("n_prompts")
     remark = f"n = {n} prompts each." if n else ""
     figure, (axes,) = style.panels(numbers, title, 1.0 + 0.15 * len(labs), remark)
-    _by_lab(axes, numbers, drawn["models"], labs)
+    _draw_labs(axes, numbers, drawn["models"], labs)
     signs.legend_below(figure)
     return figure
 
 
-def _by_lab(
+def _draw_labs(
     axes: Axes, numbers: Numbers, models: Mapping[str, Any], labs: Mapping[str, str]
 ) -> None:
     """Draw a row per model: EleutherAI's on top, the labs apart, by gain within a lab."""
@@ -257,7 +259,7 @@ def spectral_norms(numbers: Numbers) -> Figure:
     answer = numbers.answer(LAW)
     title = f"Ratio and gain of {len(ratios)} models"
     if answer is not None and answer.deciding is not None:
-        r = style.signed_interval(answer.value, _ends(answer))
+        r = style.signed_interval(answer.value, _deciding_ends(answer))
         title += f": their correlation is {r}"
     figure, (axes,) = style.panels(numbers, title, 2.7, SLICE)
     style.draw_points(
@@ -302,7 +304,7 @@ def _ratios_and_gains(numbers: Numbers) -> tuple[dict[str, float], list[Answer]]
     return ratios, [gains[name] for name in ratios]
 
 
-def _ends(answer: Answer) -> tuple[float, float] | None:
+def _deciding_ends(answer: Answer) -> tuple[float, float] | None:
     """Return the ends of the interval that decides."""
     return None if answer.deciding is None else (answer.deciding.low, answer.deciding.high)
 
@@ -329,7 +331,7 @@ def critical_layer(numbers: Numbers) -> Figure:
     title = f"The formula misses L* by {errors[worst]:.1f}% of depth in {numbers.shown(worst)}"
     if document.get("overall_mape") is not None:  # over all models, or none
         title = f"The formula misses L* by {document['overall_mape']:.1f}% of depth on average, "
-        title += f"L/2 by {document['half_depth']:.1f}%{_difference(numbers)}"
+        title += f"L/2 by {document['half_depth']:.1f}%{_difference_text(numbers)}"
     steady = [numbers.shown(name) for name, row in rows.items() if row["L_star_std"] == 0]
     remark = f"{', '.join(steady)}: all prompts give the same layer." if steady else ""
     figure, (axes,) = style.panels(numbers, title, 0.9 + 0.28 * len(rows), remark)
@@ -373,7 +375,7 @@ def _draw_layers(axes: Axes, rows: Mapping[str, Mapping[str, float]]) -> None:
         )
 
 
-def _difference(numbers: Numbers) -> str:
+def _difference_text(numbers: Numbers) -> str:
     """Return the interval of the difference of the two errors over the models."""
     answer = numbers.answer("lstar")
     if answer is None or answer.deciding is None:
@@ -397,8 +399,8 @@ def anisotropy(numbers: Numbers) -> Figure:
     model, document = numbers.model("anisotropy", *keys)
     peak, shares = document["L_star_anisotropy"], document[SHARE]
     title = f"The first component holds most of the variance at layer {peak} of "
-    title += f"{document['n_layers']}: {told_from_one(shares[peak])} of it"
-    title += _fall(shares, document["drawn"]["half_layer"])
+    title += f"{document['n_layers']}: {share_text(shares[peak])} of it"
+    title += _fall_text(shares, document["drawn"]["half_layer"])
     series = {
         key: document[key]
         for key in quantities.ANISOTROPY
@@ -427,17 +429,17 @@ def anisotropy(numbers: Numbers) -> Figure:
     return figure
 
 
-def told_from_one(value: float) -> str:
+def share_text(value: float) -> str:
     """Return a share with as many digits as tell it from 1."""
     missing = 1 - value
     return f"{value:.{3 if missing <= 0 else max(3, 1 - math.floor(math.log10(missing)))}f}"
 
 
-def _fall(shares: Sequence[float], half: int | None) -> str:
+def _fall_text(shares: Sequence[float], half: int | None) -> str:
     """Say how the share goes on beyond its peak; the last layer is read after the final norm."""
     last = len(shares) - 1
     if half == last:
-        before, after = (told_from_one(shares[layer]) for layer in (last - 1, last))
+        before, after = (share_text(shares[layer]) for layer in (last - 1, last))
         return f"; still {before} at layer {last - 1}, and {after} behind the final norm"
     if half is None and max(shares) == shares[last]:
         return ""

@@ -1,4 +1,4 @@
-"""What does not stand in Paper 3, its notebooks and its pages, and touches no central claim.
+"""Statements of Paper 3, its notebooks and its pages that fail and touch no central claim.
 
 Each function tells of one fact; what a sentence states is the condition of its branch.
 """
@@ -24,7 +24,7 @@ def figure_sources(seen: Seen) -> Iterator[str]:
 
 @findings("p3.counterfactual")
 def counterfactual(seen: Seen) -> Iterator[str]:
-    """What Paper 1 compared."""
+    """The statements that Paper 1 compared."""
     compared = seen.claim("p3.motivation.counterfactual")
     if compared.falls:
         yield (

@@ -1,4 +1,4 @@
-"""What axes of figures and headings of tables call each quantity, with its unit where it has one.
+"""The name of each quantity on axes and in headings of tables, with its unit where it has one.
 
 Claims and their rules call them the same.
 """

@@ -62,15 +62,15 @@ TEXTS: Mapping[str, str] = {
 }
 
 
-def require_any(found: list[T], missing: str) -> list[T]:
+def require_any(items: list[T], missing: str) -> list[T]:
     """Return a list that is not empty.
 
     Raises:
         NotMeasured: with what is `missing`, where it is.
     """
-    if not found:
+    if not items:
         raise NotMeasured(missing)
-    return found
+    return items
 
 
 def rules_without_each(

@@ -76,18 +76,18 @@ def last_layer(slug: str, key: str, test: Entry) -> Rules:
     }
 
 
-def ends(interval: Entry) -> curves.Ends:
+def read_ends(interval: Entry) -> curves.Ends:
     """Return the lower and the upper end of an interval."""
     return interval.ci_lower, interval.ci_upper
 
 
-def includes_zero(interval: Entry) -> bool:
+def covers_zero(interval: Entry) -> bool:
     """Return whether the interval of r includes zero."""
-    return curves.includes_zero(ends(interval))
+    return curves.includes_zero(read_ends(interval))
 
 
 def category_states(category: Entry) -> Rules:
-    """What of a category rests on states alone: an embedding model has no preference."""
+    """The statistics of a category that need no preference: an embedding model has none."""
     return {
         "n_pairs": Rule(
             lambda: n_pairs(category, category.called), "the statement pairs of the category"
@@ -97,18 +97,18 @@ def category_states(category: Entry) -> Rules:
 
 
 def category_test(test: Entry) -> Rules:
-    """What a test of r over the categories says."""
+    """A test of r over the categories."""
     return {
         "p_value": Rule(lambda: p_over_categories(test, test.r), "two-sided p of r"),
-        "includes_zero": partial(includes_zero, test),
+        "includes_zero": partial(covers_zero, test),
     }
 
 
 def pair_test(test: Entry) -> Rules:
-    """What a test of r over the pairs says."""
+    """A test of r over the pairs."""
     return {
         "p_value": Rule(lambda: float(pearson_p(test.r, total_pairs(test))), "two-sided p of r"),
-        "includes_zero": partial(includes_zero, test),
+        "includes_zero": partial(covers_zero, test),
     }
 
 

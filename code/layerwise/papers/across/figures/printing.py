@@ -20,8 +20,9 @@ def print_all(numbers: Numbers, names: Iterable[str], *, narrow: bool = False) -
 
 def print_possible(numbers: Numbers, names: Iterable[str]) -> Iterator[Picture]:
     """Yield figures as their files, and say which are lost because a process ended."""
-    given = {name: partial(tuple, (name, numbers, False)) for name in names}
-    futures = {name: workers.submit(_print, arguments) for name, arguments in given.items()}
+    futures = {
+        name: workers.submit(_print, partial(tuple, (name, numbers, False))) for name in names
+    }
     with workers.dropped(futures.values()):
         for name, future in futures.items():
             try:

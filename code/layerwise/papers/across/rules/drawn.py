@@ -22,6 +22,7 @@ from layerwise.engine.derivation import (
 )
 from layerwise.engine.evidence import Entry, Evidence, Missing
 from layerwise.engine.published import DATASET
+from layerwise.engine.question import Results
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
 from layerwise.papers.paper3.rules.depth_gain import gain_interval, models_above_depth_bound
@@ -30,8 +31,6 @@ from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.result_files import SCALING, own_file
 from layerwise.papers.shared.terms import depth_bound
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
-
-Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
 
 # --- one model ------------------------------------------------------------------------------------
 
@@ -50,7 +49,7 @@ def add_drawn(results: Results) -> dict[str, Mapping[str, Any]]:
         if analysis in results:
             file = own_file(analysis)
             files = {file: results[analysis], DATASET: _categories(results)}
-            documents[analysis] = {**results[analysis], **_stated(file, section, files)}
+            documents[analysis] = {**results[analysis], **_statements(file, section, files)}
     return documents
 
 
@@ -115,7 +114,7 @@ def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
             if _states_all(file, section, {file: {"models": {name: document}}})
         }
         if whole:
-            drawn[analysis] = _stated(file, section, {file: {"models": whole}})
+            drawn[analysis] = _statements(file, section, {file: {"models": whole}})
     curves = {
         name: results["layers"]
         for name, results in several.items()
@@ -136,14 +135,14 @@ def _states_all(file: str, section: Section, files: Mapping[str, Any]) -> bool:
     return not derivation.undefined
 
 
-def _stated(file: str, section: Section, files: Mapping[str, Any]) -> dict[str, Any]:
+def _statements(file: str, section: Section, files: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the rules of a section give, without those for which the file lacks a number."""
     evidence = _evidence_of(files)
     stated: dict[str, Any] = {}
     for key, rule in Document(file, {"": section}).thunks(evidence):
-        one = Document(None, {"": partial(_only, key.removeprefix("/"), rule)})
+        single = Document(None, {"": partial(_single_rule, key.removeprefix("/"), rule)})
         try:
-            document = derive({"": one}, evidence).documents[""]
+            document = derive({"": single}, evidence).documents[""]
         except Missing:
             continue
         for name, part in document.items():
@@ -151,7 +150,7 @@ def _stated(file: str, section: Section, files: Mapping[str, Any]) -> dict[str, 
     return stated
 
 
-def _only(name: str, rule: Function, _: Evidence) -> Rules:
+def _single_rule(name: str, rule: Function, _: Evidence) -> Rules:
     """Return one bound rule, as a section."""
     return {name: rule}
 

@@ -12,7 +12,7 @@ ARCHIVES = {1: "archive of Paper 1", 3: "archive of Paper 3"}
 
 
 def tree_statistics(evidence: Evidence) -> Rules:
-    """What the repository's tree and the archives hold."""
+    """The contents of the repository's tree and of the archives."""
 
     def n_at_head(kind: str) -> int:
         return count(evidence[HEAD].paper3[kind])

@@ -84,7 +84,7 @@ def code_status(ends: Ends, d: float) -> str:
 
 
 def group_statistics(results: Entry, group: str) -> Rules:
-    """What Paper 1's script saves over a group of categories."""
+    """The statistics of a group of categories that Paper 1's script saves."""
     ua = partial(group_asymmetries, results, group)
     rules = {
         "mean_asymmetry": Rule(lambda: np.mean(ua()), "mean UA over the categories"),
@@ -462,7 +462,7 @@ def figure_statements(evidence: Evidence) -> Rules:
 
 
 def drawn_statements(evidence: Evidence) -> Rules:
-    """What the figure of all categories says of the models that it draws."""
+    """The models that the figure of all categories draws."""
 
     def ua_of_measured(category: str) -> dict[str, float]:
         files = {model: evidence[file] for model, file in MODELS.items()}
@@ -545,7 +545,7 @@ PARTS = (
 
 
 def statements_across_models(evidence: Evidence) -> Rules:
-    """What the text says of several models."""
+    """The statements of the text on several models."""
     return {name: rule for part in PARTS for name, rule in part(evidence).items()}
 
 

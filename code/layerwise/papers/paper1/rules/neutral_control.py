@@ -21,7 +21,7 @@ def pair_asymmetry(pair: Entry) -> float:
     return float(abs(a - b))
 
 
-def asymmetries(control: Entry, kind: str) -> Float32[np.ndarray, " pair"]:
+def cosine_differences(control: Entry, kind: str) -> Float32[np.ndarray, " pair"]:
     """Return the absolute difference of the two cosines of each pair of a kind.
 
     The file has them as text with float32's digits.
@@ -40,9 +40,9 @@ def asymmetries(control: Entry, kind: str) -> Float32[np.ndarray, " pair"]:
     return np.abs(a - b)
 
 
-def group_statistics(control: Entry, kind: str) -> Rules:
+def kind_statistics(control: Entry, kind: str) -> Rules:
     """UA over the pairs of a kind, `neutral` or `political`."""
-    ua = partial(asymmetries, control, kind)
+    ua = partial(cosine_differences, control, kind)
     return {
         f"summary_stats/{kind}_mean": Rule(lambda: np.mean(ua()), f"mean UA over the {kind} pairs"),
         f"summary_stats/{kind}_std": Rule(
@@ -53,7 +53,9 @@ def group_statistics(control: Entry, kind: str) -> Rules:
 
 def comparison_statistics(control: Entry) -> Rules:
     """UA of the political pairs beside that of the neutral ones."""
-    political, neutral = (partial(asymmetries, control, kind) for kind in ("political", "neutral"))
+    political, neutral = (
+        partial(cosine_differences, control, kind) for kind in ("political", "neutral")
+    )
 
     def effect_ratio() -> float:
         return float(np.mean(political()) / np.mean(neutral()))
@@ -85,7 +87,7 @@ def pair_statistics(control: Entry) -> Rules:
     """The numbers of pairs, and UA of the neutral pairs that the text names."""
 
     def unrelated_near_zero() -> str:
-        others = np.delete(asymmetries(control, "neutral"), CAPITALS)
+        others = np.delete(cosine_differences(control, "neutral"), CAPITALS)
         n = int(np.sum(others < NEAR))
         return f"{n} of {len(others)} near zero" if n else "high asymmetry"
 
@@ -113,8 +115,8 @@ def pair_statistics(control: Entry) -> Rules:
 def control_statistics(control: Entry) -> Rules:
     """UA of the neutral and of the political pairs."""
     return {
-        **group_statistics(control, "neutral"),
-        **group_statistics(control, "political"),
+        **kind_statistics(control, "neutral"),
+        **kind_statistics(control, "political"),
         **comparison_statistics(control),
         **pair_statistics(control),
     }

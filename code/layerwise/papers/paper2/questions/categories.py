@@ -16,9 +16,9 @@ from layerwise.papers.shared.questions import measured_choices
 from layerwise.papers.shared.rules import (
     asymmetry,
     categories,
-    ends,
     n_categories,
     r_over_categories,
+    read_ends,
 )
 from layerwise.statistics import curves
 from layerwise.statistics.by_category import FEWEST_FOR_JACKKNIFE, JACKKNIFE, jackknife_r
@@ -137,13 +137,13 @@ def bootstrapped_r(model: LastLayer) -> Estimate:
     """Return r with the notebook's bootstrap interval; resamples of few points need a p as well."""
     test = last_test(model, "category_bootstrap", "layer_results")
     p = float(pearson_p(test.r, model.n))
-    return published_correlation(test.r, ends(test), model.n, "categories", p=p)
+    return published_correlation(test.r, read_ends(test), model.n, "categories", p=p)
 
 
 def bins_estimate(test: Entry, where: str = "") -> Estimate:
     """Return r of a test over the bins; the resamples of few bins need a p as well."""
     p = p_over_bins(test)
-    return published_correlation(test.r, ends(test), n_bins(test), "bins", where, p)
+    return published_correlation(test.r, read_ends(test), n_bins(test), "bins", where, p)
 
 
 def r_over_bins(model: LastLayer) -> Estimate:

@@ -77,17 +77,16 @@ def correlations(curve: PairCurve, states: Choice = Choice.PUBLISHED) -> dict[in
 
 
 require_layers = partial(require_any, missing="no sampled layer lies there")
-Rule = Callable[[PairCurve], Estimate]
-Layers = Callable[[PairCurve], list[int]]
+Selector = Callable[[PairCurve], list[int]]
 
 
-def phase(name: str) -> Layers:
-    """Return what selects a phase: a third of the sampled layers, as in the notebooks."""
+def phase_selector(name: str) -> Selector:
+    """Return the selector of a phase: a third of the sampled layers, as in the notebooks."""
     return lambda curve: require_layers(curve.phase(name))
 
 
-def phase_by_depth(name: str) -> Layers:
-    """Return what selects the layers of a third of the depth."""
+def depth_phase_selector(name: str) -> Selector:
+    """Return the selector of the layers in a third of the depth."""
     return lambda curve: require_layers(curve.phase_by_depth(name))
 
 
@@ -101,28 +100,28 @@ def every_layer(curve: PairCurve) -> list[int]:
     return curve.layers
 
 
-def where(layers: Sequence[int]) -> str:
+def layers_in_words(layers: Sequence[int]) -> str:
     """Return layers in words."""
     return f"layers {phases.span(list(layers))}" if len(layers) > 1 else f"layer {layers[0]}"
 
 
-def mean_r(curve: PairCurve, layers: Layers, states: Choice = Choice.PUBLISHED) -> Estimate:
+def mean_r(curve: PairCurve, layers: Selector, states: Choice = Choice.PUBLISHED) -> Estimate:
     """Return the mean r of layers, within the categories."""
     at, chosen = correlations(curve, states), layers(curve)
-    return r_by_category([at[layer] for layer in chosen], where(chosen))
+    return r_by_category([at[layer] for layer in chosen], layers_in_words(chosen))
 
 
 def r_at(curve: PairCurve, layer: int, states: Choice = Choice.PUBLISHED) -> Estimate:
     """Return r at a layer, within the categories."""
-    return r_by_category([correlations(curve, states)[layer]], where([layer]))
+    return r_by_category([correlations(curve, states)[layer]], layers_in_words([layer]))
 
 
-def lowest_r(curve: PairCurve, layers: Layers, states: Choice = Choice.PUBLISHED) -> Estimate:
+def lowest_r(curve: PairCurve, layers: Selector, states: Choice = Choice.PUBLISHED) -> Estimate:
     """Return the lowest r of some layers, within the categories."""
     return lowest([r_at(curve, layer, states) for layer in layers(curve)])
 
 
-def highest_r(curve: PairCurve, layers: Layers, states: Choice = Choice.PUBLISHED) -> Estimate:
+def highest_r(curve: PairCurve, layers: Selector, states: Choice = Choice.PUBLISHED) -> Estimate:
     """Return the highest r of some layers, within the categories."""
     return highest([r_at(curve, layer, states) for layer in layers(curve)])
 
@@ -130,7 +129,7 @@ def highest_r(curve: PairCurve, layers: Layers, states: Choice = Choice.PUBLISHE
 def fall(curve: PairCurve, states: Choice = Choice.PUBLISHED) -> Estimate:
     """Return Fisher's z of the late layers less that of the early ones, within the categories."""
     at = correlations(curve, states)
-    early, late = (phase(name)(curve) for name in ("early", "late"))
+    early, late = (phase_selector(name)(curve) for name in ("early", "late"))
     return z_difference_by_category([at[layer] for layer in late], [at[layer] for layer in early])
 
 
@@ -141,17 +140,17 @@ def published_at(curve: PairCurve, layer: int) -> Estimate:
     """Return r over all pairs at a layer with the papers' bootstrap interval."""
     (interval,) = curve.ends([layer]).values()
     return published_correlation(
-        curve.r([layer])[layer], interval, curve.n_pairs, "pairs", where([layer])
+        curve.r([layer])[layer], interval, curve.n_pairs, "pairs", layers_in_words([layer])
     )
 
 
-def published_mean(curve: PairCurve, layers: Layers) -> Estimate:
+def published_mean(curve: PairCurve, layers: Selector) -> Estimate:
     """Return the mean r over all pairs; its ends are the means of theirs, so not too near."""
     chosen = layers(curve)
-    each = [published_at(curve, layer) for layer in chosen]
+    estimates = [published_at(curve, layer) for layer in chosen]
 
     def ends(level: float) -> Ends:
-        low, high = np.mean([estimate.ends(level) for estimate in each], axis=0)
+        low, high = np.mean([estimate.ends(level) for estimate in estimates], axis=0)
         return float(low), float(high)
 
     mean = phases.phase_mean(curve.r(chosen), chosen)
@@ -160,24 +159,24 @@ def published_mean(curve: PairCurve, layers: Layers) -> Estimate:
         *ends(0.95),
         curve.n_pairs,
         "pairs",
-        where=where(chosen),
+        where=layers_in_words(chosen),
         method=BOOTSTRAP,
         at_level=ends,
     )
 
 
 def published_extreme(
-    curve: PairCurve, layers: Layers, extreme: Callable[[Sequence[Estimate]], Estimate]
+    curve: PairCurve, layers: Selector, extreme: Callable[[Sequence[Estimate]], Estimate]
 ) -> Estimate:
     """Return the lowest, or highest, r over all pairs of some layers, with its own interval."""
-    each = [published_at(curve, layer) for layer in layers(curve)]
-    found = extreme(each)
-    return next(estimate for estimate in each if estimate.where == found.where)
+    estimates = [published_at(curve, layer) for layer in layers(curve)]
+    where_extreme = extreme(estimates).where
+    return next(estimate for estimate in estimates if estimate.where == where_extreme)
 
 
 def published_fall(curve: PairCurve) -> Estimate:
     """Return z of the late mean r less that of the early one, with ends of the worst case."""
-    early, late = (published_mean(curve, phase(name)) for name in ("early", "late"))
+    early, late = (published_mean(curve, phase_selector(name)) for name in ("early", "late"))
     return _worst_case(late.mapped(fishers_z), early.mapped(fishers_z))
 
 
@@ -209,23 +208,25 @@ def all_pairs_at(curve: PairCurve, layers: Sequence[int]) -> Estimate:
     names = list(at[layers[0]].without)
     if len(layers) == 1:
         only = at[layers[0]]
-        return jackknife_r(only.over_all, [only.without[name] for name in names], where(layers))
+        return jackknife_r(
+            only.over_all, [only.without[name] for name in names], layers_in_words(layers)
+        )
 
     def mean_of(r: Sequence[float]) -> float:
         return math.tanh(float(np.mean([fishers_z(value) for value in r])))
 
     without = [mean_of([at[layer].without[name] for layer in layers]) for name in names]
     over_all = mean_of([at[layer].over_all for layer in layers])
-    return jackknife_r(over_all, without, where(layers))
+    return jackknife_r(over_all, without, layers_in_words(layers))
 
 
-def all_pairs_mean(curve: PairCurve, layers: Layers) -> Estimate:
+def all_pairs_mean(curve: PairCurve, layers: Selector) -> Estimate:
     """Return the same of a selection of layers."""
     return all_pairs_at(curve, layers(curve))
 
 
 def all_pairs_extreme(
-    curve: PairCurve, layers: Layers, extreme: Callable[[Sequence[Estimate]], Estimate]
+    curve: PairCurve, layers: Selector, extreme: Callable[[Sequence[Estimate]], Estimate]
 ) -> Estimate:
     """Return the lowest, or highest, r over all pairs, each by leaving out a category."""
     return extreme([all_pairs_at(curve, [layer]) for layer in layers(curve)])
@@ -234,7 +235,7 @@ def all_pairs_extreme(
 # --- early, late, and the fall between ---
 
 
-def by_states(rule: Callable[..., Estimate], *args: object) -> dict[str, Function]:
+def rules_by_states(rule: Callable[..., Estimate], *args: object) -> dict[str, Function]:
     """Return a rule for each other reading of the states."""
     return {
         states: lambda curve, states=states: rule(curve, *args, states=states)
@@ -248,23 +249,26 @@ ALL_THREE = FamilyOfTests(1, len(INVERTING), "said of all three models")
 curves_question = partial(Question, paper=2, unit=UNIT, models=curves_by_model)
 
 
-def phase_question(name: str, says: str, within: Range, edge: Layers, of_edge: Choice) -> Question:
+def phase_question(
+    name: str, says: str, within: Range, edge: Selector, edge_choice: Choice
+) -> Question:
     """Return the question whether the mean r of a phase lies on one side of zero.
 
     Arguments:
-        edge: selects the first layer alone, or the last; `of_edge` is the reading.
+        edge: selects the first layer alone, or the last; `edge_choice` is the reading.
     """
+    layers = phase_selector(name)
     return curves_question(
         name=name,
         says=says,
         number=f"mean correlation over the {name} layers, within the categories",
         readings={
-            DECIDES: lambda curve: mean_r(curve, phase(name)),
-            PUBLISHED: lambda curve: published_mean(curve, phase(name)),
-            Choice.ALL_PAIRS: lambda curve: all_pairs_mean(curve, phase(name)),
-            of_edge: lambda curve: mean_r(curve, edge),
-            Choice.BY_DEPTH: lambda curve: mean_r(curve, phase_by_depth(name)),
-            **by_states(mean_r, phase(name)),
+            DECIDES: lambda curve: mean_r(curve, layers),
+            PUBLISHED: lambda curve: published_mean(curve, layers),
+            Choice.ALL_PAIRS: lambda curve: all_pairs_mean(curve, layers),
+            edge_choice: lambda curve: mean_r(curve, edge),
+            Choice.BY_DEPTH: lambda curve: mean_r(curve, depth_phase_selector(name)),
+            **rules_by_states(mean_r, layers),
         },
         within=within,
         family=ALL_THREE,
@@ -290,7 +294,7 @@ PHASE_QUESTIONS = (
         name="sign_change",
         says="From early to late layers r falls.",
         number="Fisher's z of the late less the early correlation, within the categories",
-        readings={DECIDES: fall, PUBLISHED: published_fall, **by_states(fall)},
+        readings={DECIDES: fall, PUBLISHED: published_fall, **rules_by_states(fall)},
         within=BELOW,
     ),
 )
@@ -302,7 +306,7 @@ PHASE_QUESTIONS = (
 def rules_of_extreme(
     rule: Callable[..., Estimate],
     extreme: Callable[[Sequence[Estimate]], Estimate],
-    layers: Layers,
+    layers: Selector,
     others: Mapping[str, Function],
 ) -> dict[str, Function]:
     """Return the rules on the lowest, or the highest, r of some layers.
@@ -316,17 +320,17 @@ def rules_of_extreme(
         PUBLISHED: lambda curve: published_extreme(curve, layers, extreme),
         Choice.ALL_PAIRS: lambda curve: all_pairs_extreme(curve, layers, extreme),
         **others,
-        **by_states(rule, layers),
+        **rules_by_states(rule, layers),
     }
 
 
-def the_exception(evidence: Evidence) -> dict[str, PairCurve]:
+def exception_curve(evidence: Evidence) -> dict[str, PairCurve]:
     """Return the curve that is said not to invert; a reader's model is not asked."""
     by_model = curves_by_model(evidence)
     return {EXCEPTION: by_model[EXCEPTION]} if EXCEPTION in by_model else {}
 
 
-LATE = phase("late")
+LATE = phase_selector("late")
 lowest_late_question = partial(
     curves_question,
     number="lowest correlation at a late layer, within the categories",
@@ -351,7 +355,7 @@ EXTREME_QUESTIONS = (
         name="no_inversion",
         says=f"No late layer inverts: the lowest late r lies above -{WEAKEST_INVERSION}, the "
         "weakest inversion that is itself shown.",
-        models=the_exception,
+        models=exception_curve,
         within=Range(above=-WEAKEST_INVERSION),
         family=FamilyOfTests(
             because="one model, named as the exception before its layers were searched"
@@ -429,7 +433,7 @@ TRANSITION_QUESTIONS = (
         says="r is positive in the first layer and negative in the last.",
         number="nearer to zero of the first correlation and minus the last, within the categories",
         models=turning_curves,
-        readings={DECIDES: turn_of, PUBLISHED: published_turn, **by_states(turn_of)},
+        readings={DECIDES: turn_of, PUBLISHED: published_turn, **rules_by_states(turn_of)},
         within=ABOVE,
         family=ALL_THREE,
     ),
@@ -441,7 +445,7 @@ TRANSITION_QUESTIONS = (
         readings={
             DECIDES: distance_of_turns,
             PUBLISHED: published_distance,
-            **by_states(distance_of_turns),
+            **rules_by_states(distance_of_turns),
         },
         within=ABOVE,
         family=FamilyOfTests(1, 3, "said of all three pairs of models"),
@@ -490,7 +494,7 @@ EXTREMUM_QUESTIONS = (
         readings={
             DECIDES: lowest_less_others,
             PUBLISHED: published_lowest_less_others,
-            **by_states(lowest_less_others),
+            **rules_by_states(lowest_less_others),
         },
         within=BELOW,
         family=FamilyOfTests(because="one statement on one layer, which its paper names"),

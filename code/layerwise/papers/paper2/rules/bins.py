@@ -11,9 +11,9 @@ from layerwise.papers.shared.names import SLUG
 from layerwise.papers.shared.result_files import BINS, TYPED_INTERVALS, own_file
 from layerwise.papers.shared.rules import (
     category_test,
-    ends,
-    includes_zero,
+    covers_zero,
     n_categories,
+    read_ends,
     total_pairs,
 )
 from layerwise.statistics import curves
@@ -38,10 +38,10 @@ def p_over_bins(test: Entry) -> float:
 
 
 def bin_test(test: Entry) -> Rules:
-    """What a layer's test over the bins says."""
+    """The test of a layer over the bins."""
     return {
         "p_value": partial(p_over_bins, test),
-        "includes_zero": partial(includes_zero, test),
+        "includes_zero": partial(covers_zero, test),
         "n_bins": partial(n_bins, test),
     }
 
@@ -49,12 +49,12 @@ def bin_test(test: Entry) -> Rules:
 def intervals_over_categories(results: Entry) -> list[curves.Ends]:
     """Return the intervals over the categories of the layers that were tested over the bins."""
     original = results.role("intervals").original_results
-    return [ends(original[layer]) for layer in results.bootstrap_results]
+    return [read_ends(original[layer]) for layer in results.bootstrap_results]
 
 
 def intervals_over_bins(results: Entry) -> list[curves.Ends]:
     """Return the intervals over the bins, layer by layer."""
-    return [ends(test) for test in results.bootstrap_results.values()]
+    return [read_ends(test) for test in results.bootstrap_results.values()]
 
 
 def count_significant(intervals: list[curves.Ends]) -> int:
@@ -82,7 +82,7 @@ def changes_of_significance(results: Entry) -> Rules:
     original = results.role("intervals").original_results
 
     def change(before: Entry, after: Entry) -> str:
-        return CHANGES.get((includes_zero(before), includes_zero(after)), "No change")
+        return CHANGES.get((covers_zero(before), covers_zero(after)), "No change")
 
     return {
         layer: partial(change, original[layer], test)
@@ -98,7 +98,7 @@ def comparison(results: Entry) -> Rules:
     def has_significant_mid_layer() -> bool:
         tests = results.bootstrap_results
         sampled = [layer for layer in curves.MID_LAYERS if str(layer) in tests]
-        return any_of(not includes_zero(tests[layer]) for layer in sampled)
+        return any_of(not covers_zero(tests[layer]) for layer in sampled)
 
     return {
         "comparison/original_n": partial(n_categories, results),

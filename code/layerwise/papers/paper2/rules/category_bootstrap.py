@@ -12,10 +12,10 @@ from layerwise.papers.shared.result_files import BOOTSTRAP, UA_FILES, own_file
 from layerwise.papers.shared.rules import (
     asymmetries,
     category_test,
-    ends,
-    includes_zero,
+    covers_zero,
     last_layer,
     preferences,
+    read_ends,
 )
 from layerwise.statistics import curves
 from layerwise.statistics.bootstrap import CorrelationInterval, Draws, advance, correlation_interval
@@ -39,7 +39,7 @@ def stable_layers(results: Entry) -> Rules:
 
     def has_stable_layer(tests: dict[int, Entry], *, positive: bool) -> bool:
         r = {layer: test.r for layer, test in tests.items()}
-        intervals = {layer: ends(test) for layer, test in tests.items()}
+        intervals = {layer: read_ends(test) for layer, test in tests.items()}
         return curves.has_stable_layer(r, intervals, positive=positive)
 
     return {
@@ -65,10 +65,10 @@ def stable_layers(results: Entry) -> Rules:
 
 
 def drawn_intervals(results: Entry) -> Rules:
-    """What the figure states."""
+    """The statement of the figure."""
     return {
         "drawn/n_excluding_zero": Rule(
-            lambda: sum(not includes_zero(test) for test in results.layer_results.values()),
+            lambda: sum(not covers_zero(test) for test in results.layer_results.values()),
             "the number of layers whose interval excludes zero",
         )
     }
@@ -104,7 +104,7 @@ def _drawn_after(
 
 
 def intervals_of_print(results: Entry) -> Rules:
-    """What the notebook says of the layers, and what the figure does."""
+    """The statements of the notebook and of the figure on the layers."""
     return {**stable_layers(results), **drawn_intervals(results)}
 
 

@@ -14,7 +14,7 @@ FLAGS = ("TRUE", "FALSE")  # TRUE where an interval excludes zero
 
 
 def table_row(curve: PairCurve, layer: int) -> Rules:
-    """What a layer's row of the table says of its interval."""
+    """The interval in a layer's row of the table."""
 
     def flag_of_printed() -> str:
         row = curve.row(layer)

@@ -72,8 +72,8 @@ def llama_and_pythia(results: Entry) -> Rules:
     }
 
 
-def with_and_without_template(results: Entry) -> Rules:
-    """What the chat template does to Llama's curve."""
+def template_statistics(results: Entry) -> Rules:
+    """The effect of the chat template on Llama's curve."""
     templated, bare = read_curve(WITH, results), read_curve(WITHOUT, results)
 
     def verdict() -> str:
@@ -102,7 +102,7 @@ def with_and_without_template(results: Entry) -> Rules:
 
 
 def interval_flag(test: Entry) -> Rules:
-    """What a layer's interval says of its r."""
+    """The flag that a layer's interval gives to its r."""
     return {
         "sig": Rule(
             lambda: not curves.includes_zero((test.ci_lo, test.ci_hi)),
@@ -112,7 +112,7 @@ def interval_flag(test: Entry) -> Rules:
 
 
 def category_test_of_llama(test: Entry) -> Rules:
-    """What r over Llama's categories says at one layer."""
+    """The test of r over Llama's categories at one layer."""
     p_value = Rule(lambda: p_over_categories(test, test.r), "two-sided p of r over the categories")
     return {"p_value": p_value}
 
@@ -150,7 +150,7 @@ DOCUMENTS = {
     "llama-3p1-8b-instruct": Document(
         TEMPLATE,
         {
-            "": with_and_without_template,
+            "": template_statistics,
             f"{CURVES[WITH].group}/*": interval_flag,
             f"{CURVES[WITHOUT].group}/*": interval_flag,
         },

@@ -16,7 +16,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.papers.shared import result_files as files
 from layerwise.papers.shared.names import READER_ENTRY, SLUG
 from layerwise.papers.shared.result_files import CURVES, PAIRS, CurvePlace, own_file
-from layerwise.papers.shared.rules import includes_zero, pair_test, total_pairs
+from layerwise.papers.shared.rules import covers_zero, pair_test, total_pairs
 from layerwise.statistics import curves, phases
 
 # The names of the curves: a model's, or that of a condition of it.
@@ -107,8 +107,8 @@ def read_curve(model: str, source: Entry | Evidence) -> PairCurve:
 # --- the analysis ---
 
 
-def summary(results: Entry) -> Rules:
-    """How many of the tests, measures times layers, have an interval that excludes zero."""
+def significance_counts(results: Entry) -> Rules:
+    """The number of tests, measures times layers, whose interval excludes zero."""
 
     def tests(layers: Collection[int] | None = None) -> list[Entry]:
         """Return the tests of all measures at these layers, or at all."""
@@ -120,7 +120,7 @@ def summary(results: Entry) -> Rules:
         ]
 
     def n_significant(layers: Collection[int] | None = None) -> int:
-        return sum(not includes_zero(test) for test in tests(layers))
+        return sum(not covers_zero(test) for test in tests(layers))
 
     return {
         "summary/total_tests": Rule(
@@ -157,14 +157,14 @@ def best_of_layer(row: Entry) -> Rules:
         "best_metric": Rule(lambda: best().called, "the measure with the largest |r| at the layer"),
         "r": Rule(lambda: best().r, "r of the measure with the largest |r| at the layer"),
         "excludes_zero": Rule(
-            lambda: not includes_zero(best()),
+            lambda: not covers_zero(best()),
             "whether the interval of the largest |r| at the layer excludes zero",
         ),
     }
 
 
 def drawn_turns(results: Entry) -> Rules:
-    """What the figure states: the measures that end with another sign than they begin with."""
+    """The measures whose r ends with another sign than it begins with, as the figure states."""
 
     def ends() -> tuple[Entry, Entry]:
         layers = list(by_layer(results.results).values())
@@ -175,9 +175,7 @@ def drawn_turns(results: Entry) -> Rules:
         return [name for name in first if first[name].r * last[name].r < 0]
 
     def turning_clearly() -> list[str]:
-        return [
-            name for name in turning() if not any_of(includes_zero(end[name]) for end in ends())
-        ]
+        return [name for name in turning() if not any_of(covers_zero(end[name]) for end in ends())]
 
     return {
         "drawn/turning": Rule(
@@ -190,10 +188,10 @@ def drawn_turns(results: Entry) -> Rules:
 
 
 def pairs_of_print(results: Entry) -> Rules:
-    """What the notebook counts, and what the figure states."""
-    return {**summary(results), **drawn_turns(results)}
+    """The counts of the notebook, and the statement of the figure."""
+    return {**significance_counts(results), **drawn_turns(results)}
 
 
 BY_TEST: Mapping[str, Section] = {"results/*/*": pair_test, "best_per_layer/*": best_of_layer}
 DOCUMENTS = {SLUG: Document(PAIRS, {"": pairs_of_print, **BY_TEST})}
-READER = Document(own_file("pairs"), {"": summary, **BY_TEST})
+READER = Document(own_file("pairs"), {"": significance_counts, **BY_TEST})

@@ -32,7 +32,7 @@ from layerwise.papers.shared.result_files import (
     PAIRS,
 )
 from layerwise.papers.shared.rules import (
-    includes_zero,
+    covers_zero,
     n_categories,
     shared_value,
     total_pairs,
@@ -219,7 +219,7 @@ def measured_statements(evidence: Evidence) -> Rules:
     }
 
 
-def settings_statements(evidence: Evidence) -> Rules:
+def interval_settings(evidence: Evidence) -> Rules:
     """The settings of the intervals."""
     return {
         "settings/n_resamples": Rule(
@@ -325,7 +325,7 @@ def late_statements(evidence: Evidence) -> Rules:
     three = read_curves(evidence, THREE)
     pythia = three[0]
 
-    def of_all_three(holds: Callable[[PairCurve], bool], says: str) -> Rule:
+    def hold_in_all(holds: Callable[[PairCurve], bool], says: str) -> Rule:
         return Rule(lambda: LATE[0] if all_of(map(holds, three)) else LATE[1], says)
 
     def p_bound(*r: float) -> str:
@@ -356,10 +356,10 @@ def late_statements(evidence: Evidence) -> Rules:
             lambda: p_bound(*map(lowest_late_r, three)),
             "the bound that the p of the smallest late r of each model stays under",
         ),
-        "late_interval": of_all_three(
+        "late_interval": hold_in_all(
             has_late_inversion, "whether some late layer has an interval below zero"
         ),
-        "late_interval_of_every_layer": of_all_three(
+        "late_interval_of_every_layer": hold_in_all(
             lambda curve: all_inverted(curve, curve.phase("late")),
             "whether every late layer has an interval below zero",
         ),
@@ -397,7 +397,7 @@ def category_statements(evidence: Evidence) -> Rules:
     return {
         "category_pattern": Rule(
             lambda: significant_layers(
-                evidence[BOOTSTRAP].layer_results, lambda test: not includes_zero(test)
+                evidence[BOOTSTRAP].layer_results, lambda test: not covers_zero(test)
             ),
             "the layers of Pythia whose interval over the categories excludes zero",
         ),
@@ -526,7 +526,7 @@ def interval_statements(evidence: Evidence) -> Rules:
 
 PARTS = (
     measured_statements,
-    settings_statements,
+    interval_settings,
     sign_statements,
     sample_statements,
     inverted_models,

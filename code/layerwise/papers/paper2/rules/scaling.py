@@ -85,7 +85,7 @@ def curve_of_size(row: Entry) -> Rules:
 
 
 def peak_stability(results: Entry) -> Rules:
-    """Whether the peaks of the models' curves lie at one relative depth."""
+    """The relative depths of the peaks of the models' curves."""
 
     def std() -> float:
         return float(np.std(depths()))
@@ -108,7 +108,7 @@ def peak_stability(results: Entry) -> Rules:
 
 
 def family_of_print(results: Entry) -> Rules:
-    """What the notebook says of the peaks, and Paper 2's text of the model with the strongest r."""
+    """The peaks as the notebook has them, and the model with the strongest r as Paper 2 has it."""
 
     def strongest_mid_model(size: Callable[[float], float] = float) -> str:
         """Return the model with the largest r (or a function of it) at 20 to 50% of depth."""
@@ -133,7 +133,7 @@ def family_of_print(results: Entry) -> Rules:
 
 
 def drawn_ends(results: Entry) -> Rules:
-    """What a figure of several models states."""
+    """The statement of a figure of several models."""
 
     def last_r() -> list[float]:
         return [SizeCurve(row).last_r() for row in results.summary]
@@ -147,7 +147,7 @@ def drawn_ends(results: Entry) -> Rules:
 
 
 def layer_test(test: Entry) -> Rules:
-    """What r over the categories says at one layer."""
+    """The test of r over the categories at one layer."""
     return {
         "p_value": Rule(
             lambda: p_over_categories(test, test.correlation),
@@ -173,7 +173,7 @@ DOCUMENTS = {
 }
 
 
-def compare(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def compare_curves(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the document of several readers' models, from their `layers` documents by name."""
     return derive({"": READER}, evidence_of_readers(layers)).whole()[""]
 

@@ -154,7 +154,7 @@ def states_and_preferences(results: Entry) -> Rules:
     }
 
 
-def interval_of_r(r: float, n: int) -> list[float]:
+def drawn_interval(r: float, n: int) -> list[float]:
     """Return the 95% interval of r over n categories; empty where there is none."""
     estimate = correlation_estimate(r, n, "categories")
     return [estimate.low, estimate.high] if estimate.has_interval else []
@@ -167,15 +167,15 @@ def r_without_each(results: Entry) -> dict[str, correlation.Correlation]:
 
 
 def drawn_without_each(results: Entry) -> Rules:
-    """What the figure states: r with all categories and without each."""
+    """The statement of the figure: r with all categories and without each."""
 
     def interval() -> list[float]:
-        return interval_of_r(r_over_categories(results), len(categories(results)))
+        return drawn_interval(r_over_categories(results), len(categories(results)))
 
     def without_one() -> dict[str, dict[str, Any]]:
         n = len(categories(results)) - 1
         return {
-            name: {**test._asdict(), "interval": interval_of_r(test.r, n)}
+            name: {**test._asdict(), "interval": drawn_interval(test.r, n)}
             for name, test in r_without_each(results).items()
         }
 
@@ -220,9 +220,9 @@ def validation_of_print(results: Entry) -> Rules:
 
 
 def facts_of_paper_1(evidence: Evidence) -> Rules:
-    """What notebook 003 typed of Paper 1's models: UA and mean preference of the facts."""
+    """UA and mean preference of the facts in Paper 1's models, as notebook 003 typed them."""
 
-    def of_model(model: str, file: str) -> Rules:
+    def rules_of_model(model: str, file: str) -> Rules:
         return {
             f"{model}/ua": Rule(
                 lambda: asymmetry(evidence[file][FACTS]),
@@ -231,7 +231,7 @@ def facts_of_paper_1(evidence: Evidence) -> Rules:
             f"{model}/pref": partial(preference, evidence, model, FACTS),
         }
 
-    return {key: rule for model in PAPER1.items() for key, rule in of_model(*model).items()}
+    return {key: rule for model in PAPER1.items() for key, rule in rules_of_model(*model).items()}
 
 
 DOCUMENTS = {

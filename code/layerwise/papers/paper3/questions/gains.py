@@ -71,15 +71,15 @@ class GainModel:
     def gain(self) -> Estimate:
         """Return the gain of the second-last block, a mean over the prompts."""
         if "residual_gain_all" in self.entry:
-            return self._over_prompts(self.entry.residual_gain_all)
+            return self._mean_over_prompts(self.entry.residual_gain_all)
         try:
-            return self.by(GainReading.PENULTIMATE)
+            return self.gain_by(GainReading.PENULTIMATE)
         except NotMeasured:  # print has the survey's mean and deviation alone
             mean, spread = self.entry.all_layer_gains[-2], self.entry.gain_no_ln_std
-            found = mean_estimate_from_moments(mean, spread, HUNT_PROMPTS, "prompts")
-            return replace(found, uncategorised=True)
+            estimate = mean_estimate_from_moments(mean, spread, HUNT_PROMPTS, "prompts")
+            return replace(estimate, uncategorised=True)
 
-    def by(self, definition: GainReading) -> Estimate:
+    def gain_by(self, definition: GainReading) -> Estimate:
         """Return the last gain by a definition, a mean over the prompts.
 
         Raises:
@@ -88,13 +88,13 @@ class GainModel:
         if "readings" in self.entry:  # a reader's
             if definition not in self.entry.readings:
                 raise NotMeasured(f"the gain {definition!r} of {self.name} was not measured")
-            return self._over_prompts(self.entry.readings[definition].all)
+            return self._mean_over_prompts(self.entry.readings[definition].all)
         file, slug = experiment_file(self.experiment), slug_of(self.name)
-        return self._over_prompts(
+        return self._mean_over_prompts(
             measured_entry(self.entry.evidence, file, slug, "gains", definition)
         )
 
-    def _over_prompts(self, gains: Entry) -> Estimate:
+    def _mean_over_prompts(self, gains: Entry) -> Estimate:
         return prompts_estimate(floats(gains), categories_of(self.entry))
 
 
@@ -144,7 +144,7 @@ def rules_by_definition(
     """Return the rule that decides, and one for each other definition of the last gain."""
 
     def rule(definition: GainReading, model: GainModel) -> Estimate:
-        return transform(model, model.by(definition))
+        return transform(model, model.gain_by(definition))
 
     return {
         DECIDES: lambda model: transform(model, model.gain()),
@@ -311,7 +311,7 @@ def least_clear_step(
     return least_clear(steps)
 
 
-def order_by(definition: GainReading) -> Function:
+def order_rule(definition: GainReading) -> Function:
     """Return the rule on the same order by another definition of the gain."""
     return lambda models: least_clear_step(models, lambda model: model.gains_by(definition))
 
@@ -323,7 +323,7 @@ GAIN_ORDER = prompts_question(
     models=benchmark_together,
     readings={
         DECIDES: lambda models: least_clear_step(models, lambda model: model.gains),
-        **{name: order_by(name) for name in (GainReading.SEQUENCE, GainReading.TOKEN)},
+        **{name: order_rule(name) for name in (GainReading.SEQUENCE, GainReading.TOKEN)},
     },
     within=ABOVE_ZERO,
     family=FamilyOfTests(1, len(ORDER) - 1, "all three steps: any of them refutes it"),

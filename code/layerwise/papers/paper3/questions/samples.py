@@ -44,18 +44,18 @@ from layerwise.statistics.estimates import (
     spearman_estimate,
 )
 
-Models = Mapping[str, GainModel]
-Number = Callable[[GainModel], float]
-Select = Callable[[Evidence], Models]
-Readings = Mapping[str, Mapping[str, Any]]  # options of an estimate, by reading
+GainModels = Mapping[str, GainModel]
+NumberOf = Callable[[GainModel], float]
+SelectModels = Callable[[Evidence], GainModels]
+OptionsByReading = Mapping[str, Mapping[str, Any]]  # options of an estimate, by reading
 BELOW_ZERO = Range(below=0.0)
-POOLED: Readings = {Choice.POOLED: {"models": pooled_models}}
-MODEL_OUT: Readings = {Choice.MODEL_OUT: {"leave_out": True}}
-BY_MEANS: Readings = {Choice.BY_MEANS: {"by_means": True}}
+POOLED: OptionsByReading = {Choice.POOLED: {"models": pooled_models}}
+MODEL_OUT: OptionsByReading = {Choice.MODEL_OUT: {"leave_out": True}}
+BY_MEANS: OptionsByReading = {Choice.BY_MEANS: {"by_means": True}}
 
 
 def rules_over_models(
-    estimate: Callable[..., Estimate], models: Select, readings: Readings
+    estimate: Callable[..., Estimate], models: SelectModels, readings: OptionsByReading
 ) -> dict[str, Function]:
     """Return the rule that decides, and a rule per other reading, from one estimate over models.
 
@@ -67,14 +67,14 @@ def rules_over_models(
     """
 
     def rule(options: Mapping[str, Any], evidence: Evidence) -> Any:
-        given = {name: value for name, value in options.items() if name != "models"}
-        chosen = options.get("models", models)(evidence)
-        if given.pop("leave_out", False):
+        further = {**options}
+        chosen = further.pop("models", models)(evidence)
+        if further.pop("leave_out", False):
             return rules_without_each(
                 list(chosen),
-                lambda names: estimate({name: chosen[name] for name in names}, **given),
+                lambda names: estimate({name: chosen[name] for name in names}, **further),
             )
-        return estimate(chosen, **given)
+        return estimate(chosen, **further)
 
     return {
         reading: partial(rule, options) for reading, options in {DECIDES: {}, **readings}.items()
@@ -91,12 +91,14 @@ def inner_mean(model: GainModel) -> float:
     return math.exp(np.mean(logarithms(model.entry.all_layer_gains[1:-1])))
 
 
-def r_of_depth(models: Models, *, gain_of: Number = mean_gain, ranks: bool = False) -> Estimate:
+def r_of_depth(
+    models: GainModels, *, gain_of: NumberOf = mean_gain, ranks: bool = False
+) -> Estimate:
     """Return r of depth and gain over models, or Spearman's with `ranks`."""
     depths = np.array([float(model.depth) for model in models.values()])
     gains = np.array([gain_of(model) for model in models.values()])
-    of_series = spearman_estimate if ranks else pearson_estimate
-    return of_series(depths, gains, "models")
+    correlate = spearman_estimate if ranks else pearson_estimate
+    return correlate(depths, gains, "models")
 
 
 DEPTH_GAIN = models_question(
@@ -165,13 +167,13 @@ def sides_of(estimates: Sequence[Estimate]) -> Sides:
     return Sides(chances, sum(dampens(estimate.value) for estimate in estimates))
 
 
-def split_by_lab(models: Models) -> tuple[list[GainModel], list[GainModel]]:
+def split_by_lab(models: GainModels) -> tuple[list[GainModel], list[GainModel]]:
     """Return EleutherAI's models, the sweep's among them, and all others."""
     eleuther = [model for model in models.values() if not is_other_lab(model)]
     return eleuther, [model for model in models.values() if is_other_lab(model)]
 
 
-def split_by_density(models: Models) -> tuple[list[GainModel], list[GainModel]]:
+def split_by_density(models: GainModels) -> tuple[list[GainModel], list[GainModel]]:
     """Return the models with crowded heads, as the paper's limit has it, and all others."""
     dense = [model for model in models.values() if head_density(model) >= LIMIT]
     return dense, [model for model in models.values() if head_density(model) < LIMIT]
@@ -198,17 +200,17 @@ def difference_of_shares(first: Sides, second: Sides, *, by_means: bool = False)
         return share_difference_estimate((counted[0], counted[1]), n, "models")
 
     counts = first.by_value, second.by_value
-    found = estimate_from_counts(difference, [first.chances, second.chances], counts, sum(n))
+    estimate = estimate_from_counts(difference, [first.chances, second.chances], counts, sum(n))
     shares = f"{counts[0]} of {n[0]} against {counts[1]} of {n[1]}"
-    return replace(found, where=", ".join(filter(None, (shares, found.where))))
+    return replace(estimate, where=", ".join(filter(None, (shares, estimate.where))))
 
 
 def difference_between(
-    split: Callable[[Models], tuple[list[GainModel], list[GainModel]]],
+    split: Callable[[GainModels], tuple[list[GainModel], list[GainModel]]],
 ) -> Callable[..., Estimate]:
     """Return the estimate over models of that difference between two groups of them."""
 
-    def estimate(models: Models, *, by_means: bool = False) -> Estimate:
+    def estimate(models: GainModels, *, by_means: bool = False) -> Estimate:
         first, second = (count_sides(group) for group in split(models))
         return difference_of_shares(first, second, by_means=by_means)
 
@@ -274,7 +276,7 @@ def log_size(model: GainModel) -> float:
     return math.log(12 * model.depth * model.entry.d_model**2)
 
 
-def difference_of_r(models: Models, first: Number, second: Number) -> Estimate:
+def difference_of_r(models: GainModels, first: NumberOf, second: NumberOf) -> Estimate:
     """Return |r| of the gain and a number of the models less |r| of the gain and another."""
     gains, first_numbers, second_numbers = (
         np.array([number(model) for model in models.values()])
@@ -283,7 +285,7 @@ def difference_of_r(models: Models, first: Number, second: Number) -> Estimate:
     return correlation_difference_estimate(gains, first_numbers, second_numbers, "models")
 
 
-def rules_of_hierarchy(first: Number, second: Number) -> dict[str, Function]:
+def rules_of_hierarchy(first: NumberOf, second: NumberOf) -> dict[str, Function]:
     """Return the rules on whether the gain correlates more closely with the first number."""
     estimate = partial(difference_of_r, first=first, second=second)
     return rules_over_models(estimate, hunt_models, {**POOLED, **MODEL_OUT})

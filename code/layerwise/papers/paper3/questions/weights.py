@@ -19,7 +19,7 @@ from layerwise.papers.paper3.questions.gains import (
 )
 from layerwise.papers.paper3.questions.samples import BELOW_ZERO
 from layerwise.papers.paper3.rules import critical_layer, sheaf_trace
-from layerwise.papers.paper3.rules.anisotropy import bell_test
+from layerwise.papers.paper3.rules.anisotropy import profile_bell
 from layerwise.papers.paper3.rules.gain_files import gain, short_name
 from layerwise.papers.paper3.rules.prompts import CATEGORIES, prompts_estimate
 from layerwise.papers.paper3.rules.spectral_norms import models_with_gains, value_over_output
@@ -52,13 +52,13 @@ class Profile:
     name: str
     file: Entry
 
-    def in_print(self) -> Estimate:
+    def slope_in_print(self) -> Estimate:
         """Return the weaker slope of the one profile that all prompts give together."""
-        slopes = bell_test(self.file)
+        slopes = profile_bell(self.file)
         weaker = min(slopes.phase1_slope, -slopes.phase2_slope)
         return without_interval(weaker, 1, "profile", where=f"peak at layer {slopes.l_star}")
 
-    def by_prompt(self, last: int | None = None) -> Estimate:
+    def slope_by_prompt(self, last: int | None = None) -> Estimate:
         """Return the slope, over the prompts, of the side on which the trend is less clear.
 
         Arguments:
@@ -98,9 +98,9 @@ BELL = prompts_question(
     number="less clear slope of the two, up to the peak and down from it",
     models=profiles_by_model,
     readings={
-        DECIDES: Profile.by_prompt,
-        PUBLISHED: Profile.in_print,
-        Choice.WITHOUT_LAST: lambda profile: profile.by_prompt(last=-1),
+        DECIDES: Profile.slope_by_prompt,
+        PUBLISHED: Profile.slope_in_print,
+        Choice.WITHOUT_LAST: lambda profile: profile.slope_by_prompt(last=-1),
     },
     within=ABOVE_ZERO,
     family=FamilyOfTests(1, 2, "rise and fall: either of them refutes it"),

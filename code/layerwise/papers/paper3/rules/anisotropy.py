@@ -21,7 +21,7 @@ from layerwise.papers.shared.result_files import (
     TYPED_LAYER,
     own_file,
 )
-from layerwise.papers.shared.rules import includes_zero
+from layerwise.papers.shared.rules import covers_zero
 from layerwise.statistics import curves
 
 FILLED = 0.99  # share of the first component above which nothing else is seen
@@ -35,14 +35,14 @@ def filled_by_one_direction(profile: Entry | Mapping[str, Any]) -> list[int]:
     return [layer for layer, share in enumerate(profile["intrinsic_dim_ratio"]) if share > FILLED]
 
 
-def bell_test(profile: Entry, last: int | None = None) -> curves.BellTest:
+def profile_bell(profile: Entry, last: int | None = None) -> curves.BellTest:
     """Return the bell test of the profile, up to a layer."""
     return curves.bell_test(profile.intrinsic_dim_ratio[:last].tolist())
 
 
 def bell_number(profile: Entry, name: str, last: int | None = None) -> Any:
     """Return one number of the bell test."""
-    return getattr(bell_test(profile, last), name)
+    return getattr(profile_bell(profile, last), name)
 
 
 def bell_numbers(profile: Entry, last: int) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def bell_numbers(profile: Entry, last: int) -> dict[str, Any]:
 
 def peak_layer(profile: Entry) -> int:
     """Return the layer of the largest share."""
-    return bell_test(profile).l_star
+    return profile_bell(profile).l_star
 
 
 def n_layers(profile: Entry) -> int:
@@ -80,7 +80,7 @@ def steepest_rise(profile: Entry) -> list[int | float]:
 
 
 def drawn_layers(profile: Entry) -> Rules:
-    """What a figure states of a profile."""
+    """The statement of a figure on a profile."""
     return {
         "drawn/half_layer": partial(half_layer, profile),
         "drawn/steepest_rise": partial(steepest_rise, profile),
@@ -160,7 +160,7 @@ def pythia_statistics(profile: Entry) -> Rules:
 
     def stable_inversion_layer() -> int | None:
         for layer, test in by_layer(profile.of(BOOTSTRAP).layer_results).items():
-            if test.r < 0 and not includes_zero(test):
+            if test.r < 0 and not covers_zero(test):
                 return layer
         return None
 

@@ -93,10 +93,10 @@ def calibration_statistics(evidence: Evidence) -> Rules:
         "half_depth": lambda: lambda model: model.n_layers / 2,
     }
 
-    def of_depth(prediction: float, model: Entry) -> float:
+    def error_of_depth(prediction: float, model: Entry) -> float:
         return depth_error(prediction, calibration_layer(model), model.n_layers)
 
-    def of_layer(prediction: float, model: Entry) -> float:
+    def error_of_layer(prediction: float, model: Entry) -> float:
         return relative_error(prediction, calibration_layer(model))
 
     def mean_miss(prediction: str, miss: Callable[[float, Entry], float]) -> float:
@@ -113,7 +113,7 @@ def calibration_statistics(evidence: Evidence) -> Rules:
                 partial(mean_miss, prediction, miss),
                 "the mean error of a prediction over the calibration models",
             )
-            for name, miss in (("error", of_depth), ("relative_error", of_layer))
+            for name, miss in (("error", error_of_depth), ("relative_error", error_of_layer))
             for prediction in predictions
         },
     }
@@ -155,7 +155,7 @@ def models_not_fitted(validation: Entry) -> dict[str, Entry]:
 
 
 def predicted_model(model: Entry) -> Rules:
-    """What both validations say of a model."""
+    """The statistics of a model in both validations."""
     return {
         "L_star_predicted": partial(predicted_layer, model),
         "error_pct": partial(formula_error, model),
@@ -168,11 +168,11 @@ def argmax_model(model: Entry) -> Rules:
     def percent_of_depth(layer: Callable[[Entry], float], says: str) -> Rule:
         return Rule(lambda: float(100 * layer(model) / model.L), says)
 
-    of_blocks = "a layer in percent of the number of blocks"
+    percent = "a layer in percent of the number of blocks"
     return {
         **predicted_model(model),
-        "drawn/predicted": percent_of_depth(predicted_layer, of_blocks),
-        "drawn/empirical": percent_of_depth(empirical_layer, of_blocks),
+        "drawn/predicted": percent_of_depth(predicted_layer, percent),
+        "drawn/empirical": percent_of_depth(empirical_layer, percent),
         "drawn/std": percent_of_depth(
             lambda model: model.L_star_std, "SD of L* in percent of depth"
         ),
@@ -189,7 +189,7 @@ def sign_change_model(model: Entry) -> Rules:
 
 
 def validation_statistics(validation: Entry) -> Rules:
-    """What both validations say of all their models."""
+    """The statistics of all models in both validations."""
 
     def verdict() -> str:
         # only the last word was ever printed; the notebooks differ in the other two

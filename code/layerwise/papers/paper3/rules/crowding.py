@@ -15,7 +15,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     final_gain,
     gain,
     models_by_name,
-    percent,
+    percent_true,
     pooled_by_name,
     share,
 )
@@ -48,7 +48,7 @@ def accuracy_verdict(results: Entry) -> str:
 
 
 def density_rule(models: Callable[[], list[Entry]]) -> Rules:
-    """How well the density predicts damping, over some models."""
+    """The accuracy with which the density predicts damping, over some models."""
 
     def constant_accuracy() -> float:
         damping = share([damps(model) for model in models()])
@@ -56,7 +56,7 @@ def density_rule(models: Callable[[], list[Entry]]) -> Rules:
 
     return {
         "density_rule/accuracy_pct": Rule(
-            lambda: percent(predictions_met(models())),
+            lambda: percent_true(predictions_met(models())),
             "percent of the models that the density rule predicts",
         ),
         "density_rule/constant_accuracy": Rule(
@@ -123,7 +123,7 @@ def densities_of_survey(results: Entry) -> Rules:
     return {
         **density_rule(partial(all_models, results)),
         "density_rule/accuracy_pct_final_norm": Rule(
-            lambda: percent(predictions_met(all_models(results), final_gain)),
+            lambda: percent_true(predictions_met(all_models(results), final_gain)),
             "percent of the models that the density rule predicts, gains behind the final norm",
         ),
         "h25_accuracy": partial(accuracy, results),

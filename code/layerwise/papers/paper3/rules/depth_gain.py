@@ -240,7 +240,7 @@ def survey_statistics(hunt: Entry) -> Rules:
 def own_statistics(model: Entry) -> Rules:
     """The gains of a reader's model; a state-space model has no heads."""
 
-    def of_heads(number: Callable[[Entry], float], says: str) -> Rule:
+    def head_rule(number: Callable[[Entry], float], says: str) -> Rule:
         return Rule(lambda: None if model.n_heads is None else number(model), says)
 
     return {
@@ -248,8 +248,8 @@ def own_statistics(model: Entry) -> Rules:
         "is_dampening": partial(damps, model),
         "n_prompts": Rule(lambda: count(model.residual_gain_all), "the prompts of the model"),
         # of the notebooks; Gemma's heads are wider
-        "d_head": of_heads(head_size, "width of a head"),
-        "rho": of_heads(density, "heads over the width of a head"),
+        "d_head": head_rule(head_size, "width of a head"),
+        "rho": head_rule(density, "heads over the width of a head"),
         "gain_with_ln_std": Rule(
             lambda: np.std(model.readings[GainReading.FINAL_NORM].all),
             "population SD of the gain behind the final norm",

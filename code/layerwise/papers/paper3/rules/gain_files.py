@@ -33,7 +33,7 @@ def share(flags: Sequence[bool]) -> float:
     return sum(flags) / len(flags)
 
 
-def percent(flags: Sequence[bool]) -> int | float:
+def percent_true(flags: Sequence[bool]) -> int | float:
     """Return the share of true flags in percent, as an integer where it is whole."""
     value = 100 * share(flags)
     return int(value) if value == int(value) else value

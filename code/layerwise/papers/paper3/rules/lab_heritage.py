@@ -25,7 +25,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     group_by_lab,
     mean_gains,
     models_by_name,
-    percent,
+    percent_true,
     pooled_by_name,
     rows_reader,
     share,
@@ -82,7 +82,7 @@ def signature(models: Models) -> str:
 
 def expand_percent(gains: Sequence[float], decimals: int | None = None) -> int | float:
     """Return the percent of the gains that expand."""
-    return percent([not dampens(value, decimals) for value in gains])
+    return percent_true([not dampens(value, decimals) for value in gains])
 
 
 def gain_over_prompts(model: Entry) -> Estimate:
@@ -172,7 +172,7 @@ def shares_of_eleuther(hunt: Entry) -> Rules:
         return models_by_lab(hunt)[ELEUTHER]
 
     def damp_percent(models: Models) -> int | float:
-        return percent([damps(model) for model in models])
+        return percent_true([damps(model) for model in models])
 
     return {
         "dampen_pct": Rule(
@@ -264,7 +264,7 @@ def chi_square_p(table: np.ndarray) -> float:
     return float(scipy.stats.chi2_contingency(table, correction=False).pvalue)
 
 
-def p_text(p: float) -> str:
+def printed_p(p: float) -> str:
     """Return a p value as papers print it: `< 0.001`, else three decimals."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
@@ -282,24 +282,24 @@ def lab_tests(hunt: Entry) -> Rules:
 
     def fisher(says: str, **options: Any) -> Rule:
         return Rule(
-            lambda: p_text(fisher_p(signs(hunt, **options))), f"p of Fisher's exact test{says}"
+            lambda: printed_p(fisher_p(signs(hunt, **options))), f"p of Fisher's exact test{says}"
         )
 
     return {
         "fisher/hunt": fisher(", EleutherAI against the other labs"),
         "fisher/p": Rule(lambda: fisher_p(signs(hunt)), "p of Fisher's exact test, in full"),
         "fisher/printed": Rule(
-            lambda: p_text(fisher_p(signs_in_print())),
+            lambda: printed_p(fisher_p(signs_in_print())),
             "p of Fisher's exact test of the shares that are printed",
         ),
         "fisher/rounded": fisher(" after rounding to two decimals", decimals=2),
         "fisher/final_norm": fisher(" behind the final norm", gain_of=final_gain),
         "fisher/pooled": Rule(
-            lambda: p_text(fisher_p(signs(hunt, further=models_only_swept(hunt)))),
+            lambda: printed_p(fisher_p(signs(hunt, further=models_only_swept(hunt)))),
             "p of Fisher's exact test with the sweep's models",
         ),
         "chi_square_rounded": Rule(
-            lambda: p_text(chi_square_p(signs(hunt, 2))),
+            lambda: printed_p(chi_square_p(signs(hunt, 2))),
             "p of the chi-square test after rounding to two decimals",
         ),
     }
@@ -393,7 +393,7 @@ def figure_3(hunt: Entry) -> Rules:
 
 
 def drawn_labs(hunt: Entry) -> Rules:
-    """What our figure of the labs draws: of a measurement, the models that it reached."""
+    """The models that our figure of the labs draws: of a measurement, those that it reached."""
 
     def measured_groups() -> dict[str, Models]:
         """Return the measured models of EleutherAI and of the others; no group without models."""
@@ -442,7 +442,7 @@ def gpt2_sizes(rows: Rows) -> Rules:
     return {
         "tests": Rule(lambda: bind_each(mean_of_size, rows.by("Model")), "the last gain of a size"),
         "expand_pct": Rule(
-            lambda: percent([gain >= 1 for gain in last_gains_by_model(rows)]),
+            lambda: percent_true([gain >= 1 for gain in last_gains_by_model(rows)]),
             "percent that expand",
         ),
     }

@@ -72,7 +72,7 @@ def law_of_scaling(results: Entry) -> Rules:
 # --- the gains of the two modules, block by block ---
 
 
-def module_gains(module: Entry) -> Rules:
+def module_statistics(module: Entry) -> Rules:
     """The gains of the attention or of the MLP."""
     return {
         "min_gain": Rule(lambda: np.min(module.gains[:]), "the smallest gain"),
@@ -85,7 +85,7 @@ def module_gains(module: Entry) -> Rules:
 def attention_gains(attention: Entry) -> Rules:
     """The gains of the attention, and where they are smallest."""
     return {
-        **module_gains(attention),
+        **module_statistics(attention),
         "L_star_min": Rule(lambda: np.argmin(attention.gains[:]), "the layer of the smallest gain"),
     }
 
@@ -93,7 +93,7 @@ def attention_gains(attention: Entry) -> Rules:
 def mlp_gains(mlp: Entry) -> Rules:
     """The gains of the MLP, and where they are largest."""
     return {
-        **module_gains(mlp),
+        **module_statistics(mlp),
         "L_star_max": Rule(lambda: np.argmax(mlp.gains[:]), "the layer of the largest gain"),
     }
 

@@ -54,12 +54,12 @@ def prompts_estimate(
     groups = [values[named == name] for name in dict.fromkeys(categories)]
     squares = sum(float(np.sum((group - group.mean()) ** 2)) for group in groups)
     within = squares / max(len(values) - len(groups), 1)  # zero where each has a single prompt
-    found = mean_over_categories(
+    estimate = mean_over_categories(
         [float(group.mean()) for group in groups],
         [within / len(group) for group in groups],
         where,
     )
-    return replace(found, unit=UNIT)
+    return replace(estimate, unit=UNIT)
 
 
 def categories_of(model: Entry) -> Sequence[str] | None:

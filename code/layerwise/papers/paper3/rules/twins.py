@@ -68,7 +68,7 @@ def family_statistics(family: Rows) -> Rules:
 
 
 def study_of_twins(rows: Rows) -> Rules:
-    """What tuning does in all families (section 5.5)."""
+    """The effect of tuning in all families (section 5.5)."""
 
     def families() -> Collection[Rows]:
         return rows.by("Family").values()
@@ -120,7 +120,7 @@ DOCUMENTS = {
         rows_reader(TWIN_ROWS, Family=family),
         {"": family_statistics},
         places={"": (TWINS, f"/hypothesis_results/{number}")}
-        | {f"/{v}": (TWINS, f"/twin_summary/{family}/{v}") for v in VARIANTS},
+        | {f"/{variant}": (TWINS, f"/twin_summary/{family}/{variant}") for variant in VARIANTS},
         derived_only=True,
     )
     for number, family in enumerate(FAMILIES)
