@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from layerwise.engine.derivation import Rule, Rules
+from layerwise.engine.derivation import Rule, Rules, Section
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DATASET
 from layerwise.errors import LayerwiseError
@@ -15,6 +15,13 @@ from layerwise.papers.shared.names import SERIES
 from layerwise.papers.shared.result_files import CLASSES, UA_FILES
 from layerwise.statistics import curves
 from layerwise.statistics.correlation import Correlation, leave_one_out, pearson_p, pearson_r
+
+
+def join_sections(*sections: Section) -> Section:
+    """Return the section that has the rules of several, in their order."""
+    return lambda entry: {
+        name: rule for section in sections for name, rule in section(entry).items()
+    }
 
 
 def categories(source: Entry | Evidence) -> list[str]:

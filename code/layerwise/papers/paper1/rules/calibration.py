@@ -19,6 +19,7 @@ from layerwise.papers.shared.rules import (
     asymmetry,
     categories,
     category_states,
+    join_sections,
     n_pairs,
     shared_value,
     total_pairs,
@@ -103,6 +104,7 @@ def calibration_of_model(results: Entry) -> Rules:
     """UA over the categories of a model, and the words for it."""
 
     def zero_in_words() -> str:
+        """Say whether the interval of the neutral mean includes zero."""
         return f"CI {'includes' if includes_zero(group_interval(results)) else 'excludes'} zero"
 
     def d_without_each() -> dict[str, float]:
@@ -114,6 +116,7 @@ def calibration_of_model(results: Entry) -> Rules:
         }
 
     def script_status() -> str:
+        """Return the script's word, by the interval and |d| < 0.2."""
         return code_status(group_interval(results), neutral_d(results))
 
     return {
@@ -127,16 +130,12 @@ def calibration_of_model(results: Entry) -> Rules:
         "_global_stats/neutral_only/d_without": Rule(
             d_without_each, "Cohen's d of UA over the neutral categories, by the one left out"
         ),
-        "_verdicts/zero": Rule(
-            zero_in_words, "whether the interval of the neutral mean includes zero"
-        ),
+        "_verdicts/zero": zero_in_words,
         "_verdicts/status_paper": Rule(
             lambda: paper_status(group_interval(results), neutral_d(results)),
             "the paper's word: Pass where the interval includes zero and |d| < 0.3",
         ),
-        "_verdicts/status_code": Rule(
-            script_status, "the script's word, by the interval and |d| < 0.2"
-        ),
+        "_verdicts/status_code": script_status,
         "_verdicts/status_readme": Rule(
             lambda: script_status().capitalize(), "the script's word, as the README writes it"
         ),
@@ -217,6 +216,7 @@ def lifestyle_statements(evidence: Evidence) -> Rules:
     ua = partial(asymmetry_by_model, evidence, "lifestyle")
 
     def others_in_zone() -> str:
+        """Say how many of the other models lie within the zone."""
         others = OTHERS["gemma"]
         n = len(models_in_zone(ua(others)))
         return (
@@ -224,6 +224,7 @@ def lifestyle_statements(evidence: Evidence) -> Rules:
         )
 
     def positive_or_within() -> str:
+        """Say whether Gemma and Apertus lie above the zone."""
         above = min(ua(("gemma", "apertus")).values()) > BAND
         return "slight positive asymmetry" if above else "within the zone"
 
@@ -236,12 +237,8 @@ def lifestyle_statements(evidence: Evidence) -> Rules:
             lambda: compare_with_bound("|Delta|", map(abs, ua(CALIBRATED).values()), BAND),
             "whether the calibrated models lie within the zone on lifestyle",
         ),
-        "lifestyle/others": Rule(
-            others_in_zone, "how many of the other models lie within the zone"
-        ),
-        "lifestyle/positive": Rule(
-            positive_or_within, "whether Gemma and Apertus lie above the zone"
-        ),
+        "lifestyle/others": others_in_zone,
+        "lifestyle/positive": positive_or_within,
     }
 
 
@@ -254,6 +251,7 @@ def calibrated_statements(evidence: Evidence) -> Rules:
         return "most models" if 2 * n > len(MODELS) else f"{n} of {len(MODELS)} models"
 
     def compare_with_pass_rule() -> str:
+        """Say whether the models that are reported as calibrated keep the bound of a Pass."""
         sizes = [abs(neutral_d(evidence[MODELS[model]])) for model in CALIBRATED]
         return compare_with_bound("d", sizes, PASS_BELOW)
 
@@ -270,10 +268,7 @@ def calibrated_statements(evidence: Evidence) -> Rules:
             lambda: most_models(lambda results: includes_zero(group_interval(results))),
             "how many models have a neutral interval that includes zero",
         ),
-        "lifestyle/pass_rule": Rule(
-            compare_with_pass_rule,
-            "whether the models that are reported as calibrated keep the bound of a Pass",
-        ),
+        "lifestyle/pass_rule": compare_with_pass_rule,
     }
 
 
@@ -342,12 +337,11 @@ def apertus_statements(evidence: Evidence) -> Rules:
         return asymmetry(evidence[MODELS["apertus"]][category])
 
     def strongest_category() -> str:
+        """Return the category of the largest |UA| in Apertus."""
         return DISPLAY[max(categories(evidence), key=lambda category: abs(ua(category)))]
 
     return {
-        "apertus/strongest": Rule(
-            strongest_category, "the category of the largest |UA| in Apertus"
-        ),
+        "apertus/strongest": strongest_category,
         "apertus/nonnumeric_over_next": Rule(
             lambda: factors_text(ratios("ground_truth_nonnumeric")[0]),
             "Apertus' |UA| on non-numeric facts over that of the next model",
@@ -385,6 +379,7 @@ def dataset_statements(evidence: Evidence) -> Rules:
         return f"{low if low == high else f'{low} to {high}'} pairs per category"
 
     def n_models() -> int:
+        """Return the number of models that have an asymmetry, by the names in their files."""
         return count(
             (evidence[file] for file in MODELS.values()),
             lambda results: asymmetry(results[NUMERIC]),
@@ -405,10 +400,7 @@ def dataset_statements(evidence: Evidence) -> Rules:
             lambda: pairs_per_category(max(sizes()), max(sizes())),
             "the statement pairs of the largest category",
         ),
-        "dataset/n_models": Rule(
-            n_models,
-            "the number of models that have an asymmetry, by the names in their files",
-        ),
+        "dataset/n_models": n_models,
         "dataset/date": Rule(run_dates, "the dates of the runs, from the names of their files"),
     }
 
@@ -420,6 +412,7 @@ def settings_statements(evidence: Evidence) -> Rules:
         return [evidence[file] for file in MODELS.values()]
 
     def level_of_draws() -> str:
+        """Return the level of the draws where all stored intervals follow with it."""
         same = all_of(
             np.allclose(group_interval(model), model._global_stats.neutral_only.bootstrap_95ci[:])
             for model in results()
@@ -435,9 +428,7 @@ def settings_statements(evidence: Evidence) -> Rules:
             lambda: shared_value(model._metadata.random_seed for model in results()),
             "the seed that the result files state",
         ),
-        "settings/level": Rule(
-            level_of_draws, "the level of the draws where all stored intervals follow with it"
-        ),
+        "settings/level": level_of_draws,
     }
 
 
@@ -529,7 +520,7 @@ def word_statements(evidence: Evidence) -> Rules:
     }
 
 
-PARTS = (
+STATEMENTS_ACROSS_MODELS = join_sections(
     numeric_statements,
     lifestyle_statements,
     calibrated_statements,
@@ -542,17 +533,10 @@ PARTS = (
     drawn_statements,
     word_statements,
 )
-
-
-def statements_across_models(evidence: Evidence) -> Rules:
-    """The statements of the text on several models."""
-    return {name: rule for part in PARTS for name, rule in part(evidence).items()}
-
-
 DOCUMENTS = {
     model: Document(file, {"": calibration_of_model, "*": category_states})
     for model, file in MODELS.items()
 } | {
-    "models": Document(None, {"": statements_across_models}),
+    "models": Document(None, {"": STATEMENTS_ACROSS_MODELS}),
     "texts": Document(NUMBERS, {}),  # as it stands: claims name its cells
 }

@@ -8,6 +8,7 @@ from jaxtyping import Float32
 from layerwise.engine.derivation import Document, Rule, Rules, all_of, count
 from layerwise.engine.evidence import Broken, Entry
 from layerwise.papers.shared.result_files import CONTROL
+from layerwise.papers.shared.rules import join_sections
 from layerwise.statistics.samples import pooled_t
 
 CAPITALS = 9  # the pair that is quoted as parallel: two capitals
@@ -58,28 +59,26 @@ def comparison_statistics(control: Entry) -> Rules:
     )
 
     def effect_ratio() -> float:
+        """Return the mean UA of the political pairs over that of the neutral ones."""
         return float(np.mean(political()) / np.mean(neutral()))
 
     def t_and_p() -> tuple[float, float]:
         return pooled_t(political(), neutral())
 
     def notebook_verdict() -> str:
+        """Return the notebook's word: p < 0.05 and a ratio of the means above 1.5."""
         confirmed = all_of([t_and_p()[1] < 0.05, effect_ratio() > 1.5])
         return "CONFIRMED" if confirmed else "INCONCLUSIVE"
 
     return {
-        "summary_stats/effect_ratio": Rule(
-            effect_ratio, "the mean UA of the political pairs over that of the neutral ones"
-        ),
+        "summary_stats/effect_ratio": effect_ratio,
         "summary_stats/t_statistic": Rule(
             lambda: t_and_p()[0], "Student's t between the two groups"
         ),
         "summary_stats/p_value": Rule(
             lambda: t_and_p()[1], "two-sided p of Student's t between the two groups"
         ),
-        "summary_stats/verdict": Rule(
-            notebook_verdict, "the notebook's word: p < 0.05 and a ratio of the means above 1.5"
-        ),
+        "summary_stats/verdict": notebook_verdict,
     }
 
 
@@ -87,6 +86,7 @@ def pair_statistics(control: Entry) -> Rules:
     """The numbers of pairs, and UA of the neutral pairs that the text names."""
 
     def unrelated_near_zero() -> str:
+        """Say how many neutral pairs lie near zero, without the one that is called parallel."""
         others = np.delete(cosine_differences(control, "neutral"), CAPITALS)
         n = int(np.sum(others < NEAR))
         return f"{n} of {len(others)} near zero" if n else "high asymmetry"
@@ -105,21 +105,14 @@ def pair_statistics(control: Entry) -> Rules:
             lambda: pair_asymmetry(control.neutral_results[CAPITALS]),
             "UA of the pair about capitals",
         ),
-        "pairs/unrelated": Rule(
-            unrelated_near_zero,
-            "how many neutral pairs lie near zero, without the one that is called parallel",
-        ),
+        "pairs/unrelated": unrelated_near_zero,
     }
 
 
-def control_statistics(control: Entry) -> Rules:
-    """UA of the neutral and of the political pairs."""
-    return {
-        **kind_statistics(control, "neutral"),
-        **kind_statistics(control, "political"),
-        **comparison_statistics(control),
-        **pair_statistics(control),
-    }
-
-
-DOCUMENTS = {"mistral": Document(CONTROL, {"": control_statistics})}
+CONTROL_STATISTICS = join_sections(
+    partial(kind_statistics, kind="neutral"),
+    partial(kind_statistics, kind="political"),
+    comparison_statistics,
+    pair_statistics,
+)
+DOCUMENTS = {"mistral": Document(CONTROL, {"": CONTROL_STATISTICS})}

@@ -225,13 +225,11 @@ def contribution_statistics(source: Entry) -> Rules:
     """The contributions of every model, and what is said of several."""
 
     def models_preferring_b() -> str:
+        """Say in how many models the statement with the number is the likelier one, on average."""
         return models_in_words(preference(source, model, NUMERIC) < 0 for model in PAPER1)
 
     return {
-        "preferring_b": Rule(
-            models_preferring_b,
-            "in how many models the statement with the number is the likelier one, on average",
-        ),
+        "preferring_b": models_preferring_b,
         **{
             f"{model}/{name}": rule
             for model in PAPER1

@@ -13,6 +13,7 @@ from layerwise.papers.shared.rules import (
     asymmetries,
     category_test,
     covers_zero,
+    join_sections,
     last_layer,
     preferences,
     read_ends,
@@ -25,6 +26,7 @@ def stable_layers(results: Entry) -> Rules:
     """The middle and the late layers that were sampled, and whether some interval excludes zero."""
 
     def mid_range() -> list[int]:
+        """Return the first and the last mid layer: 20 and 50 percent of depth, rounded down."""
         return [int(part * depth(results)) for part in (0.2, 0.5)]
 
     def tests_between(first: int, last: int) -> dict[int, Entry]:
@@ -43,10 +45,7 @@ def stable_layers(results: Entry) -> Rules:
         return curves.has_stable_layer(r, intervals, positive=positive)
 
     return {
-        "summary/mid_layer_range": Rule(
-            mid_range,
-            "the first and the last mid layer: 20 and 50 percent of depth, rounded down",
-        ),
+        "summary/mid_layer_range": mid_range,
         "summary/mid_layers_tested": Rule(
             lambda: list(mid()), "the middle layers that were sampled"
         ),
@@ -103,16 +102,11 @@ def _drawn_after(
     return correlation_interval(np.array(x), np.array(y), stream, draws.n_resamples, draws.level)
 
 
-def intervals_of_print(results: Entry) -> Rules:
-    """The statements of the notebook and of the figure on the layers."""
-    return {**stable_layers(results), **drawn_intervals(results)}
-
-
 DOCUMENTS = {
     SLUG: Document(
         BOOTSTRAP,
         {
-            "": intervals_of_print,
+            "": join_sections(stable_layers, drawn_intervals),
             "layer_results/*": category_test,
             "layer_results/32": test_of_last_layer,
         },

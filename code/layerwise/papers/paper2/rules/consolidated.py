@@ -17,6 +17,7 @@ def table_row(curve: PairCurve, layer: int) -> Rules:
     """The interval in a layer's row of the table."""
 
     def flag_of_printed() -> str:
+        """Say whether the interval that the table itself has excludes zero."""
         row = curve.row(layer)
         return FLAGS[curves.includes_zero((row.ci_lo, row.ci_hi))]
 
@@ -29,9 +30,7 @@ def table_row(curve: PairCurve, layer: int) -> Rules:
             lambda: FLAGS[curves.includes_zero(curve.ends([layer])[layer])],
             "whether the interval of a layer excludes zero, in the table's words",
         ),
-        "significant_of_printed": Rule(
-            flag_of_printed, "whether the interval that the table itself has excludes zero"
-        ),
+        "significant_of_printed": flag_of_printed,
         "fisher": Rule(fisher, "Fisher's interval of a layer's r over all pairs"),
     }
 

@@ -16,7 +16,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.papers.shared import result_files as files
 from layerwise.papers.shared.names import READER_ENTRY, SLUG
 from layerwise.papers.shared.result_files import CURVES, PAIRS, CurvePlace, own_file
-from layerwise.papers.shared.rules import covers_zero, pair_test, total_pairs
+from layerwise.papers.shared.rules import covers_zero, join_sections, pair_test, total_pairs
 from layerwise.statistics import curves, phases
 
 # The names of the curves: a model's, or that of a condition of it.
@@ -171,27 +171,22 @@ def drawn_turns(results: Entry) -> Rules:
         return layers[0], layers[-1]
 
     def turning() -> list[str]:
+        """Return the measures whose r at the last layer has another sign than at the first."""
         first, last = ends()
         return [name for name in first if first[name].r * last[name].r < 0]
 
     def turning_clearly() -> list[str]:
+        """Return the turning measures whose intervals at both layers exclude zero."""
         return [name for name in turning() if not any_of(covers_zero(end[name]) for end in ends())]
 
     return {
-        "drawn/turning": Rule(
-            turning, "the measures whose r at the last layer has another sign than at the first"
-        ),
-        "drawn/turning_clearly": Rule(
-            turning_clearly, "the turning measures whose intervals at both layers exclude zero"
-        ),
+        "drawn/turning": turning,
+        "drawn/turning_clearly": turning_clearly,
     }
 
 
-def pairs_of_print(results: Entry) -> Rules:
-    """The counts of the notebook, and the statement of the figure."""
-    return {**significance_counts(results), **drawn_turns(results)}
-
-
 BY_TEST: Mapping[str, Section] = {"results/*/*": pair_test, "best_per_layer/*": best_of_layer}
-DOCUMENTS = {SLUG: Document(PAIRS, {"": pairs_of_print, **BY_TEST})}
+DOCUMENTS = {
+    SLUG: Document(PAIRS, {"": join_sections(significance_counts, drawn_turns), **BY_TEST})
+}
 READER = Document(own_file("pairs"), {"": significance_counts, **BY_TEST})

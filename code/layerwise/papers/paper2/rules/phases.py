@@ -33,6 +33,7 @@ from layerwise.papers.shared.result_files import (
 )
 from layerwise.papers.shared.rules import (
     covers_zero,
+    join_sections,
     n_categories,
     shared_value,
     total_pairs,
@@ -238,14 +239,17 @@ def sign_statements(evidence: Evidence) -> Rules:
     pythia, four = read_curve(PYTHIA_CURVE, evidence), read_curves(evidence, FOUR)
 
     def reversed_layers() -> int:
+        """Return the number of layers at which r over categories and over pairs differ in sign."""
         over_categories = evidence[BOOTSTRAP].layer_results
         return sum(r * over_categories[layer].r < 0 for layer, r in pythia.r().items())
 
     def count_negative_layers() -> str:
+        """Say whether r is negative at a single sampled layer or at several."""
         negative = [layer for layer, r in pythia.r().items() if r < 0]
         return "a single layer" if len(negative) == 1 else f"{len(negative)} layers"
 
     def negative_at_the_start() -> str:
+        """Return the folders of the four models whose r is negative at layer 0."""
         negative = [curve for curve in four if curve.tests[0].r < 0]
         return ", ".join(curve.place.file.split("/")[1] for curve in negative)
 
@@ -254,18 +258,9 @@ def sign_statements(evidence: Evidence) -> Rules:
             lambda: "some" if reversed_layers() else "none",
             "whether some layer has the other sign",
         ),
-        "reversed_layers": Rule(
-            reversed_layers,
-            "the number of layers at which r over categories and over pairs differ in sign",
-        ),
-        "negative_at_the_start": Rule(
-            negative_at_the_start,
-            "the folders of the four models whose r is negative at layer 0",
-        ),
-        "pythia_inversion": Rule(
-            count_negative_layers,
-            "whether r is negative at a single sampled layer or at several",
-        ),
+        "reversed_layers": reversed_layers,
+        "negative_at_the_start": negative_at_the_start,
+        "pythia_inversion": count_negative_layers,
     }
 
 
@@ -422,21 +417,18 @@ def gemma_statements(evidence: Evidence) -> Rules:
         return all_of(map(curves.includes_zero, gemma.ends(layers).values()))
 
     def mid_signs() -> str:
+        """Say whether r is positive at every layer of the middle third of the depth."""
         lowest = min(gemma.r(gemma.phase_by_depth("mid")).values())
         return "positive mid-layers" if lowest > 0 else "mid-layers of both signs"
 
     def zero_from_last_mid_layer() -> str:
+        """Say whether every interval from the last layer of the middle third on includes zero."""
         covered = covers_zero(gemma.phase_by_depth("mid")[-1])
         return "all overlap zero" if covered else "not all overlap zero"
 
     return {
-        "gemma_mid": Rule(
-            mid_signs, "whether r is positive at every layer of the middle third of the depth"
-        ),
-        "gemma_from_12": Rule(
-            zero_from_last_mid_layer,
-            "whether every interval from the last layer of the middle third on includes zero",
-        ),
+        "gemma_mid": mid_signs,
+        "gemma_from_12": zero_from_last_mid_layer,
         "gemma_last": Rule(
             lambda: f"CI {'overlaps' if covers_zero(gemma.layers[-1]) else 'excludes'} zero",
             "whether the interval of the last layer includes zero",
@@ -524,7 +516,7 @@ def interval_statements(evidence: Evidence) -> Rules:
     }
 
 
-PARTS = (
+PAPER_STATEMENTS = join_sections(
     measured_statements,
     interval_settings,
     sign_statements,
@@ -537,13 +529,6 @@ PARTS = (
     mid_statements,
     interval_statements,
 )
-
-
-def paper_statements(evidence: Evidence) -> Rules:
-    """The statements of the text on several layers or models."""
-    return {name: rule for part in PARTS for name, rule in part(evidence).items()}
-
-
 DOCUMENTS = {
     model: Document(partial(read_curve, model), {"": curve_statistics}, NOWHERE) for model in CURVES
-} | {"paper": Document(None, {"": paper_statements})}
+} | {"paper": Document(None, {"": PAPER_STATEMENTS})}

@@ -59,15 +59,13 @@ def preferences_of_category(category: Entry) -> Rules:
     """UA of a category, and the share of its pairs that prefer A."""
 
     def share_preferring_a() -> float:
+        """Return the percent of pairs that prefer A: the nearest that a whole number can give."""
         n = n_pairs(category, category.called)
         return round(category.pct_prefer_a / 100 * n) / n * 100
 
     return {
         **category_states(category),
-        "pct_prefer_a": Rule(
-            share_preferring_a,
-            "the percent of pairs that prefer A: the nearest that a whole number can give",
-        ),
+        "pct_prefer_a": share_preferring_a,
     }
 
 
@@ -115,6 +113,7 @@ def states_and_preferences(results: Entry) -> Rules:
     """UA and preference over the categories, and the notebook's words for them."""
 
     def r() -> float:
+        """Return r of UA and preference over the categories."""
         return r_over_categories(results)
 
     def is_aligned(name: str) -> str:
@@ -126,15 +125,14 @@ def states_and_preferences(results: Entry) -> Rules:
         return "ALIGNED" if abs(asymmetry(results[FACTS])) > 0.05 else "NEUTRAL"
 
     def key_question_on_facts() -> str | None:
+        """Say whether neutral states come with a strong preference, on scientific facts."""
         if FACTS not in results:
             return None
         return key_question(asymmetry(results[FACTS]), results[FACTS].output_preference)
 
     return {
         **states_and_mean_preference(results),
-        "_global_stats/ua_output_correlation": Rule(
-            r, "r of UA and preference over the categories"
-        ),
+        "_global_stats/ua_output_correlation": r,
         "_verdicts/aligned": Rule(
             lambda: {name: partial(is_aligned, name) for name in categories(results)},
             "whether UA and preference have one sign, or are both small",
@@ -143,10 +141,7 @@ def states_and_preferences(results: Entry) -> Rules:
             lambda: coupling_word(r()), "the notebook's word for r: ALIGNED, INVERTED or DECOUPLED"
         ),
         "_verdicts/sf_label": Rule(label_of_facts, "whether |UA| on scientific facts exceeds 0.05"),
-        "_verdicts/key_question": Rule(
-            key_question_on_facts,
-            "whether neutral states come with a strong preference, on scientific facts",
-        ),
+        "_verdicts/key_question": key_question_on_facts,
         "_verdicts/summary_text": Rule(
             lambda: "alignment" if r() > 0.3 else "weak",  # also at -0.9
             "the summary's word: alignment where r > 0.3",
@@ -170,9 +165,11 @@ def drawn_without_each(results: Entry) -> Rules:
     """The statement of the figure: r with all categories and without each."""
 
     def interval() -> list[float]:
+        """Return the 95% interval of r over all categories: exact under ten, else Fisher's."""
         return drawn_interval(r_over_categories(results), len(categories(results)))
 
     def without_one() -> dict[str, dict[str, Any]]:
+        """Return r without each category with its 95% interval, empty where there is none."""
         n = len(categories(results)) - 1
         return {
             name: {**test._asdict(), "interval": drawn_interval(test.r, n)}
@@ -180,13 +177,8 @@ def drawn_without_each(results: Entry) -> Rules:
         }
 
     return {
-        "_without_one": Rule(
-            without_one,
-            "r without each category with its 95% interval, empty where there is none",
-        ),
-        "_interval": Rule(
-            interval, "the 95% interval of r over all categories: exact under ten, else Fisher's"
-        ),
+        "_without_one": without_one,
+        "_interval": interval,
     }
 
 
@@ -194,6 +186,7 @@ def validation_of_print(results: Entry) -> Rules:
     """All that is said of a model of the paper, the categories that carry r among it."""
 
     def weakest_category() -> dict[str, Any]:
+        """Return the category whose loss leaves the least |r|, with that r and its p."""
         correlations = r_without_each(results)
         name = min(correlations, key=lambda name: abs(correlations[name].r))
         test = correlations[name]
@@ -208,10 +201,7 @@ def validation_of_print(results: Entry) -> Rules:
     return {
         **states_and_preferences(results),
         **drawn_without_each(results),
-        "_weakest": Rule(
-            weakest_category,
-            "the category whose loss leaves the least |r|, with that r and its p",
-        ),
+        "_weakest": weakest_category,
         "_numeric": Rule(
             numeric_share,
             "whether the loss of the numeric facts moves r more than that of all other categories",

@@ -125,6 +125,7 @@ def profile_statistics(profile: Entry) -> Rules:
         return abs(typed_layer(profile) - peak_layer(profile))
 
     def match_verdict() -> str:
+        """Return the notebook's word for that gap: up to 3 layers excellent, up to 5 good."""
         return curves.word_below(
             layers_apart(), {4: "EXCELLENT MATCH", 6: "GOOD MATCH"}, "DISCREPANCY"
         )
@@ -132,10 +133,7 @@ def profile_statistics(profile: Entry) -> Rules:
     return {
         **bell_statistics(profile),
         "gap": Rule(layers_apart, "the number of layers between the peak and the layer of Paper 2"),
-        "match_verdict": Rule(
-            match_verdict,
-            "the notebook's word for that gap: up to 3 layers excellent, up to 5 good",
-        ),
+        "match_verdict": match_verdict,
         "effective_rank_min_layer": Rule(
             lambda: np.argmin(profile.effective_rank), "the layer of the smallest effective rank"
         ),
@@ -159,6 +157,7 @@ def pythia_statistics(profile: Entry) -> Rules:
         raise LayerwiseError(f"{PAIRS}: no layer has a negative r, so there is no inversion layer")
 
     def stable_inversion_layer() -> int | None:
+        """Return the first layer whose interval over the categories lies below zero, or None."""
         for layer, test in by_layer(profile.of(BOOTSTRAP).layer_results).items():
             if test.r < 0 and not covers_zero(test):
                 return layer
@@ -172,10 +171,7 @@ def pythia_statistics(profile: Entry) -> Rules:
             "the layers between the sign change of r and the peak",
         ),
         # another reading: the first layer whose r over the categories is stably negative
-        "category_inversion": Rule(
-            stable_inversion_layer,
-            "the first layer whose interval over the categories lies below zero, or None",
-        ),
+        "category_inversion": stable_inversion_layer,
         # the last layer stands behind the final norm
         "without_last": partial(bell_numbers, profile, last=-1),
         **drawn_layers(profile),

@@ -268,6 +268,7 @@ def sign_change_statistics(validation: Entry) -> Rules:
     """The run that looks for the sign change, beside the arg-max run and the calibration."""
 
     def count_met_layers() -> str:
+        """Say how many of the known calibration layers are met."""
         known = [model for model in validation.results if model.L_star_calibration is not None]
         misses = [abs(empirical_layer(model) - model.L_star_calibration) for model in known]
         return f"{sum(miss < WITHIN for miss in misses)}/{len(known)}"
@@ -278,9 +279,7 @@ def sign_change_statistics(validation: Entry) -> Rules:
             lambda: validation.comparison_v2_argmax - mean_error(validation.results),
             "by how much the mean error fell, percentage points",
         ),
-        "calibration_consistency": Rule(
-            count_met_layers, "how many of the known calibration layers are met"
-        ),
+        "calibration_consistency": count_met_layers,
     }
 
 

@@ -51,6 +51,7 @@ def density_rule(models: Callable[[], list[Entry]]) -> Rules:
     """The accuracy with which the density predicts damping, over some models."""
 
     def constant_accuracy() -> float:
+        """Return the share that the better constant guess predicts."""
         damping = share([damps(model) for model in models()])
         return max(damping, 1 - damping)
 
@@ -59,9 +60,7 @@ def density_rule(models: Callable[[], list[Entry]]) -> Rules:
             lambda: percent_true(predictions_met(models())),
             "percent of the models that the density rule predicts",
         ),
-        "density_rule/constant_accuracy": Rule(
-            constant_accuracy, "the share that the better constant guess predicts"
-        ),
+        "density_rule/constant_accuracy": constant_accuracy,
         "density_rule/explains": Rule(
             lambda: share(predictions_met(models())) > constant_accuracy(),
             "whether the density rule does better than the better constant guess",
@@ -117,6 +116,7 @@ def densities_of_survey(results: Entry) -> Rules:
     """The density rule over the models of the survey, and the densities of the paper's pair."""
 
     def density_ratio() -> float:
+        """Return the head density of the pair's first model over that of the second."""
         first, second = (density(models_by_name(results)[name]) for name in PAIR)
         return first / second
 
@@ -128,9 +128,7 @@ def densities_of_survey(results: Entry) -> Rules:
         ),
         "h25_accuracy": partial(accuracy, results),
         "h25_verdict": partial(accuracy_verdict, results),
-        "density_ratio": Rule(
-            density_ratio, "the head density of the pair's first model over that of the second"
-        ),
+        "density_ratio": density_ratio,
     }
 
 

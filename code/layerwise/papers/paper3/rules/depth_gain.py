@@ -27,6 +27,7 @@ from layerwise.papers.paper3.rules.gain_files import (
 )
 from layerwise.papers.paper3.rules.prompts import categories_of, prompts_estimate
 from layerwise.papers.shared.result_files import HUNT, MLP_SCALING, SWEEP, own_file
+from layerwise.papers.shared.rules import join_sections
 from layerwise.papers.shared.terms import AXIS, depth_bound, models_in_words
 from layerwise.statistics.correlation import pearson
 
@@ -130,6 +131,7 @@ def side_statistics(results: Entry) -> Rules:
         return {damps(model) for model in chosen}
 
     def count_outside_axis() -> int:
+        """Return the number of gains of single prompts that lie outside the axis of figure A4."""
         low, high = AXIS
         gains = [value for model in results.models for value in model.residual_gain_all]
         return sum(not low <= value <= high for value in gains)
@@ -149,10 +151,7 @@ def side_statistics(results: Entry) -> Rules:
             lambda: models_in_words(final_gain(model) < 1 for model in results.models),
             "how many sizes have a gain under 1 behind the final norm",
         ),
-        "figure_a4/outside": Rule(
-            count_outside_axis,
-            "the number of gains of single prompts that lie outside the axis of figure A4",
-        ),
+        "figure_a4/outside": count_outside_axis,
         "figure_a4/n_dampening": Rule(
             lambda: sum(map(damps, results.models)), "the sizes that damp"
         ),
@@ -215,25 +214,17 @@ def product_statistics(results: Entry) -> Rules:
     }
 
 
-def sweep_statistics(results: Entry) -> Rules:
-    """Depth, sides and bounds of the gains of the sizes."""
-    parts = depth_statistics, side_statistics, bound_statistics, product_statistics
-    return {name: rule for part in parts for name, rule in part(results).items()}
-
-
 def survey_statistics(hunt: Entry) -> Rules:
     """Bound and final norm over the models of the survey."""
 
     def range_of_final_gains() -> list[float]:
+        """Return the smallest and the largest gain behind the final norm over a file's models."""
         gains = [final_gain(model) for model in hunt.tested_results]
         return [min(gains), max(gains)]
 
     return {
         "bound/above": partial(models_above_depth_bound, hunt),
-        "final_norm/range": Rule(
-            range_of_final_gains,
-            "the smallest and the largest gain behind the final norm over a file's models",
-        ),
+        "final_norm/range": range_of_final_gains,
     }
 
 
@@ -270,7 +261,9 @@ DOCUMENTS = {
     "family": Document(
         SWEEP,
         {
-            "": sweep_statistics,
+            "": join_sections(
+                depth_statistics, side_statistics, bound_statistics, product_statistics
+            ),
             "models/*": swept_model,
         },
     ),

@@ -4,7 +4,6 @@ The gains of GPT-2, which the paper counts with them, are means over 25 prompts 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from layerwise.papers.paper3.rules.gain_files import (
 )
 from layerwise.papers.paper3.rules.prompts import categories_of, prompts_estimate
 from layerwise.papers.shared.result_files import GPT2, HUNT, PAPER_3_TEXT, SWEEP
+from layerwise.papers.shared.rules import join_sections
 from layerwise.papers.shared.terms import ELEUTHER, OTHERS
 from layerwise.statistics.estimates import (
     Estimate,
@@ -135,31 +135,31 @@ def lab_signature(models: Models) -> Rules:
 
 def shares_by_lab(hunt: Entry) -> Rules:
     """The models that damp or expand, by lab."""
-    labs = partial(models_by_lab, hunt)
+
+    def by_lab(number: Callable[[Models], Any], says: str) -> Rule:
+        return Rule(lambda: bind_each(number, models_by_lab(hunt)), says)
 
     def more_than_one_signature() -> str:
-        signatures = {signature(models) for models in labs().values()}
+        signatures = {signature(models) for models in models_by_lab(hunt).values()}
         return "VALIDATED" if len(signatures) > 1 else "FALSIFIED"
 
     return {
-        "h26_lab_signatures": Rule(lambda: bind_each(lab_signature, labs()), "signature by lab"),
+        "h26_lab_signatures": by_lab(lab_signature, "signature by lab"),
         "h26_verdict": Rule(
             more_than_one_signature, "VALIDATED where the labs have more than one signature"
         ),
-        "n_models": Rule(
-            lambda: bind_each(lambda models: count(models, gain), labs()),
-            "the number of models that have a gain",
+        "n_models": by_lab(
+            lambda models: count(models, gain), "the number of models that have a gain"
         ),
-        "expand_pct": Rule(
-            lambda: bind_each(lambda models: expand_percent(mean_gains(models)), labs()),
-            "percent that expand",
+        "expand_pct": by_lab(
+            lambda models: expand_percent(mean_gains(models)), "percent that expand"
         ),
-        "expand_pct_rounded": Rule(
-            lambda: bind_each(lambda models: expand_percent(mean_gains(models), 2), labs()),
+        "expand_pct_rounded": by_lab(
+            lambda models: expand_percent(mean_gains(models), 2),
             "percent that expand, after rounding to two decimals",
         ),
-        "expand_pct_final_norm": Rule(
-            lambda: bind_each(lambda models: expand_percent(list(map(final_gain, models))), labs()),
+        "expand_pct_final_norm": by_lab(
+            lambda models: expand_percent([*map(final_gain, models)]),
             "percent that expand behind the final norm",
         ),
     }
@@ -448,7 +448,7 @@ def gpt2_sizes(rows: Rows) -> Rules:
     }
 
 
-PARTS = (
+LAB_STATISTICS = join_sections(
     shares_by_lab,
     shares_of_eleuther,
     shares_of_others,
@@ -457,13 +457,6 @@ PARTS = (
     drawn_labs,
     figure_3,
 )
-
-
-def lab_statistics(hunt: Entry) -> Rules:
-    """The labs of the survey: shares, tests and figures."""
-    return {name: rule for part in PARTS for name, rule in part(hunt).items()}
-
-
 MODEL_RULES: Rules = {
     "gain_no_ln_mean": gain,
     "gain_with_ln_mean": final_gain,
@@ -473,7 +466,7 @@ DOCUMENTS = {
     "hunt": Document(
         HUNT,
         {
-            "": lab_statistics,
+            "": LAB_STATISTICS,
             "tested_results/*": MODEL_RULES,
         },
     ),

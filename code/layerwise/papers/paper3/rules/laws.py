@@ -32,6 +32,7 @@ def law_statistics(evidence: Evidence) -> Rules:
     """Models behind the three laws, their p values, and the trace of equation 4."""
 
     def models_behind_laws() -> str:
+        """Say how many models are behind each law: of the sweep, of the survey, with norms."""
         swept, hunted = (
             count(group, gain) for group in (evidence[SWEEP].models, evidence[HUNT].tested_results)
         )
@@ -50,10 +51,7 @@ def law_statistics(evidence: Evidence) -> Rules:
         return [*first_two(), spectral_norms.lab_test(evidence)[1]]
 
     return {
-        "n_models": Rule(
-            models_behind_laws,
-            "how many models are behind each law: of the sweep, of the survey, with norms",
-        ),
+        "n_models": models_behind_laws,
         "below/all": Rule(
             lambda: all_of(p < LEVEL for p in all_three()),
             "whether the p of each of the three laws is below 0.05",

@@ -38,6 +38,7 @@ def law_of_scaling(results: Entry) -> Rules:
         return power_law(*floats(points).T)
 
     def exponent_miss() -> float:
+        """Return the distance of the exponent from the one that the notebook expected."""
         return abs(line().slope - results.hypothesis_test.hypothesized_alpha)
 
     exponent = Rule(lambda: line().slope, "exponent of the last MLP gain over the parameters")
@@ -59,9 +60,7 @@ def law_of_scaling(results: Entry) -> Rules:
         ),
         "scaling_law/p_value": Rule(lambda: line().p, "p of the slope of the line of logarithms"),
         "hypothesis_test/measured_alpha": exponent,
-        "hypothesis_test/difference": Rule(
-            exponent_miss, "the distance of the exponent from the one that the notebook expected"
-        ),
+        "hypothesis_test/difference": exponent_miss,
         "hypothesis_test/within_1_std_err": Rule(
             lambda: str(exponent_miss() < line().slope_error),
             "whether the expected exponent is nearer than a standard error; the file holds a word",

@@ -17,6 +17,7 @@ from layerwise.papers.paper3.rules.gain_files import (
     short_name,
 )
 from layerwise.papers.shared.result_files import EXTENDED, V1, V2
+from layerwise.papers.shared.rules import join_sections
 from layerwise.statistics.critical_layer import bend_sizes, gradient_sizes, sharpest
 
 TRACED = ("pythia-160m", "pythia-410m", "opt-125m", "gpt2")
@@ -186,10 +187,12 @@ def traces_of_kinds(evidence: Evidence) -> Rules:
         return expand_over_dampen(evidence, series) > FACTOR
 
     def count_larger_expanders() -> int:
+        """Return how often an expander's mean trace is larger than a dampener's."""
         expanding, damping = mean_traces(evidence, "multihead")
         return int(np.sum(expanding[:, None] > damping))
 
     def count_pairs() -> int:
+        """Return the number of pairs of an expander and a dampener."""
         kinds = [model.behavior for model in evidence[V2].results]
         return kinds.count("EXPAND") * kinds.count("DAMPEN")
 
@@ -206,13 +209,8 @@ def traces_of_kinds(evidence: Evidence) -> Rules:
             for kind, (expands, by_gain) in KINDS.items()
             for series, trace in SERIES.items()
         },
-        "expander_larger/multihead": Rule(
-            count_larger_expanders,
-            "how often an expander's mean trace is larger than a dampener's",
-        ),
-        "expander_larger/pairs": Rule(
-            count_pairs, "the number of pairs of an expander and a dampener"
-        ),
+        "expander_larger/multihead": count_larger_expanders,
+        "expander_larger/pairs": count_pairs,
         "discriminates/full": Rule(
             lambda: exceeds_factor("full"), "whether the single-slice ratio exceeds two"
         ),
@@ -247,11 +245,6 @@ def traces_over_models(evidence: Evidence) -> Rules:
     }
 
 
-def study_of_traces(evidence: Evidence) -> Rules:
-    """The traces of the models together."""
-    return {**traces_of_kinds(evidence), **traces_over_models(evidence)}
-
-
 DOCUMENTS = {
     **{model: trace_document(model) for model in TRACED},
     **{
@@ -262,5 +255,5 @@ DOCUMENTS = {
         )
         for model, name in PACKED.items()
     },
-    "study": Document(None, {"": study_of_traces}),
+    "study": Document(None, {"": join_sections(traces_of_kinds, traces_over_models)}),
 }

@@ -19,6 +19,7 @@ from layerwise.papers.paper3.rules.gain_files import (
 )
 from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import SPECTRAL, own_file
+from layerwise.papers.shared.rules import join_sections
 from layerwise.statistics.correlation import pearson
 from layerwise.statistics.samples import mann_whitney
 
@@ -146,15 +147,13 @@ def norms_of_labs(evidence: Evidence) -> Rules:
     ratio = partial(ratio_rule, evidence)
 
     def clusters() -> str:
+        """Say whether EleutherAI's smallest mean W_V norm is above the largest of the others."""
         lowest = min(group_values(evidence, layer_moment, "eleuther"))
         highest = max(group_values(evidence, layer_moment, "others"))
         return "clusters high" if lowest > highest else "overlaps the others"
 
     return {
-        "clusters": Rule(
-            clusters,
-            "whether EleutherAI's smallest mean W_V norm is above the largest of the others",
-        ),
+        "clusters": clusters,
         "value_ratio": ratio(layer_moment, "eleuther", "meta", "W_V"),
         "value_to_output_ratio": ratio(value_over_output, "pythia", "meta", "W_V over W_O"),
         "value_to_output_ratio_of_labs": ratio(
@@ -198,6 +197,7 @@ def predictions(evidence: Evidence) -> Rules:
     """The gain as predicted by the ratio of norms."""
 
     def predicts(decimals: int | None = None) -> bool:
+        """Return whether the best threshold is right more often than one answer for all models."""
         right, constant = best_threshold(evidence, decimals)
         return right > constant
 
@@ -211,10 +211,7 @@ def predictions(evidence: Evidence) -> Rules:
             "prediction/",
             "r of the ratio of norms and the gain",
         ),
-        "prediction/predicts": Rule(
-            predicts,
-            "whether the best threshold is right more often than one answer for all models",
-        ),
+        "prediction/predicts": predicts,
         "prediction/predicts_rounded": Rule(
             lambda: predicts(2),
             "whether a threshold predicts better than a constant guess, after rounding",
@@ -240,17 +237,8 @@ def late_norms_of_labs(evidence: Evidence) -> Rules:
     }
 
 
-def norm_statistics(evidence: Evidence) -> Rules:
-    """The norms of the labs, and the gain as predicted by their ratio."""
-    return {
-        **norms_of_labs(evidence),
-        **predictions(evidence),
-        **late_norms_of_labs(evidence),
-    }
-
-
 READER = Document(own_file("spectral"), {"": own_norms})
 DOCUMENTS = {
     **{model: Document(entry_reader(SPECTRAL, model), {"": model_norms}) for model in MODELS},
-    "study": Document(None, {"": norm_statistics}),
+    "study": Document(None, {"": join_sections(norms_of_labs, predictions, late_norms_of_labs)}),
 }

@@ -157,6 +157,7 @@ def study_statistics(rows: Rows) -> Rules:
         )
 
     def pythia_direction() -> str:
+        """Say whether a higher entropy comes with a higher or a lower gain in Pythia."""
         r = pearson(all_entropies(models[PYTHIA]), models[PYTHIA]["Last_Gain"]).r
         return "lower gain" if r < 0 else "higher gain"
 
@@ -165,10 +166,7 @@ def study_statistics(rows: Rows) -> Rules:
         return " < ".join(sorted(gains, key=gains.__getitem__))
 
     return {
-        "pythia_direction": Rule(
-            pythia_direction,
-            "whether a higher entropy comes with a higher or a lower gain in Pythia",
-        ),
+        "pythia_direction": pythia_direction,
         "ranks": partial(rank_categories, models),
         "above_base/Syntactic": above_base("Syntactic"),
         "above_base/Novel": above_base("Novel"),

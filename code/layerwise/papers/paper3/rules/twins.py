@@ -74,6 +74,7 @@ def study_of_twins(rows: Rows) -> Rules:
         return rows.by("Family").values()
 
     def base_tuned_r() -> float:
+        """Return r of the base and the tuned models' mean gains over the families."""
         return pearson_r(
             *np.array([(base_gain(twins), tuned_gain(twins)) for twins in families()]).T
         )
@@ -91,9 +92,7 @@ def study_of_twins(rows: Rows) -> Rules:
         "n_damping_bases": Rule(
             lambda: sum(base_gain(family) < 1 for family in families()), "the base models that damp"
         ),
-        "base_tuned_r": Rule(
-            base_tuned_r, "r of the base and the tuned models' mean gains over the families"
-        ),
+        "base_tuned_r": base_tuned_r,
         "criterion": Rule(
             lambda: "above 0.8" if base_tuned_r() > 0.8 else "0.8 or less",
             "whether base and tuned gains correlate above 0.8",
