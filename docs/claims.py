@@ -4,7 +4,6 @@
 python docs/claims.py [results/published/claims.json]      (or `make docs`)
 """
 
-import json
 import re
 import sys
 from collections import Counter
@@ -13,9 +12,10 @@ from pathlib import Path
 
 from layerwise.engine.central import Central
 from layerwise.engine.evidence import Evidence
+from layerwise.engine.judged import FALLS, VERDICTS, JudgedClaim, count_verdicts
 from layerwise.engine.judging import recomputed_cells
-from layerwise.engine.records import tally_sentence
-from layerwise.engine.verdicts import FALLS, FULL, VERDICTS, count_verdicts, gives
+from layerwise.engine.records import JudgedSource, read_judged, tally_sentence
+from layerwise.engine.verdicts import FULL, gives
 from layerwise.engine.words import display_names
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import MODULES, TABLES
@@ -26,12 +26,11 @@ from layerwise.present.figures.picture import NARROW, Picture
 from layerwise.present.paper import read_citation
 from layerwise.present.pictures import read_figures
 from layerwise.present.records import (
-    analysis_of,
     answers_told,
-    central_claims,
-    readable,
+    central_in_words,
+    claims_in_words,
+    shown_values,
     surprises_told,
-    view,
 )
 from layerwise.present.records import tally as tally_of_central
 from layerwise.present.small_models import FOLDER, read_small_models
@@ -87,13 +86,13 @@ def title(analysis: str) -> str:
     return " ".join(first.split()).rstrip(".").replace("|", "\\|")
 
 
-def page(document: dict) -> str:
+def page(judged: JudgedSource) -> str:
     """The text of docs/claims.md for judged claims of source published."""
     lines = [HEAD]
     for paper in (1, 2, 3):
-        records = [record for record in document["claims"] if record["paper"] == paper]
-        counts = count_verdicts(records, analysis_of)
-        lines += [f"## Paper {paper}: {len(records)} claims\n"]
+        claims = [claim for claim in judged.claims if claim.paper == paper]
+        counts = count_verdicts(claims, lambda claim: claim.provenance.analysis)
+        lines += [f"## Paper {paper}: {len(claims)} claims\n"]
         lines += ["| analysis | what it recomputes | " + " | ".join(SHOWN) + " |"]
         lines += ["|---" * (len(SHOWN) + 2) + "|"]
         for name in filter(counts.get, (*TABLES, None)):
@@ -102,21 +101,21 @@ def page(document: dict) -> str:
             lines += [f"| {f'`{name}`' if name else ''} | {what} | {numbers} |"]
         lines += [""]
     lines += ["## What the papers print, and the published numbers do not give\n"]
-    lines += [*falling(document["claims"]), "", "## Result files\n", result_files(), ""]
+    lines += [*falling(judged.claims), "", "## Result files\n", result_files(), ""]
     return "\n".join(lines)
 
 
-def falling(records: list[dict]) -> list[str]:
+def falling(claims: list[JudgedClaim]) -> list[str]:
     """The rows of the papers' claims that differ or are contradicted, in the papers' order."""
     rows = ["| paper | place | quantity | printed | recomputed, or what contradicts it |"]
     rows += ["|---|---|---|---|---|"]
-    for record in readable(records, NAMES):
-        if record["document"] == "paper" and record["verdict"] in FALLS:
-            shown = view(record)
-            against = shown["cause"].rpartition("; but ")[2]  # the words stand in the trace
-            found = against if record["verdict"] == "contradicted" else shown["recomputed"]
-            about = f"`{record['id']}` {record['quantity']}"
-            cells = (str(record["paper"]), record["where"], about, shown["published"], found)
+    for claim in claims_in_words(claims, NAMES):
+        if claim.document == "paper" and claim.verdict in FALLS:
+            published, recomputed = shown_values(claim)
+            against = (claim.cause or "").rpartition("; but ")[2]  # the words stand in the trace
+            found = against if claim.verdict == "contradicted" else recomputed
+            about = f"`{claim.id}` {claim.quantity}"
+            cells = (str(claim.paper), claim.where, about, published, found)
             rows += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"]
     return rows
 
@@ -138,9 +137,9 @@ def result_files() -> str:
     )
 
 
-def answers(document: dict) -> str:
+def answers(judged: JudgedSource) -> str:
     """The text of docs/answers.md: the strip, then every central claim with its reasons."""
-    central = central_claims(document, NAMES)
+    central = central_in_words(judged.central, NAMES)
     told = f"**{tally_of_central(central)}** {MARKED}\n"
     lines = [ANSWERS, told, responsive(*ALL_STRIPS, STRIP)]
     drawn = {picture.name: picture for picture in read_figures(ROOT / FIGURES).pictures}
@@ -227,17 +226,17 @@ def strip_of(claims: list[Central], files: tuple[str, str], folder: str, answers
 """
 
 
-def strip(document: dict) -> str:
+def strip(judged: JudgedSource) -> str:
     """The README's strip."""
     page = "docs/answers.md"
     return f"""\
-{strip_of(front(document), FRONT_STRIPS, "docs/", page)}
+{strip_of(front(judged), FRONT_STRIPS, "docs/", page)}
 [All of them, with reasons and figures]({page})."""
 
 
-def strips(document: dict) -> dict[str, str]:
+def strips(judged: JudgedSource) -> dict[str, str]:
     """The pictures of README and of docs/answers.md, by their files in docs/."""
-    shown = {FRONT_STRIPS: front(document), ALL_STRIPS: central_claims(document, NAMES)}
+    shown = {FRONT_STRIPS: front(judged), ALL_STRIPS: central_in_words(judged.central, NAMES)}
     return {
         name: strip_svg(claims, layout)
         for names, claims in shown.items()
@@ -245,19 +244,19 @@ def strips(document: dict) -> dict[str, str]:
     }
 
 
-def front(document: dict) -> list[Central]:
+def front(judged: JudgedSource) -> list[Central]:
     """The central claims that README shows."""
-    return [claim for claim in central_claims(document, NAMES) if claim.front]
+    return [claim for claim in central_in_words(judged.central, NAMES) if claim.front]
 
 
-def ending(document: dict) -> str:
+def ending(judged: JudgedSource) -> str:
     """How the central claims fare, and what a reader would least expect."""
-    lines = surprises_told(document, NAMES)
+    lines = surprises_told(judged, NAMES)
     told = "\n".join(f"- {with_signs(line)}" for line in lines)
     answers = [
-        f"**{question}** {with_signs(text)}\n" for question, text in answers_told(document, NAMES)
+        f"**{question}** {with_signs(text)}\n" for question, text in answers_told(judged, NAMES)
     ]
-    fares = f"{tally_of_central(central_claims(document, NAMES))} Most surprising:\n"
+    fares = f"{tally_of_central(central_in_words(judged.central, NAMES))} Most surprising:\n"
     return "\n".join([*answers, fares, told])
 
 
@@ -290,9 +289,9 @@ def links_of(address: str) -> str:
     return " · ".join(f"**[{name}]({place})**" for name, place in links.items())
 
 
-def tally(document: dict) -> str:
+def tally(judged: JudgedSource) -> str:
     """How many printed numbers were compared, and how they fare."""
-    return tally_sentence(document["claims"])
+    return tally_sentence(judged.claims)
 
 
 FRONT_STRIPS = "strip.svg", "strip-phone.svg"
@@ -301,26 +300,26 @@ FIGURES = "figures/published"
 MADE = {"doors": doors, "answer": ending, "strip": strip, "tally": tally}
 
 
-def with_strip(readme: str, document: dict) -> str:
+def with_strip(readme: str, judged: JudgedSource) -> str:
     """The README with today's answer and strip, each between its two marks."""
     for name, make in MADE.items():
         begin = f"<!-- {name}: written by `make docs`; do not edit -->"
         end = f"<!-- {name} end -->"
         before, found, rest = readme.partition(begin)
         assert found, f"README.md: the mark {begin} is missing; restore it"
-        readme = f"{before}{begin}\n{make(document)}\n{end}{rest.partition(end)[2]}"
+        readme = f"{before}{begin}\n{make(judged)}\n{end}{rest.partition(end)[2]}"
     return readme
 
 
 def main(path: Path) -> None:
     """Read judged claims, write both pages, the README's table and its picture."""
     assert set(SHOWN) <= set(VERDICTS)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    (ROOT / "docs" / "claims.md").write_text(page(document), encoding="utf-8")
-    (ROOT / "docs" / "answers.md").write_text(answers(document), encoding="utf-8")
+    judged = read_judged(path, "published")
+    (ROOT / "docs" / "claims.md").write_text(page(judged), encoding="utf-8")
+    (ROOT / "docs" / "answers.md").write_text(answers(judged), encoding="utf-8")
     readme = ROOT / "README.md"
-    readme.write_text(with_strip(readme.read_text("utf-8"), document), encoding="utf-8")
-    for name, picture in strips(document).items():
+    readme.write_text(with_strip(readme.read_text("utf-8"), judged), encoding="utf-8")
+    for name, picture in strips(judged).items():
         (ROOT / "docs" / name).write_text(picture, encoding="utf-8")
 
 

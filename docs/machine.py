@@ -8,23 +8,22 @@ import json
 import sys
 from pathlib import Path
 
-from layerwise.engine.judged_shape import judged_schema
+from layerwise.engine.records import JudgedSource, judged_schema, read_judged
 from layerwise.present.badge import badge_svg
-from layerwise.present.records import central_claims
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def files(document: dict) -> dict[str, str]:
+def files(judged: JudgedSource) -> dict[str, str]:
     """The texts of both, by their files in docs/."""
     schema = json.dumps(judged_schema(), indent=1, ensure_ascii=False)
-    badge = badge_svg(central_claims(document, {}))
+    badge = badge_svg(judged.central)
     return {"claims.schema.json": f"{schema}\n", "badge.svg": badge}
 
 
 def main(path: Path) -> None:
     """Read judged claims, write both files."""
-    for name, text in files(json.loads(path.read_text(encoding="utf-8"))).items():
+    for name, text in files(read_judged(path, "published")).items():
         (ROOT / "docs" / name).write_text(text, encoding="utf-8")
 
 

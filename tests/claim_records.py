@@ -1,14 +1,15 @@
 """Judged claims made up for tests, and the folders that a page is made of."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+from layerwise.engine.central import Central, Point
+from layerwise.engine.judged import JudgedClaim, Provenance
 from layerwise.engine.marks import DEPENDS, OPENNESS
 from layerwise.engine.published import HEADER, TYPED
-from layerwise.engine.records import hashes_of, sealed
+from layerwise.engine.records import JudgedSource, as_json, count_by_paper, hashes_of, sealed
 from layerwise.files import read_json, write_json
 from layerwise.papers.fetching.upstream import DATA_FILES
 from layerwise.papers.shared.result_files import LAYERS, TABLES
@@ -19,17 +20,18 @@ from layerwise.present.html import TEMPLATES
 FIELDS = ("quantity", "where", "model", "unit", "cause", "kind", "published", "recomputed")
 
 
-def record(claim_id: str, **fields: Any) -> dict[str, Any]:
-    """One judged claim; `inputs`, `file`, `key` and `statistic` go into its provenance."""
+def record(claim_id: str, **fields: Any) -> JudgedClaim:
+    """One judged claim; `inputs`, `file`, `key`, `statistic`, `runs` go into its provenance."""
     provenance = {
         "file": LAYERS,
         "key": "/strategies/layer_8/p_value",
         "statistic": "layers:pythia-6p9b:/strategies/layer_8/p_value",
         "inputs": [],
+        "runs": [],
     }
     for name in provenance:
         provenance[name] = fields.pop(name, provenance[name])
-    return {
+    made = {
         "id": claim_id,
         "paper": int(claim_id[1]),
         "document": "paper",
@@ -45,11 +47,12 @@ def record(claim_id: str, **fields: Any) -> dict[str, Any]:
         "tolerance": "measured",
         "cause": None,
         "readings": [],
-        "provenance": provenance,
-    } | fields
+        "provenance": Provenance(**provenance),
+    }
+    return JudgedClaim(**made | fields)
 
 
-def hostile_claims(texts: Sequence[str]) -> list[dict[str, Any]]:
+def hostile_claims(texts: Sequence[str]) -> list[JudgedClaim]:
     """Two claims per text that hold it wherever a text can stand; one has no statistics."""
     records = []
     for number, text in enumerate(texts):
@@ -60,21 +63,28 @@ def hostile_claims(texts: Sequence[str]) -> list[dict[str, Any]]:
     return records
 
 
-def judged(records: list[dict[str, Any]], source: str = "published", **fields: Any) -> dict:
+def judged(records: Sequence[JudgedClaim], source: str = "published", **fields: Any) -> dict:
     """The document of a `claims.json`."""
-    counts: dict[str, Counter[str]] = {}
-    for entry in records:
-        counts.setdefault(f"paper{entry['paper']}", Counter())[entry["verdict"]] += 1
     document = {
         "source": source,
-        "counts": counts,
+        "counts": count_by_paper(records),
         "statistics": {},
         "inputs": {},
         "judged_from": {},
     }
     lists = ("central", "findings", "story", "surprises")
-    made = document | {name: [] for name in lists} | {"claims": records} | fields
+    claims = [as_json(entry, source) for entry in records]
+    made = document | {name: [] for name in lists} | {"claims": claims} | fields
     return sealed(made)
+
+
+def judged_source(records: Sequence[JudgedClaim], **fields: Any) -> JudgedSource:
+    """The same as it is read."""
+    made = {"source": "published", "counts": count_by_paper(records), "claims": [*records]}
+    behind = ("statistics", "inputs", "judged_from")
+    lists = ("central", "findings", "story", "surprises")
+    empty = {**{name: {} for name in behind}, **{name: [] for name in lists}}
+    return JudgedSource(**empty | made | fields)
 
 
 def note_statistics(claims: Path, folder: Path) -> None:
@@ -135,9 +145,15 @@ def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, A
     return {"id": name, "paper": 2, "mark": mark, "why": why, **texts, **about, **rests} | fields
 
 
+def made_central(name: str, given: str = "holds", **fields: Any) -> Central:
+    """The same as it is read."""
+    made = central_claim(name, given, **fields)
+    return Central(**made | {"points": [Point(**one) for one in made["points"]]})
+
+
 def folders(
     base: Path,
-    records: list[dict[str, Any]],
+    records: Sequence[JudgedClaim],
     source: str = "published",
     *,
     random_weights: bool = False,

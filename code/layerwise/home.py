@@ -6,9 +6,11 @@ none, both are the same: the repository of an editable install, or the copy that
 """
 
 from pathlib import Path
+from typing import Literal
 
 from layerwise.errors import LayerwiseError
 
+Source = Literal["published", "measured"]  # of numbers: those in print, ours from the weights
 PACKAGE = Path(__file__).resolve().parent
 IN_WHEEL = "data"  # the folder of the package that the build makes (.ci/wheel_data.py)
 # Where a reader's model is analysed: its hidden states, and those of replicates with rounding noise

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import (
@@ -51,6 +51,7 @@ Flag = Annotated[bool, StrictField()]
 Paper = Literal[1, 2, 3]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
 Device = Annotated[str, AfterValidator(_device)]
+Shape = TypeVar("Shape")
 
 
 class Strict(TypedDict):
@@ -155,6 +156,15 @@ def converted(place: object, shape: Any, document: Any, again: str = "correct it
         return _adapter(shape).validate_python(document)
     except ValidationError as error:
         raise LayerwiseError(f"{place}: {explained(error, again=again)}") from None
+
+
+def parsed(place: object, shape: type[Shape], text: str, again: str = "correct it") -> Shape:
+    """Return the record that a JSON text holds, once it has the shape."""
+    try:
+        record: Shape = _adapter(shape).validate_json(text)
+    except ValidationError as error:
+        raise LayerwiseError(f"{place}: {explained(error, again=again)}") from None
+    return record
 
 
 def explained(

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import central_claim, record
+from claim_records import judged_source, made_central, record
 from layerwise.csv_rows import format_csv, parse_csv, parse_table
+from layerwise.engine.judged import AS_RANDOM
 from layerwise.engine.marks import mark_text
 from layerwise.engine.published import pointer
 from layerwise.engine.records import verdicts_csv
-from layerwise.engine.verdicts import AS_RANDOM
 from layerwise.errors import LayerwiseError
 from layerwise.papers.fetching import notebooks, upstream
 from layerwise.papers.fetching.transcription import transcribe
@@ -68,12 +68,13 @@ def test_a_row_of_another_length_is_not_written() -> None:
 
 
 def verdicts() -> tuple[str, list[dict[str, Any]]]:
-    central = [central_claim(f"p1.{text}", "no spread") for text in AWKWARD]
+    central = [made_central(f"p1.{text}", "no spread") for text in AWKWARD]
     claims = [record(f"p1.{text}", verdict=AS_RANDOM) for text in AWKWARD]
-    text = verdicts_csv({"central": central, "claims": claims})
-    rows = [
-        ("central", claim["id"], mark_text(claim["mark"], claim["why"])) for claim in central
-    ] + [("claim", claim["id"], claim["verdict"]) for claim in claims]
+    source = judged_source(claims, central=central)
+    text = verdicts_csv(source)
+    rows = [("central", claim.id, mark_text(claim.mark, claim.why)) for claim in central] + [
+        ("claim", claim.id, claim.verdict) for claim in claims
+    ]
     assert read_verdicts(text) == {row[:2]: row[2] for row in rows}
     return text, [dict(zip(("kind", "id", "verdict"), row, strict=True)) for row in rows]
 

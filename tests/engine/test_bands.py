@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from layerwise.engine.claims import Claim
+from layerwise.engine.judged import NO_NOISE
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import Published
-from layerwise.engine.verdicts import NO_NOISE, Statistics, judge
+from layerwise.engine.verdicts import Statistics, judge
 from layerwise.models.registry import read_models
 
 MODELS = read_models(Path(__file__).parents[2] / "models.yaml")
@@ -46,4 +47,4 @@ def test_noise_is_asked_for_if_and_only_if_some_run_rounded_to_16_bits(cells, ne
         derived={"layers:m:/r": [f"f.json#/{name}" for name in cells]},
         origins=Origins({"gpt2": {"runs": RUNS, "absent": {}}}, MODELS, Published({})),
     )
-    assert (judge(claim, statistics)["verdict"] == NO_NOISE) is needs_noise
+    assert (judge(claim, statistics).verdict == NO_NOISE) is needs_noise

@@ -13,6 +13,7 @@ from judged import changed, everything, judged
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, UNDECIDED
 from layerwise.engine.answers import Answer, Interval, answer_of, read_answers
 from layerwise.engine.central import count_as_printed, judge_central, read_central, spell_range
+from layerwise.engine.judged import OtherReading
 from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.question import FamilyOfTests, Question, Range
@@ -58,7 +59,7 @@ def central(verdicts=(), answers=None, tell=told_so, **fields):
         record(f"p2.{n}", verdict=word, statistic=f"layers:m:/{n}")
         for n, word in enumerate(verdicts or ["agrees"])
     ]
-    printed = [claim["id"] for claim in records]
+    printed = [claim.id for claim in records]
     records.append(record("p2.words", published="many"))
     entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claim": "So", "number": "r"}
     entry |= {"asks": [ASK], "printed": printed, **fields}
@@ -209,13 +210,13 @@ def test_a_finding_is_told_while_it_is_so_and_what_nobody_tells_is_one_too():
             yield f"It is {claim:.1f}, not {claim.printed}."
 
     findings = Sentences({"fact": tell})
-    seen = Seen({claim["id"]: claim for claim in records}, statistics({}))
+    seen = Seen({claim.id: claim for claim in records}, statistics({}))
     found = tell_findings(findings, records, seen, ["p2.b"])
     assert [fact.id for fact in found] == ["fact", "p3.c1"]
     assert (found[0].text, found[0].claims) == ("It is 0.5, not 0.345.", ["p2.a"])
     assert found[1].claims == ["p3.c1", "p3.c2"]
     stands = [record("p2.a"), *records[1:]]
-    seen = Seen({claim["id"]: claim for claim in stands}, statistics({}))
+    seen = Seen({claim.id: claim for claim in stands}, statistics({}))
     assert [fact.id for fact in tell_findings(findings, stands, seen, [])] == ["p2.b", "p3.c1"]
     with pytest.raises(LayerwiseError, match="the finding lost: the ledger has no claim 'p9'"):
         tell_findings(Sentences({"lost": lambda seen: [f"{seen.claim('p9')}"]}), [], seen, [])
@@ -247,7 +248,7 @@ def test_sentences_see_the_small_trained_models_by_name():
 
 
 def test_a_claim_is_seen_with_what_is_printed_and_its_readings():
-    reading = [{"text": "by depth", "value": -0.5, "gives": False}]
+    reading = [OtherReading("by depth", -0.5, False, [])]
     claim = seen_claim(
         record("p2.a", verdict="differs", recomputed=[0.1875, 0.25], readings=reading)
     )
@@ -316,7 +317,7 @@ def test_what_prints_an_estimate_is_of_the_same_quantity(root, works, records):
             for model, claim in shown.get("prints", {}).items():
                 by_reading = answers[shown["question"]][model]
                 taken = by_reading.get(PUBLISHED) or by_reading[DECIDES]
-                assert records[claim]["recomputed"] == pytest.approx(taken.value, rel=1e-9), claim
+                assert records[claim].recomputed == pytest.approx(taken.value, rel=1e-9), claim
 
 
 def test_the_list_is_the_one_that_was_fixed(root):
@@ -354,20 +355,21 @@ def times(value, factor):
 
 
 def is_moved(before, after):
-    return any(before[key] != after[key] for key in ("published", "recomputed", "verdict"))
+    names = ("published", "recomputed", "verdict")
+    return any(getattr(before, name) != getattr(after, name) for name in names)
 
 
 def printed_at(record, cells):
     """Whether the printed value of a claim stands at one of the cells, or below."""
-    origin = record["provenance"]
-    start = f"{origin['key'] or ''}/"
-    return any(file == origin["file"] and f"{key}/".startswith(start) for file, key in cells)
+    origin = record.provenance
+    start = f"{origin.key or ''}/"
+    return any(file == origin.file and f"{key}/".startswith(start) for file, key in cells)
 
 
 def test_claims_move_with_what_they_rest_on_and_with_nothing_else(records, root, published):
     """All numbers at once, each by half a percent or less."""
     rng, chosen = random.Random(0), {}
-    for cell in sorted({cell for one in records.values() for cell in one["provenance"]["inputs"]}):
+    for cell in sorted({cell for one in records.values() for cell in one.provenance.inputs}):
         file, _, key = cell.partition("#")
         value = published.cells[file, key]
         number = isinstance(value, float) or (
@@ -380,17 +382,17 @@ def test_claims_move_with_what_they_rest_on_and_with_nothing_else(records, root,
     names = {"#".join(cell) for cell in chosen}
     n_touched, still, stray = 0, [], []
     for name, before in records.items():
-        after, statistic = again[name], before["provenance"]["statistic"]
-        if names & {*before["provenance"]["inputs"]}:
+        after, statistic = again[name], before.provenance.statistic
+        if names & {*before.provenance.inputs}:
             n_touched += 1
-            smooth = isinstance(before["recomputed"], float) and not re.search(STEPS, statistic)
-            if smooth and after["recomputed"] == before["recomputed"]:
+            smooth = isinstance(before.recomputed, float) and not re.search(STEPS, statistic)
+            if smooth and after.recomputed == before.recomputed:
                 still.append(name)
         elif is_moved(before, after) and not printed_at(before, chosen):
             stray.append(name)
-        for reading, moved in zip(before["readings"], after["readings"], strict=True):
-            if reading["value"] != moved["value"] and not names & {*reading["inputs"]}:
-                stray.append((name, reading["text"]))
+        for reading, moved in zip(before.readings, after.readings, strict=True):
+            if reading.value != moved.value and not names & {*reading.inputs}:
+                stray.append((name, reading.text))
     assert n_touched > 100
     assert still == []
     assert stray == []

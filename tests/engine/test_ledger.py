@@ -15,20 +15,19 @@ from scipy import stats
 
 from judged import ledger as committed_ledger
 from layerwise.engine.claims import Claim, read_ledger
-from layerwise.engine.judging import note_shift
-from layerwise.engine.origins import Origins
-from layerwise.engine.published import Published, leaves, pointer
-from layerwise.engine.verdicts import (
+from layerwise.engine.judged import (
     AS_RANDOM,
     NO_CONTROL,
     NO_NOISE,
-    STORED,
     TOLERANCES,
     TOO_NOISY,
-    Statistics,
-    equal,
-    judge,
+    NoisyWord,
+    OtherReading,
 )
+from layerwise.engine.judging import note_shift
+from layerwise.engine.origins import Origins
+from layerwise.engine.published import Published, leaves, pointer
+from layerwise.engine.verdicts import STORED, Statistics, equal, judge
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
@@ -320,7 +319,7 @@ def draws_of(*values):
 
 
 def verdict(claim, statistics):
-    return judge(claim, statistics, draws=draws_of(9.0))["verdict"]
+    return judge(claim, statistics, draws=draws_of(9.0)).verdict
 
 
 def given_not_derived(value):
@@ -369,7 +368,7 @@ FULL = {"printed": 0.5, "decimals": "full"}
 )
 def test_a_verdict_and_what_is_shown(change, statistics, word, shown):
     record = judge(replace(CLAIM, **change), statistics, draws=draws_of(9.0))
-    assert (record["verdict"], record["recomputed"]) == (word, shown)
+    assert (record.verdict, record.recomputed) == (word, shown)
 
 
 SHOWN = {"layers": {"m": {"r": 0.1234, "p": 0.5}}}
@@ -384,9 +383,9 @@ def test_a_claim_that_repeats_a_stored_number_names_its_cell(printed, decimals, 
     repeats = {"statistic": None, "cell": "f.json#/results/r", "source_key": None}
     claim = replace(CLAIM, printed=printed, decimals=decimals, **repeats)
     record = judge(claim, statistics)
-    assert (record["verdict"], record["recomputed"]) == (word, 0.1234)
-    assert record["provenance"]["statistic"] == "layers:m:/r"
-    assert record["provenance"]["inputs"] == [claim.cell]
+    assert (record.verdict, record.recomputed) == (word, 0.1234)
+    assert record.provenance.statistic == "layers:m:/r"
+    assert record.provenance.inputs == [claim.cell]
 
 
 def test_a_cell_that_no_document_shows_as_it_stands_refused():
@@ -415,11 +414,11 @@ def test_differs_says_what_the_values_do_not_say_and_readings_stand_on_every_ver
     readings = {"cut off": "layers:m:/cut", "none": "layers:m:/none"}
     claim = replace(CLAIM, why="a typed table", readings=readings)
     record = judge(claim, statistics)
-    assert record["cause"] == "cut off would give the printed value; a typed table"
-    assert judge(CLAIM, statistics)["cause"] is None
-    assert judge(replace(claim, printed=0.9), statistics)["readings"] == [
-        {"text": "cut off", "value": 0.123, "gives": False, "inputs": ["f.json#/b"]},
-        {"text": "none", "value": None, "gives": False, "inputs": []},
+    assert record.cause == "cut off would give the printed value; a typed table"
+    assert judge(CLAIM, statistics).cause is None
+    assert judge(replace(claim, printed=0.9), statistics).readings == [
+        OtherReading("cut off", 0.123, False, ["f.json#/b"]),
+        OtherReading("none", None, False, []),
     ]
 
 
@@ -427,8 +426,8 @@ def test_a_part_of_what_was_derived_was_derived_from_the_same():
     """A statistics file says it once, of the whole."""
     whole = replace(published(0.1234), derived={"layers:m:": ["f.json#/a", "f.json#/b"]})
     record = judge(CLAIM, whole)
-    assert record["verdict"] == "agrees"
-    assert record["provenance"]["inputs"] == ["f.json#/a", "f.json#/b"]
+    assert record.verdict == "agrees"
+    assert record.provenance.inputs == ["f.json#/a", "f.json#/b"]
 
 
 def test_a_statement_is_contradicted_with_the_place():
@@ -439,8 +438,8 @@ def test_a_statement_is_contradicted_with_the_place():
     )
     denied = replace(CLAIM, statistic=None, quote=quote, against=denials, why="so it is")
     record = judge(denied, measured(None))
-    assert record["verdict"] == "contradicted"
-    assert record["cause"] == (
+    assert record.verdict == "contradicted"
+    assert record.cause == (
         "“tuned” (a.tex, line 3); but /x of f says 'base'; “base” (b.md at ccccccc, line 4); "
         "so it is"
     )
@@ -491,32 +490,32 @@ def test_labels_counts_and_lists_are_exact(printed, value, same):
 def test_what_a_draw_of_random_weights_gives_too_is_no_evidence():
     """Whether it does is asked with the band of the claim; the record says how many do."""
     none, some = draws_of(0.5, 0.6, 0.7, None, 0.5), draws_of(0.5, 0.1225, 0.7, 0.5, 0.123)
-    assert judge(CLAIM, measured(0.1232), draws=none)["verdict"] == "reproduced"
+    assert judge(CLAIM, measured(0.1232), draws=none).verdict == "reproduced"
     record = judge(CLAIM, measured(0.1232), draws=some)
-    assert record["verdict"] == AS_RANDOM
-    assert (record["control"]["draws"], record["control"]["give"]) == (5, 2)
-    assert judge(CLAIM, measured(0.5), draws=some)["verdict"] == "differs"
+    assert record.verdict == AS_RANDOM
+    assert (record.control.draws, record.control.give) == (5, 2)
+    assert judge(CLAIM, measured(0.5), draws=some).verdict == "differs"
 
 
 def test_without_a_control_nothing_is_reproduced():
     """Neither where none was asked for, nor where one of the draws failed."""
     origins = of_runs(draws=0)
     record = judge(CLAIM, measured(0.1232, origins))
-    assert (record["verdict"], record["cause"]) == (
+    assert (record.verdict, record.cause) == (
         NO_CONTROL,
         "gpt2/sweep: there is none; measure.control of params.yaml says how many",
     )
     failed = of_runs()
     failed.measurements["gpt2"]["control"][3:] = [{"runs": {}, "absent": {"sweep": "a gate"}}]
     record = judge(CLAIM, measured(0.1232, failed), draws=draws_of(0.5, 0.5, 0.5, 0.5))
-    assert (record["verdict"], record["cause"]) == (NO_CONTROL, "gpt2/sweep, control 3: a gate")
+    assert (record.verdict, record.cause) == (NO_CONTROL, "gpt2/sweep, control 3: a gate")
 
 
 def test_a_count_of_texts_is_compared_and_has_no_control():
     """No weight enters it: that random weights give it too says nothing."""
     texts = measured(0.1232, cell="/b")
-    assert judge(CLAIM, texts, draws=draws_of(0.1232))["verdict"] == "agrees"
-    assert judge(CLAIM, measured(0.13, cell="/b"))["verdict"] == "differs"
+    assert judge(CLAIM, texts, draws=draws_of(0.1232)).verdict == "agrees"
+    assert judge(CLAIM, measured(0.13, cell="/b")).verdict == "differs"
 
 
 FAR = (9.0,) * 5  # draws of random weights that give no claim
@@ -547,11 +546,11 @@ def test_replicates_give_a_16_bit_number_its_band():
     """sqrt(2) t(0.975, 5) times their root mean square, and half a unit of the print."""
     moved = [0.13 + step for step in MOVED]
     near = replace(CLAIM, printed=0.13 + WIDTH_APART + 0.0004)
-    assert with_noise(0.13, *moved, claim=near)["verdict"] == "reproduced"
+    assert with_noise(0.13, *moved, claim=near).verdict == "reproduced"
     record = with_noise(0.13, *moved, claim=replace(CLAIM, printed=0.13 + WIDTH_APART + 0.0006))
-    assert record["verdict"] == "differs"
-    assert record["noise"]["band"] == pytest.approx(WIDTH_APART)
-    assert with_noise(0.13, *moved, dtype="float32")["verdict"] == "differs"
+    assert record.verdict == "differs"
+    assert record.noise.band == pytest.approx(WIDTH_APART)
+    assert with_noise(0.13, *moved, dtype="float32").verdict == "differs"
 
 
 @pytest.mark.parametrize(
@@ -569,9 +568,9 @@ def test_replicates_give_a_16_bit_number_its_band():
 def test_a_record_of_the_same_kernels_narrows_the_band(printed_by, width):
     moved = [0.13 + step for step in MOVED]
     record = with_noise(0.13, *moved, printed_by=printed_by)
-    assert record["noise"]["band"] == pytest.approx(width)
+    assert record.noise.band == pytest.approx(width)
     between = replace(CLAIM, printed=0.13 + (WIDTH + WIDTH_APART) / 2)
-    verdict = with_noise(0.13, *moved, claim=between, printed_by=printed_by)["verdict"]
+    verdict = with_noise(0.13, *moved, claim=between, printed_by=printed_by).verdict
     assert verdict == ("differs" if width == WIDTH else "reproduced")
 
 
@@ -588,7 +587,7 @@ def test_a_record_of_one_file_says_nothing_of_another():
 
 def test_a_shift_by_16_bits_is_noted_beside_the_noise():
     record = with_noise(0.13, *[0.13 + step for step in MOVED])
-    assert note_shift(record, {"layers": ["r"]})["noise"] == {**record["noise"], "shift": True}
+    assert note_shift(record, {"layers": ["r"]}).noise == replace(record.noise, shift=True)
     assert note_shift(record, {"layers": ["n"], "pairs": ["r"]}) == record
     exact = with_noise(0.123, dtype="float32")
     assert note_shift(exact, {"layers": ["r"]}) == exact
@@ -608,14 +607,14 @@ def test_draws_of_random_weights_are_compared_within_the_noise_band(side):
     replicates, claim = [0.13 + step for step in MOVED], replace(CLAIM, printed=0.13)
     some = (outside, outside, inside, outside, inside)
     record = with_noise(0.13, *replicates, claim=claim, draws=some)
-    assert (record["verdict"], record["control"]["give"]) == (AS_RANDOM, 2)
+    assert (record.verdict, record.control.give) == (AS_RANDOM, 2)
     none = [outside] * 5
-    assert with_noise(0.13, *replicates, claim=claim, draws=none)["verdict"] == "reproduced"
+    assert with_noise(0.13, *replicates, claim=claim, draws=none).verdict == "reproduced"
 
 
 def test_what_ran_in_16_bits_without_replicates_is_not_judged():
-    assert with_noise(0.123)["verdict"] == NO_NOISE
-    assert with_noise(0.123, 0.123, dtype="bfloat16")["verdict"] == "reproduced"
+    assert with_noise(0.123).verdict == NO_NOISE
+    assert with_noise(0.123, 0.123, dtype="bfloat16").verdict == "reproduced"
 
 
 @pytest.mark.parametrize(
@@ -634,27 +633,27 @@ def test_what_ran_in_16_bits_without_replicates_is_not_judged():
 )
 def test_where_noise_exceeds_what_is_claimed_nobody_can_tell(printed, value, replicates, word):
     claim = replace(CLAIM, printed=printed)
-    assert with_noise(value, *replicates, claim=claim)["verdict"] == word
+    assert with_noise(value, *replicates, claim=claim).verdict == word
 
 
 def test_a_count_is_a_word_to_noise():
     """A layer that is another one in a replicate is not known."""
     layer = replace(CLAIM, printed=28, decimals=0, tolerance="exact")
-    assert with_noise(28, 28, 28, 28, claim=layer)["verdict"] == "reproduced"
+    assert with_noise(28, 28, 28, 28, claim=layer).verdict == "reproduced"
     record = with_noise(28, 28, 24, 28, claim=layer)
-    assert (record["verdict"], record["noise"]) == (TOO_NOISY, {"same": 2, "replicates": 3})
+    assert (record.verdict, record.noise) == (TOO_NOISY, NoisyWord(2, 3))
 
 
 def test_the_noise_of_a_p_value_is_that_of_its_logarithm():
     tiny = replace(CLAIM, printed=3e-13, decimals="full", tolerance="p")
     again = [3.3e-13, 2.8e-13, 3.1e-13, 2.9e-13, 3.2e-13]
-    assert with_noise(3.4e-13, *again, claim=tiny)["verdict"] == "reproduced"
+    assert with_noise(3.4e-13, *again, claim=tiny).verdict == "reproduced"
     assert (
-        with_noise(1.9e-3, *[1.9e-3 * (1 + n / 50) for n in range(5)], claim=tiny)["verdict"]
+        with_noise(1.9e-3, *[1.9e-3 * (1 + n / 50) for n in range(5)], claim=tiny).verdict
         == "differs"
     )
     large = replace(tiny, printed=0.9)
-    assert with_noise(0.8, 0.95, 0.6, 0.9, 0.7, 0.85, claim=large)["verdict"] == TOO_NOISY
+    assert with_noise(0.8, 0.95, 0.6, 0.9, 0.7, 0.85, claim=large).verdict == TOO_NOISY
 
 
 def test_a_claim_waits_for_a_model_where_that_has_no_number_for_it(tmp_path):
@@ -676,14 +675,13 @@ def test_a_claim_waits_for_a_model_where_that_has_no_number_for_it(tmp_path):
             ({"model": "gpt2"}, with_number),
         )
     ]
-    assert [record.get("waits_for") for record in records] == [
+    assert [record.waits_for for record in records] == [
         *("gpt2-medium", "gpt2-medium", "gpt2"),
-        *(None, None, None),
+        *(None, "", ""),
     ]
-    assert ["waits_for" in record for record in records] == [True] * 4 + [False] * 2
-    assert records[-1]["cause"].startswith("gpt2/sweep")
-    failed = origins.document(records, tmp_path)["failed"]
-    assert {slug: entry["claims"] for slug, entry in failed.items()} == {
+    assert records[-1].cause.startswith("gpt2/sweep")
+    failed = origins.behind(records, tmp_path).failed
+    assert {slug: entry.claims for slug, entry in failed.items()} == {
         "gpt2": 1,
         "gpt2-medium": 2,
     }
@@ -711,8 +709,8 @@ def test_a_curve_without_what_is_printed_differs(source, known, word, cause):
     origins = of_runs() if source == "measured" else None
     statistics = Statistics(source, {"layers": {"m": {"changes": []}}}, **known, origins=origins)
     record = judge(claim, statistics)
-    assert (record["verdict"], record["recomputed"]) == (word, None)
-    assert cause in (record["cause"] or "")
+    assert (record.verdict, record.recomputed) == (word, None)
+    assert cause in (record.cause or "")
     if source == "measured":
         elsewhere = replace(claim, unmeasured="another definition")
         assert verdict(elsewhere, statistics) == "not measured"

@@ -103,18 +103,18 @@ def test_a_reading_names_what_its_own_statistic_read(works, records, root, publi
     of_claim = {claim.id: claim.readings for claim in ledger(root)}
     n_other = 0
     for record in records.values():
-        for reading in record["readings"]:
-            selection = of_claim[record["id"]][reading["text"]]
+        for reading in record.readings:
+            selection = of_claim[record.id][reading.text]
             analysis, _, statistic = selection.partition(":")
             cells = inputs_of(works[analysis], statistic)
             if cells is not None:
-                assert reading["inputs"] == cells
-            elif reading["value"] is None:
-                assert reading["inputs"] == []
+                assert reading.inputs == cells
+            elif reading.value is None:
+                assert reading.inputs == []
             else:  # a number that was published
-                (cell,) = reading["inputs"]
-                assert published.cells[tuple(cell.split("#", 1))] == reading["value"]
-            n_other += reading["inputs"] != record["provenance"]["inputs"]
+                (cell,) = reading.inputs
+                assert published.cells[tuple(cell.split("#", 1))] == reading.value
+            n_other += reading.inputs != record.provenance.inputs
     assert n_other > 100
 
 
@@ -143,7 +143,7 @@ def test_a_statistic_changes_with_a_number_if_and_only_if_it_names_it(
 ):
     """Some of the named numbers, one at a time; real numbers that claims select must move."""
     work = works[analysis]
-    claimed = {record["provenance"]["statistic"] or "" for record in records.values()}
+    claimed = {record.provenance.statistic or "" for record in records.values()}
     claimed = {place.partition(":")[2] for place in claimed if place.startswith(f"{analysis}:")}
     names = {place: inputs_of(work, place) for place in (*work.derived, *claimed)}
     names = {place: cells for place, cells in names.items() if cells is not None}
@@ -189,15 +189,15 @@ UNEXPLAINED = (
 
 
 def test_every_difference_says_why_and_most_name_the_reading_that_gives_print(records):
-    differing = {i: r for i, r in records.items() if r["verdict"] == "differs"}
-    assert [i for i, r in differing.items() if not r["cause"]] == []
-    numbers = {i: r for i, r in differing.items() if not isinstance(r["published"], str | bool)}
-    bare = {i for i, r in numbers.items() if "would give" not in r["cause"]}
+    differing = {i: r for i, r in records.items() if r.verdict == "differs"}
+    assert [i for i, r in differing.items() if not r.cause] == []
+    numbers = {i: r for i, r in differing.items() if not isinstance(r.published, str | bool)}
+    bare = {i for i, r in numbers.items() if "would give" not in r.cause}
     named = {pattern: set(fnmatch.filter(records, pattern)) for pattern in UNEXPLAINED}
     assert [pattern for pattern, ids in named.items() if not ids or ids - bare] == []
     assert bare - set().union(*named.values()) == set()
     table = [r for i, r in differing.items() if i.startswith("p2.csv.")]
-    assert {r["model"] for r in table} == {"pythia-6p9b"}
+    assert {r.model for r in table} == {"pythia-6p9b"}
 
 
 # --- what has no value ----------------------------------------------------------------------------

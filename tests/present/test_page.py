@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claim_records import central_claim, folders, hostile_claims, judged, record
-from hostile import SEEN, TEXTS, UNSEEN, WRITTEN, is_unseen
+from hostile import SEEN, UNSEEN, WRITTEN, is_unseen
+from layerwise.engine.judged import AS_RANDOM, NoisyNumber, NoisyWord, OtherReading, RandomDraws
+from layerwise.engine.records import as_json as record_as_json
 from layerwise.engine.records import hashes_judged_from, read_judged, sealed
 from layerwise.engine.records import judged as judged_claims
-from layerwise.engine.verdicts import AS_RANDOM
 from layerwise.engine.words import display_names, in_words, label_model
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed, write_json
@@ -26,7 +28,7 @@ from layerwise.papers.fetching import upstream
 from layerwise.papers.shared.result_files import LAYERS
 from layerwise.present.html import TEMPLATES, prose
 from layerwise.present.page import first_sentences
-from layerwise.present.records import readable, relative_difference, view
+from layerwise.present.records import claims_in_words, relative_difference, view
 from layerwise.present.values import short_text, value_text, with_signs
 from layerwise.run import cli
 from layerwise.run.steps import page as stage
@@ -133,11 +135,11 @@ def test_a_quotation_keeps_the_names_that_it_has(root: Path, marks: str) -> None
 
 def test_what_people_read_of_a_claim_has_names_and_what_programs_read_has_keys(root: Path) -> None:
     names = display_names(read_models(root / "models.yaml"))
-    reading = {"text": "of gt_numeric", "value": "opt-2.7b", "inputs": ["a#/opt-2.7b"]}
+    reading = OtherReading("of gt_numeric", "opt-2.7b", False, ["a#/opt-2.7b"])
     claim = record("p1.opt-2.7b", model="opt-2.7b", cause="as in gpt-j-6B", readings=[reading])
-    (told,) = readable([claim], names)
-    read = reading | {"text": "of numeric facts", "value": "OPT-2.7B"}
-    assert told == claim | {"model": "OPT-2.7B", "cause": "as in GPT-J-6B", "readings": [read]}
+    (told,) = claims_in_words([claim], names)
+    read = replace(reading, text="of numeric facts", value="OPT-2.7B")
+    assert told == replace(claim, model="OPT-2.7B", cause="as in GPT-J-6B", readings=[read])
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_an_edited_or_older_file_of_claims_is_refused(
 ) -> None:
     document = judged([record("p2.a", verdict="differs"), record("p2.b")])
     write_json(tmp_path / "claims.json", document)
-    assert read_judged(tmp_path / "claims.json", "published") == document
+    assert read_judged(tmp_path / "claims.json", "published").claims[0].verdict == "differs"
     change(document)
     write_json(tmp_path / "claims.json", document)
     with pytest.raises(LayerwiseError, match=rf"claims\.json: .*{message}"):
@@ -283,8 +285,8 @@ def test_page_of_random_weights_says_that_it_means_nothing(tmp_path: Path, root:
 
 
 def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Path) -> None:
-    claim = record("p2.a", verdict="reproduced", inputs=["beyond/ours#/x"])
-    claim["provenance"]["runs"] = ["pythia-70m/sweep"]
+    runs = ["pythia-70m/sweep"]
+    claim = record("p2.a", verdict="reproduced", inputs=["beyond/ours#/x"], runs=runs)
     made = folders(tmp_path, [claim], "measured")
     document = json.loads(made.claims.read_text())
     how = {"dtype": "float16", "device": "H100", "driver": "580.65", "versions": {"torch": "2.13"}}
@@ -304,11 +306,11 @@ def test_page_of_measurements_names_what_measured_each(tmp_path: Path, root: Pat
 def test_page_says_what_random_weights_and_rounding_give(tmp_path: Path, root: Path) -> None:
     """How many draws and replicates, and what they give."""
     beside = {
-        "control": {"draws": 3, "give": 1, "values": ["STRONG", "WEAK", None]},
-        "noise": {"same": 4, "replicates": 5},
+        "control": RandomDraws(3, 1, ["STRONG", "WEAK", None]),
+        "noise": NoisyWord(4, 5),
     }
     word = record("p2.a", verdict=AS_RANDOM, published="STRONG", recomputed="STRONG", **beside)
-    number = record("p2.b", verdict="reproduced", noise={"band": 0.0123, "replicates": 5})
+    number = record("p2.b", verdict="reproduced", noise=NoisyNumber(0.0123, 5))
     page = Page(built(folders(tmp_path, [word, number], "measured"), "measured"))
     first, second = page.data["claims"]
     assert first["control"] == "1 of 3 draws give it: STRONG, WEAK, -"
@@ -417,7 +419,7 @@ def test_a_page_of_hostile_texts_has_the_elements_of_a_harmless_one(
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     (tmp_path / "published").mkdir()
-    document = json.dumps(judged(hostile_claims(TEXTS)))
+    document = json.dumps(judged(hostile_claims(WRITTEN)))
     (tmp_path / "published" / "claims.json").write_text(document)
     return tmp_path
 
@@ -428,14 +430,15 @@ def said(capsys: Any, results: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_no_text_commands_the_terminal(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    records = hostile_claims(TEXTS)
+    records = hostile_claims(WRITTEN)
     code, listed, _ = said(capsys, results, "claims")
     code_json, as_json, _ = said(capsys, results, "claims", "--json")
     assert (code, code_json) == (0, 0)
     in_order = sorted(json.loads(as_json), key=lambda record: record["id"])
-    assert in_order == sorted(records, key=lambda record: record["id"])  # the very texts
+    written = [record_as_json(claim, "published") for claim in records]
+    assert in_order == sorted(written, key=lambda record: record["id"])  # the very texts
     of_unseen = records[2 * len(SEEN) :: 2]
-    told = [said(capsys, results, "trace", entry["id"])[1] for entry in of_unseen]
+    told = [said(capsys, results, "trace", claim.id)[1] for claim in of_unseen]
     told_wrong = said(capsys, results, "trace", UNSEEN["terminal"])[2]
     assert len({text.count("\n") for text in told}) == 1
     for text in (listed, as_json, *told, told_wrong):

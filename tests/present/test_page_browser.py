@@ -11,6 +11,7 @@ import pytest
 from browser import Browser
 from claim_records import central_claim, folders, hostile_claims, record
 from hostile import WRITTEN
+from layerwise.engine.judged import JudgedClaim
 from layerwise.files import revealed
 from layerwise.papers.shared.result_files import LAYERS
 from layerwise.present.search import search_claims
@@ -40,7 +41,7 @@ select.dispatchEvent(new Event("input", { bubbles: true }));
 
 
 @functools.cache
-def made_up() -> list[dict[str, Any]]:
+def made_up() -> list[JudgedClaim]:
     """Claims of three papers; the last one has an id that addresses escape."""
     records = []
     for number in range(N - 4):
@@ -78,11 +79,11 @@ def central() -> list[dict[str, Any]]:
     ]
 
 
-def first_shown() -> list[dict[str, Any]]:
+def first_shown() -> list[JudgedClaim]:
     """The claims as the table opens: what is central and differs, what differs, the rest."""
-    rest = [entry for entry in made_up() if entry["verdict"] != "differs"]
-    differing = [entry for entry in made_up() if entry["verdict"] == "differs"]
-    return sorted(differing, key=lambda entry: entry["id"] != CENTRAL) + rest
+    rest = [entry for entry in made_up() if entry.verdict != "differs"]
+    differing = [entry for entry in made_up() if entry.verdict == "differs"]
+    return sorted(differing, key=lambda entry: entry.id != CENTRAL) + rest
 
 
 @pytest.fixture(scope="module")
@@ -141,10 +142,10 @@ def test_rows_are_drawn_as_needed(page: Browser) -> None:
         (
             "link",
             "paper=3&verdict=follows",
-            lambda claim: (claim["paper"], claim["verdict"]) == (3, "follows"),
+            lambda claim: (claim.paper, claim.verdict) == (3, "follows"),
         ),
-        ("paper", "2", lambda claim: claim["paper"] == 2),
-        ("place", "Paper 3, table 4", lambda claim: claim["where"] == "Paper 3, table 4"),
+        ("paper", "2", lambda claim: claim.paper == 2),
+        ("place", "Paper 3, table 4", lambda claim: claim.where == "Paper 3, table 4"),
     ],
 )
 def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
@@ -153,7 +154,7 @@ def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
         page.click(f"a[href='#claims?{value}']")
     else:
         page.run(CHOOSE, field, value)
-    expected = [entry["id"] for entry in first_shown() if select(entry)]
+    expected = [entry.id for entry in first_shown() if select(entry)]
     assert page.run(STATUS).split()[0] == str(len(expected))
     assert page.run(IDS) == expected[:5]
 
@@ -177,7 +178,7 @@ def test_search_finds_what_is_printed(page: Browser, query: str, ids: set[str]) 
 
 def test_search_orders_as_the_terminal_does(page: Browser) -> None:
     page.type("[name=words]", "quantity 24")
-    assert page.run(IDS) == [claim["id"] for claim in search_claims(made_up(), "quantity 24")][:5]
+    assert page.run(IDS) == [claim.id for claim in search_claims(made_up(), "quantity 24")][:5]
 
 
 def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> None:
@@ -187,9 +188,9 @@ def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> N
     page.type("[name=words]", "odd")
     state = [page.run(STATUS), page.run(IDS), page.run("return location.hash")]
     expected = [
-        entry["id"]
+        entry.id
         for entry in made_up()
-        if (entry["paper"], entry["verdict"]) == (1, "needs weights") and "odd" in entry["quantity"]
+        if (entry.paper, entry.verdict) == (1, "needs weights") and "odd" in entry.quantity
     ]
     assert state[:2] == [f"{len(expected)} of {N} claims", expected[:5]]
     assert state[2] == "#claims?words=odd&paper=1&verdict=needs+weights&order=published+down"
@@ -200,15 +201,15 @@ def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> N
 
 def test_sort_by_head(page: Browser) -> None:
     order = "return document.querySelector('th[data-key=published]').ariaSort"
-    numbers = [entry for entry in made_up() if not isinstance(entry["published"], str)]
-    rising = sorted(numbers, key=lambda entry: entry["published"])  # words come after numbers
+    numbers = [entry for entry in made_up() if not isinstance(entry.published, str)]
+    rising = sorted(numbers, key=lambda entry: entry.published)  # words come after numbers
     orders = (("none", first_shown()), ("ascending", rising), ("descending", rising[::-1]))
     for said, claims in orders:
         assert page.run(order) == said
-        assert page.run(IDS) == [entry["id"] for entry in claims[:5]]
+        assert page.run(IDS) == [entry.id for entry in claims[:5]]
         page.click("th[data-key=published] button")
     assert page.run(order) == "none"
-    assert page.run(IDS) == [entry["id"] for entry in first_shown()[:5]]
+    assert page.run(IDS) == [entry.id for entry in first_shown()[:5]]
 
 
 def test_a_claim_opens_alone_to_its_provenance(page: Browser) -> None:

@@ -5,6 +5,7 @@ import re
 import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import central_claim, folders, judged, record
+from claim_records import folders, judged_source, made_central, record
 from git_repositories import git, needs_git
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.engine.marks import MARKS, OPENNESS
+from layerwise.engine.records import JudgedSource
+from layerwise.engine.seen import Finding
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import Figures
-from layerwise.present.records import central_claims
 from layerwise.present.strip import count_text, deciding_text
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
 from layerwise.present.typeset import DOCUMENTS, Commit, NoLatexError, build_pdf, find_commit
@@ -130,13 +132,14 @@ UPSTREAM = {"address": "https://example.org/papers_x", "commit": "c" * 40}
 ASKED = ("p1.setup.n_pairs", "p2.abstract.late_range_weak")  # claims that the prose quotes
 
 
-def reported(*, source: str = "published", text: str = "50 % & more") -> dict[str, Any]:
+def reported(*, source: str = "published", text: str = "50 % & more") -> JudgedSource:
     """Judged claims with one that differs, and a central claim of each mark."""
     records = [record(name, published=-0.17, decimals=2) for name in ASKED]
-    records[1] |= {"verdict": "differs", "recomputed": 0.0041, "cause": text, "quantity": text}
+    moved = {"verdict": "differs", "recomputed": 0.0041, "cause": text, "quantity": text}
+    records[1] = replace(records[1], **moved)
     words = enumerate([*(mark for mark in MARKS if mark != "open"), *OPENNESS])
     graded = [
-        central_claim(
+        made_central(
             f"p2.{n}",
             word,
             says=f"{text} {word}!",
@@ -145,8 +148,8 @@ def reported(*, source: str = "published", text: str = "50 % & more") -> dict[st
         )
         for n, word in words
     ]
-    found = [{"id": "p2.found", "paper": 2, "text": f"also {text}", "claims": []}]
-    return judged(records, source, central=graded, findings=found)
+    found = [Finding("p2.found", 2, f"also {text}", [])]
+    return judged_source(records, source=source, central=graded, findings=found)
 
 
 def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str, str]:
@@ -163,7 +166,7 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
 def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> None:
     report = written(tmp_path)["report"]
     assert "cannot draw: bins (none published)." in report
-    central = central_claims(reported(), {})
+    central = reported().central
     assert {claim.mark for claim in central} == set(MARKS)
     for claim in central:
         said = prose(claim.claim)
@@ -241,7 +244,7 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
 
 
 def test_the_stage_writes_a_folder_of_latex(tmp_path: Path, root: Path) -> None:
-    made = folders(tmp_path, reported()["claims"], central=reported()["central"])
+    made = folders(tmp_path, reported().claims, central=[*map(asdict, reported().central)])
     for name in ("layers", "pairs"):
         (made.figures / f"{name}.pdf").write_bytes(b"%PDF")
     out = tmp_path / "tex"

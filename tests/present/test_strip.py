@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claim_records import central_claim, point
+from claim_records import central_claim, made_central, point
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, OPPOSITE
 from layerwise.engine.central import Central, Point, read_central
 from layerwise.engine.marks import OPENNESS
 from layerwise.engine.published import DECIDES, PUBLISHED
+from layerwise.engine.records import read_judged
 from layerwise.engine.words import names_here
 from layerwise.files import read_json
 from layerwise.present.elements import Circle, Polygon, Segment, Text
 from layerwise.present.range_picture import RangePicture, RangeRow, Scale, Taken, draw_range
-from layerwise.present.records import central_claims
+from layerwise.present.records import central_in_words
 from layerwise.present.strip import (
     deciding_text,
     estimate_text,
@@ -42,7 +43,7 @@ from layerwise.present.strip_picture import (
 
 @pytest.fixture(scope="module")
 def judged(results):
-    return read_json(results / "published" / "claims.json")
+    return read_judged(results / "published" / "claims.json", "published")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def answers(results):
 
 @pytest.fixture(scope="module")
 def central(judged):
-    return central_claims(judged, names_here())
+    return central_in_words(judged.central, names_here())
 
 
 def test_a_claim_shows_the_answers_to_its_questions(judged, answers, root) -> None:
@@ -63,9 +64,9 @@ def test_a_claim_shows_the_answers_to_its_questions(judged, answers, root) -> No
     What the source lacks has no number, and the word for it; so is what its paper takes.
     """
     entries = {entry["id"]: entry for entry in read_central(root / "claims")}
-    for claim in judged["central"]:
+    for claim in judged.central:
         decided, taken = [(None, NEEDS_WEIGHTS)], []
-        for shown in entries[claim["id"]].get("shows", entries[claim["id"]]["asks"]):
+        for shown in entries[claim.id].get("shows", entries[claim.id]["asks"]):
             exchanged = {} if shown.get("answer", "yes") == "yes" else OPPOSITE
             of_question = answers[shown["question"]]
             for model in shown.get("of", of_question):
@@ -74,13 +75,12 @@ def test_a_claim_shows_the_answers_to_its_questions(judged, answers, root) -> No
                     told = (answer.get("value"), word)
                     decided += [told] * (reading == DECIDES)
                     taken += [told] * (reading in (DECIDES, PUBLISHED))
-        for one in claim["points"]:
-            assert (one["value"], one["word"]) in decided, claim["id"]
-            published = one["published"]
-            assert (published["value"], published["word"]) in taken, claim["id"]
-            if one["word"] == "yes" and one["low"] is not None:
-                assert one["above"] is None or one["low"] > one["above"], claim["id"]
-                assert one["below"] is None or one["high"] < one["below"], claim["id"]
+        for one in claim.points:
+            assert (one.value, one.word) in decided, claim.id
+            assert (one.published["value"], one.published["word"]) in taken, claim.id
+            if one.word == "yes" and one.low is not None:
+                assert one.above is None or one.low > one.above, claim.id
+                assert one.below is None or one.high < one.below, claim.id
 
 
 def test_a_row_says_every_estimate_with_its_word(central) -> None:
@@ -189,8 +189,7 @@ def test_two_intervals_stand_where_another_than_the_published_decides() -> None:
 
 def test_what_a_row_says_beside_its_estimates() -> None:
     def text(given: str = "holds", **fields) -> str:
-        (claim,) = central_claims({"central": [central_claim("p2.r", given, **fields)]}, {})
-        return row_text(claim)
+        return row_text(made_central("p2.r", given, **fields))
 
     assert text() == ""
     words = ("yes", "no", "undecided", "too few")

@@ -11,7 +11,7 @@ float32 only leads to: ends of intervals, r and slopes near zero.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from layerwise.engine.verdicts import Band
+from layerwise.engine.judged import Band
 
 FROM_WEIGHTS = "spectral"  # a document in which no forward pass has a part
 BANDS: Mapping[str, Band] = {

@@ -16,10 +16,8 @@ from xml.etree import ElementTree
 import pytest
 import typer
 import yaml
-from pydantic import TypeAdapter, ValidationError
 
 import layerwise
-from layerwise.engine.judged_shape import JudgedClaims
 from layerwise.engine.marks import MARKS
 from layerwise.engine.records import read_judged
 from layerwise.models.registry import read_models
@@ -62,9 +60,9 @@ def commands(text: str, *languages: str) -> list[list[str]]:
 
 
 def test_the_first_screen_has_the_answer_that_a_run_ends_with(results: Path) -> None:
-    document = read_judged(results / "published" / "claims.json", "published")
+    judged = read_judged(results / "published" / "claims.json", "published")
     *_, preference, depth, laws, tally, first, second, third = summary(
-        document, results.parent
+        judged, results.parent
     ).splitlines()
     head = README[README.index("Three papers") : README.index("docs/strip.svg")]
     assert {"reproduce", "test"} < set(re.split(r"\s+", head))
@@ -80,7 +78,7 @@ def test_the_first_screen_has_the_answer_that_a_run_ends_with(results: Path) -> 
 @pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")
 def test_generated_pages_are_those_of_today(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")  # as Python does for a script
-    claims = json.loads((results / "published" / "claims.json").read_text())
+    claims = read_judged(results / "published" / "claims.json", "published")
     for name, argument in (("claims", claims), ("architecture", ROOT), ("pipeline", ROOT)):
         script = runpy.run_path(str(ROOT / "docs" / f"{name}.py"))
         page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
@@ -101,23 +99,15 @@ def test_the_tables_of_error_rates_are_those_of_the_record() -> None:
 
 
 def test_files_for_other_programs_are_those_of_today(results: Path) -> None:
-    """The judged claims have the shape that the schema is generated from."""
-    text = (results / "published" / "claims.json").read_text()
-    TypeAdapter(JudgedClaims).validate_json(text)
-    document = json.loads(text)
+    judged = read_judged(results / "published" / "claims.json", "published")
     script = runpy.run_path(str(ROOT / "docs" / "machine.py"))
-    for name, written in script["files"](document).items():
+    for name, written in script["files"](judged).items():
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == written, "run `make docs`"
-    for field, wrong in (("verdict", "fine"), ("paper", 4), ("readings", None)):
-        spoilt = json.loads(text)
-        spoilt["claims"][0][field] = wrong
-        with pytest.raises(ValidationError, match=field):
-            TypeAdapter(JudgedClaims).validate_json(json.dumps(spoilt))
 
 
 def test_the_badge_counts_the_marks_of_the_papers_claims(results: Path) -> None:
-    document = read_judged(results / "published" / "claims.json", "published")
-    marks = [claim["mark"] for claim in document["central"] if claim["source"] == "paper"]
+    judged = read_judged(results / "published" / "claims.json", "published")
+    marks = [claim.mark for claim in judged.central if claim.source == "paper"]
     badge = ElementTree.fromstring((ROOT / "docs" / "badge.svg").read_text(encoding="utf-8"))
     counts = [int(text.text.split()[0]) for text in badge.iter("{http://www.w3.org/2000/svg}text")]
     assert counts == [len(marks), *filter(None, (marks.count(mark) for mark in MARKS))]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from layerwise.engine.verdicts import AS_RANDOM
+from layerwise.engine.judged import AS_RANDOM
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
 from layerwise.models.families import twin_of

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
@@ -16,17 +17,18 @@ import claim_records
 import layerwise
 from judged import DRAWS
 from layerwise.engine.derivation import documents_of, evidence_of, words_of
+from layerwise.engine.judged import FALLS
 from layerwise.engine.judging import read_statistics
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.records import judged, sealed
-from layerwise.engine.verdicts import FALLS, statistic_value
+from layerwise.engine.verdicts import statistic_value
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json, sha256_of, write_json
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.shared.result_files import BOOTSTRAP, SWEEP
 from layerwise.present.claim_list import Listing, list_claims
-from layerwise.present.records import answers_told, central_claims, surprises_told, tally
+from layerwise.present.records import answers_told, surprises_told, tally
 from layerwise.present.search import search_claims
 from layerwise.present.trace import methods_of, recompute
 from layerwise.reader.compare import compare
@@ -130,8 +132,8 @@ def test_the_tally_counts_the_papers_claims_alone(results):
 def test_trace_names_statistic_inputs_and_stage(capsys, results):
     traced = trace(CLAIM, "published", results)
     assert main(["trace", CLAIM, "--json", "--results", str(results)]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(traced))
-    origin = traced["provenance"]
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(traced.as_json()))
+    origin = traced.as_json()["provenance"]
     (file,) = origin["input_files"]
     interval = "calibration:mistral:/_global_stats/neutral_only/bootstrap_95ci/0"
     assert origin["statistic"] == interval
@@ -148,7 +150,7 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
         "compared: half a unit of the last printed digit, 0.0005",
         "papers/paper1/rules/calibration.py",
         "uniformity_a = 0.7069363594055176",
-        f"verdict     {traced['verdict']}",
+        f"verdict     {traced.claim.verdict}",
         *(origin[key] for key in ("statistic", "statistics_sha256")),
         *(f"  {cell.partition('#')[2]} = " for cell in origin["inputs"]),
         *origin["input_files"].values(),
@@ -159,7 +161,7 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
     ]
     assert [part for part in wanted if part not in text] == []
     claims = list_claims("published", results, "not checkable")
-    without = [record["id"] for record in claims if record["provenance"]["statistic"] is None]
+    without = [claim.id for claim in claims if claim.provenance.statistic is None]
     text = as_text(trace(without[0], "published", results))
     assert "cause" in text
     assert "dvc repro" not in text  # of what is up to date it computes nothing
@@ -167,25 +169,27 @@ def test_trace_names_statistic_inputs_and_stage(capsys, results):
 
 def test_a_central_claim_is_traced_to_every_estimate_that_decides_it(results: Path) -> None:
     """Each is computed now from the cells that it names, and is the one that the row shows."""
-    for claim in judged("published", results)["central"]:
-        traced = trace(claim["id"], "published", results)
-        for point, shown in zip(traced["points"], claim["points"], strict=True):
+    for claim in judged("published", results).central:
+        traced = trace(claim.id, "published", results)
+        for by_reading, shown in zip(traced.now, claim.points, strict=True):
             # the interval that decides, and that of 95% beside it
-            by_reading = {DECIDES: (shown, "deciding"), PUBLISHED: (shown["published"], "ends")}
-            assert point["now"]
-            for reading, now in point["now"].items():
-                place, interval = by_reading[reading]
+            decided = {name: getattr(shown, name) for name in ("value", "low", "high")}
+            places = {DECIDES: (decided, "deciding"), PUBLISHED: (shown.published, "ends")}
+            assert by_reading
+            for reading, now in by_reading.items():
+                place, interval = places[reading]
                 recorded = [place[name] for name in ("value", "low", "high")]
-                given = now["value"]  # none where what decides needs the weights
+                given = now.value  # none where what decides needs the weights
                 if given is None:
                     assert recorded == [None] * 3
                 else:
                     assert [given["value"], *(given[interval] or [None] * 2)] == recorded
-                    assert now["read"], claim["id"]
+                    assert now.read, claim.id
         text = as_text(traced)
-        n_readings = sum(len(point["now"]) for point in traced["points"])
-        assert text.count(", the same") == n_readings, claim["id"]
-        assert all(part["claim"] in text for part in claim["printed"])
+        assert text.count(", the same") == sum(map(len, traced.now)), claim.id
+        assert all(part["claim"] in text for part in claim.printed)
+        points = traced.as_json()["points"]
+        assert [{*point["now"]} for point in points] == [{*now} for now in traced.now]
 
 
 def test_a_central_claim_that_moved_is_seen(results: Path, tmp_path: Path) -> None:
@@ -216,7 +220,7 @@ def words_of_statistic(statistic, published):
 def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(
     results, published, claim, statistic
 ):
-    (method,) = trace(claim, "published", results)["now"]["method"]
+    (method,) = trace(claim, "published", results).now.method
     says = words_of_statistic(statistic, published)
     assert (method["name"], method["says"]) == (statistic.rpartition("/")[2], says)
     assert Path(method["at"]).is_file()
@@ -224,41 +228,41 @@ def test_trace_gives_the_key_the_words_and_the_module_of_the_rule(
 
 def test_trace_names_what_other_readings_read(capsys, results):
     """As recorded; the text lists what the claim itself does not read."""
-    record = trace("p3.heritage.fisher_p", "published", results)
-    of_text = {reading["text"]: reading["inputs"] for reading in record["readings"]}
-    assert of_text["the p itself"] == record["provenance"]["inputs"]
+    traced = trace("p3.heritage.fisher_p", "published", results)
+    of_text = {reading.text: reading.inputs for reading in traced.claim.readings}
+    assert of_text["the p itself"] == traced.claim.provenance.inputs
     swept = [cell for cell in of_text["survey and sweep together"] if cell.startswith(SWEEP)]
     assert len(swept) > 5
-    lines = [" ".join(line.split()) for line in as_text(record).splitlines()]
+    lines = [" ".join(line.split()) for line in as_text(traced).splitlines()]
     assert "also read the p itself: nothing else" in lines
     start = lines.index("survey and sweep together:")
     assert lines[start + 1] == SWEEP.rstrip("#/")
     assert lines[start + 2 : start + 7] == [cell.partition("#")[2] for cell in swept[:5]]
     assert lines[start + 7] == f"... and {len(swept) - 5} more; --json lists all"
-    assert SWEEP in record["provenance"]["input_files"]
+    assert SWEEP in traced.behind.input_files
 
 
 def test_every_derived_number_of_a_claim_has_a_method(results, published):
     """Its words, and the value that stands in the statistics."""
     evidence = evidence_of(published, DRAWS, TABLES)
     statistics = read_statistics("published", results / "published" / "statistics", published)
-    provenances = [claim["provenance"] for claim in list_claims("published", results)]
-    selections = {provenance["statistic"] for provenance in provenances} - {None}
+    claims = list_claims("published", results)
+    selections = {claim.provenance.statistic for claim in claims} - {None}
     derived = [name for name in sorted(selections) if statistics.derived_from(name) is not None]
     on_the_page = methods_of(selections, evidence, TABLES)
     for selection in derived:
         again = recompute(selection, evidence, TABLES)
-        assert again["method"] == on_the_page[selection], selection
-        assert all(step["says"] for step in again["method"]), selection
-        assert again["value"] == statistic_value(statistics.documents, selection), selection
+        assert again.method == on_the_page[selection], selection
+        assert all(step["says"] for step in again.method), selection
+        assert again.value == statistic_value(statistics.documents, selection), selection
     assert len(derived) > 300
 
 
 def test_trace_of_a_number_that_needs_a_measurement(results, published):
     """It has a rule, beside a table of rules for the numbers of its kind, and no value."""
-    now = trace("p3.fig3.gpt2.class", "published", results)["now"]
+    now = trace("p3.fig3.gpt2.class", "published", results).now
     says = words_of_statistic("lab_heritage:hunt:/figure3/gpt2", published)
-    assert (now["method"][0]["says"], now["value"], now["read"]) == (says, None, {})
+    assert (now.method[0]["says"], now.value, now.read) == (says, None, {})
 
 
 def test_trace_stale_statistics_refused(results, tmp_path):
@@ -267,18 +271,15 @@ def test_trace_stale_statistics_refused(results, tmp_path):
     path.write_text(path.read_text() + " ")
     with pytest.raises(LayerwiseError, match=r"judged from other files .*; run `dvc repro judge"):
         trace(CLAIM, "published", copy)
-    assert trace("p2.abstract.late_p", "published", copy)["verdict"] == "differs"
+    assert trace("p2.abstract.late_p", "published", copy).claim.verdict == "differs"
 
 
 def test_claims_by_verdict_paper_and_analysis(results):
     everything = list_claims("published", results)
     differs = list_claims("published", results, "differs")
-    assert differs == [record for record in everything if record["verdict"] == "differs"]
+    assert differs == [claim for claim in everything if claim.verdict == "differs"]
     validation = list_claims("published", results, "agrees", 2, "validation")
-    kinds = {
-        (claim["paper"], claim["verdict"], claim["provenance"]["statistic"].split(":")[0])
-        for claim in validation
-    }
+    kinds = {(claim.paper, claim.verdict, claim.provenance.analysis) for claim in validation}
     assert kinds == {(2, "agrees", "validation")}
     assert list_claims("published", results, None, 1, "validation") == []
 
@@ -289,23 +290,23 @@ def test_claims_that_differ_come_first_and_central_ones_before_others(results):
     central = {part["claim"] for claim in document["central"] for part in claim["printed"]}
     ledger = [claim["id"] for claim in document["claims"]]
     listed = list_claims("published", results)
-    groups = [(claim["verdict"] in FALLS, claim["id"] in central) for claim in listed]
+    groups = [(claim.verdict in FALLS, claim.id in central) for claim in listed]
     assert groups == sorted(groups, reverse=True)
     assert len(set(groups)) == 4
     for group in set(groups):
-        ids = [claim["id"] for claim, of in zip(listed, groups, strict=True) if of == group]
+        ids = [claim.id for claim, of in zip(listed, groups, strict=True) if of == group]
         assert ids == sorted(ids, key=ledger.index)
 
 
 def test_headlines_are_those_of_the_command(results):
-    document = read_json(results / "published" / "claims.json")
+    in_source = judged("published", results)
     table = layerwise.headlines(results=results)
-    assert [row["id"] for row in table.records] == [claim["id"] for claim in document["central"]]
+    assert [row["id"] for row in table.records] == [claim.id for claim in in_source.central]
     assert {row["paper"] for row in layerwise.headlines(results=results, paper=2).records} == {2}
-    for row, claim in zip(table.records, document["central"], strict=True):
-        assert row["mark"].startswith(claim["mark"])
-        assert row["claim"] == claim["claim"]
-    (question, _), *_ = answers_told(document, names_here())
+    for row, claim in zip(table.records, in_source.central, strict=True):
+        assert row["mark"].startswith(claim.mark)
+        assert row["claim"] == claim.claim
+    (question, _), *_ = answers_told(in_source, names_here())
     assert repr(table).split("\n")[1].startswith(question)
     with pytest.raises(LayerwiseError, match="source"):
         layerwise.headlines("printed", results)
@@ -323,9 +324,9 @@ def test_claims_fit_the_terminal_and_no_id_is_cut(results):
     differs = list_claims("published", results, "differs")
     for width in (40, 80, 150):
         lines = drawn(Listing(differs, len(differs)), width)
-        assert max(map(len, lines)) <= max(width, max(len(claim["id"]) for claim in differs))
+        assert max(map(len, lines)) <= max(width, max(len(claim.id) for claim in differs))
         whole = [word for line in lines for word in line.split() if re.match(r"p\d\.", word)]
-        assert [claim["id"] for claim in differs if claim["id"] not in whole] == []
+        assert [claim.id for claim in differs if claim.id not in whole] == []
         assert lines[-1].strip() == f"{len(differs)} claims"
     heads = drawn(Listing(differs, len(differs)), 150)[0]
     assert heads.split() == ["id", "quantity", "where", "printed", "recomputed", "verdict"]
@@ -334,9 +335,9 @@ def test_claims_fit_the_terminal_and_no_id_is_cut(results):
 
 
 def test_headlines_begin_with_how_they_fare(capsys, results):
-    judged = json.loads((results / "published" / "claims.json").read_text())
+    in_source = judged("published", results)
     for paper in (None, 2):
-        kept = [claim for claim in judged["central"] if paper in (None, claim["paper"])]
+        kept = [claim for claim in in_source.central if paper in (None, claim.paper)]
         ask = ["headlines", "--results", str(results), *(["--paper", str(paper)] if paper else [])]
         assert main(ask) == 0
         rows = re.findall(r"^(?:holds|in part|fails|open) ", capsys.readouterr().out, re.M)
@@ -344,19 +345,19 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
         assert main([*ask, "-v"]) == 0
         lines = capsys.readouterr().out.splitlines()
         text = " ".join(" ".join(lines).split())
-        answers = answers_told(judged, names_here()) if paper is None else []
-        surprises = surprises_told(judged, names_here()) if paper is None else []
+        answers = answers_told(in_source, names_here()) if paper is None else []
+        surprises = surprises_told(in_source, names_here()) if paper is None else []
         told = [
             *chain.from_iterable(answers),
-            tally(central_claims({"central": kept}, {})),
+            tally(kept),
             *(f"- {line}" for line in surprises),
         ]
         assert text.startswith(f"{' '.join(told)} Paper ")
-        assert [claim["says"] for claim in kept if claim["says"] not in text] == []
+        assert [claim.says for claim in kept if claim.says not in text] == []
         papers = re.findall(r"^Paper (\d)$", "\n".join(lines), re.M)
-        assert papers == sorted({str(claim["paper"]) for claim in kept})
+        assert papers == sorted({str(claim.paper) for claim in kept})
         assert main([*ask, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == kept
+        assert json.loads(capsys.readouterr().out) == [*map(asdict, kept)]
 
 
 @pytest.mark.parametrize(
@@ -370,7 +371,7 @@ def test_headlines_begin_with_how_they_fare(capsys, results):
     ],
 )
 def test_a_search_finds_what_is_printed(results, query, claim):
-    hits = [record["id"] for record in list_claims("published", results, search=query)]
+    hits = [claim.id for claim in list_claims("published", results, search=query)]
     assert claim in hits[:12]
 
 
@@ -378,7 +379,7 @@ def test_a_search_keeps_numbers_apart():
     made = claim_records.record
     records = [made("p1.a", published=0.25, decimals=2), made("p1.b", published=25)]
     records += [made("p1.c", where="table 30"), made("p1.d", where="table 3")]
-    hits = {q: [hit["id"] for hit in search_claims(records, q)] for q in ("0.25", "table 3")}
+    hits = {q: [hit.id for hit in search_claims(records, q)] for q in ("0.25", "table 3")}
     assert hits == {"0.25": ["p1.a"], "table 3": ["p1.d"]}
 
 

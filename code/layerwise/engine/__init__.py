@@ -12,7 +12,7 @@ reasons               why a claim is marked so, in sentences
 deciding              what would decide an open one, from the reason of its openness
 seen                  what texts say: sentences of central claims, findings, the story
 paper, judging        a paper as one value; its source from numbers to judged claims
-records, judged_shape results/SOURCE/claims.json: read, counted; its shape, as promised to others
+judged, records a judged claim; results/SOURCE/claims.json: read, written, counted
 
 A number is in one of a few states. Each word means this and nothing else:
 

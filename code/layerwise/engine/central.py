@@ -17,11 +17,12 @@ from pydantic import Field
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, OPPOSITE, WORDS, YES
 from layerwise.engine.answers import Answers, RowsByQuestion
 from layerwise.engine.deciding import what_would_decide
+from layerwise.engine.judged import VERDICTS, JudgedClaim
 from layerwise.engine.marks import MARKS, OPEN, OPENNESS, Ask, weigh
 from layerwise.engine.published import DECIDES, PUBLISHED, pointer
 from layerwise.engine.reasons import reasons
-from layerwise.engine.seen import Claimed, Detail, Record, Seen, Sentences, stands, told
-from layerwise.engine.verdicts import VERDICTS, Statistics
+from layerwise.engine.seen import Claimed, Detail, Seen, Sentences, told
+from layerwise.engine.verdicts import Statistics
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
 
@@ -258,7 +259,7 @@ class Central:
 def judge_central(
     entries: Sequence[CentralEntry],
     sentences: Sentences,
-    records: Sequence[Record],
+    claims: Sequence[JudgedClaim],
     results: Statistics,
     questions: Mapping[str, "Question"],
     name: Callable[[str], str] = str,
@@ -270,7 +271,7 @@ def judge_central(
     Arguments:
         entries: `read_central`.
         sentences: the functions that tell what is said, by id.
-        records: judged claims.
+        claims: judged claims.
         results: the statistics of the same source.
         questions: the papers' questions by name.
         name: how texts call a model; `reading_in_words`: how they call a reading.
@@ -281,7 +282,7 @@ def judge_central(
             names what there is not, or registers a question as it is not asked.
     """
     require_sentences([entry["id"] for entry in entries], sentences)
-    known = {record["id"]: record for record in records}
+    known = {claim.id: claim for claim in claims}
     judged = []
     for entry in entries:
         _require_known(entry, known, questions)
@@ -308,7 +309,7 @@ def require_sentences(ids: Sequence[str], sentences: Sentences) -> None:
 
 def _judge(
     entry: CentralEntry,
-    known: Mapping[str, Record],
+    known: Mapping[str, JudgedClaim],
     results: Statistics,
     questions: Mapping[str, "Question"],
     name: Callable[[str], str],
@@ -348,7 +349,7 @@ def _judge(
             ReadingOfClaim(reading=reading, text=reading_in_words(reading), word=word)
             for reading, word in weighed.readings.items()
         ],
-        printed=[PrintedPart(claim=claim["id"], verdict=claim["verdict"]) for claim in printed],
+        printed=[PrintedPart(claim=claim.id, verdict=claim.verdict) for claim in printed],
         as_printed=as_printed,
         compared=compared,
         caveats=[
@@ -392,7 +393,7 @@ def spell_range(given: "Range | None") -> str:
 
 
 def _require_known(
-    entry: Mapping[str, Any], known: Mapping[str, Record], questions: Mapping[str, "Question"]
+    entry: Mapping[str, Any], known: Mapping[str, JudgedClaim], questions: Mapping[str, "Question"]
 ) -> None:
     """Refuse an entry that names a question or a claim that there is not."""
     shown = [*entry["asks"], *entry.get("shows", ())]
@@ -406,11 +407,11 @@ def _require_known(
                 f"{FILE}, {entry['id']}: there is no {kind} {unknown!r:.80}; correct the name"
             )
     if words := next(
-        (claim for claim in prints if not isinstance(known[claim]["published"], float)), None
+        (claim for claim in prints if not isinstance(known[claim].published, float)), None
     ):
         raise LayerwiseError(
             f"{FILE}, {entry['id']}: what prints an estimate must print a number, {words} prints "
-            f"{known[words]['published']!r:.80}; name another claim or none"
+            f"{known[words].published!r:.80}; name another claim or none"
         )
 
 
@@ -442,7 +443,7 @@ def points(
     shown: Shown,
     answers: Answers,
     questions: Mapping[str, "Question"],
-    known: Mapping[str, Record],
+    known: Mapping[str, JudgedClaim],
 ) -> Iterator[Point]:
     """Yield the estimates of a question that a row shows.
 
@@ -464,7 +465,8 @@ def points(
         as_published = answer if published is None else published
         if as_published is None:
             continue
-        prints = known.get(shown.get("prints", {}).get(model, ""), {"published": None})
+        prints = known.get(shown.get("prints", {}).get(model, ""))
+        printed = None if prints is None else prints.published
         deciding = None if answer is None else answer.deciding
         word = NEEDS_WEIGHTS if answer is None else answer.word
         told_of = as_published if answer is None else answer
@@ -491,20 +493,19 @@ def points(
             unit=told_of.unit,
             method=told_of.method,
             p=told_of.deciding_p,
-            printed=prints["published"],
-            as_printed=stands(prints) if "verdict" in prints else None,
+            printed=printed if isinstance(printed, float) else None,
+            as_printed=None if prints is None else prints.stands,
             statistic=f"questions:{name}:{pointer('models', model)}",
         )
 
 
-def count_as_printed(records: Sequence[Record]) -> tuple[int, int]:
+def count_as_printed(claims: Sequence[JudgedClaim]) -> tuple[int, int]:
     """Return how many printed numbers are as printed, and how many can be compared.
 
     A number that several places print counts once.
     """
     once = {
-        (record["provenance"]["statistic"] or record["id"], str(record["published"])): record
-        for record in records
+        (claim.provenance.statistic or claim.id, str(claim.published)): claim for claim in claims
     }
-    known = [standing for standing in map(stands, once.values()) if standing is not None]
+    known = [claim.stands for claim in once.values() if claim.stands is not None]
     return sum(known), len(known)

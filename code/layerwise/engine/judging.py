@@ -9,7 +9,7 @@ both for a paper of one's own, from the folder of its numbers and claims.
 import contextlib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from layerwise.engine.derivation import (
     evidence_of,
 )
 from layerwise.engine.evidence import Evidence
+from layerwise.engine.judged import JudgedClaim, files_behind
 from layerwise.engine.measured import CONTROL, NOISE, map_leaves
 from layerwise.engine.origins import Origins
 from layerwise.engine.paper import Paper
@@ -40,12 +41,13 @@ from layerwise.engine.published import (
     split_pointer,
 )
 from layerwise.engine.question import documents_of_questions
-from layerwise.engine.records import count_by_paper, hashes_judged_from
+from layerwise.engine.records import JudgedSource, count_by_paper, hashes_judged_from
 from layerwise.engine.seen import tell_findings, tell_story, told
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.engine.words import Names, label_model
 from layerwise.errors import LayerwiseError
 from layerwise.files import numbered, read_json, sha256_of
+from layerwise.home import Source
 from layerwise.shapes import Loose, require_shape
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -153,7 +155,7 @@ class SourceStatistics:
 
 
 def read_sides(
-    source: str, folder: Path, published: Published, origins: Origins | None
+    source: Source, folder: Path, published: Published, origins: Origins | None
 ) -> SourceStatistics:
     """Read the statistics in a folder, and those in the numbered folders beside them."""
     replicates, draws = (
@@ -164,7 +166,7 @@ def read_sides(
 
 
 def read_statistics(
-    source: str, folder: Path, published: Published, origins: Origins | None = None
+    source: Source, folder: Path, published: Published, origins: Origins | None = None
 ) -> Statistics:
     """Read the statistics of one source, every analysis of the folder."""
     analyses = {}
@@ -182,7 +184,7 @@ def read_trained(folder: Path) -> dict[str, RowsByQuestion]:
 
 
 def statistics_of(
-    source: str,
+    source: Source,
     analyses: Mapping[str, Mapping[str, Any]],
     published: Published,
     origins: Origins | None = None,
@@ -213,8 +215,8 @@ def judge_ledger(
     paper: Paper,
     trained: Mapping[str, RowsByQuestion] | None = None,
     names: Names = MappingProxyType({}),
-) -> dict[str, Any]:
-    """Judge every claim, and what is made of them.
+) -> JudgedSource:
+    """Judge every claim, and say what follows from them.
 
     Arguments:
         paper: the questions that its central claims ask, and what is said of them.
@@ -222,16 +224,16 @@ def judge_ledger(
         names: what the models are called, `words.display_names`.
 
     Returns:
-        `claims`, the records; `central`, `findings`, `story` and `surprises` on them.
+        the judged claims, which do not name the files behind them yet.
     """
-    records = [
+    judged = [
         note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
     central, seen = judge_central(
         read_central(claims),
         paper.sentences,
-        records,
+        judged,
         sides.results,
         paper.questions,
         partial(label_model, names=names),
@@ -239,38 +241,33 @@ def judge_ledger(
         trained,
     )
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
-    facts = tell_findings(paper.findings, records, seen, told_of)
-    return {
-        "central": [asdict(claim) for claim in central],
-        "findings": [asdict(finding) for finding in facts],
-        "story": [asdict(paragraph) for paragraph in tell_story(paper.story, seen)],
-        "surprises": [*told(paper.surprises, seen)],
-        "claims": records,
-    }
+    return JudgedSource(
+        source=sides.results.source,
+        counts=count_by_paper(judged),
+        statistics={},
+        judged_from={},
+        inputs={},
+        central=central,
+        findings=tell_findings(paper.findings, judged, seen, told_of),
+        story=tell_story(paper.story, seen),
+        surprises=[*told(paper.surprises, seen)],
+        claims=judged,
+    )
 
 
-def note_shift(record: Mapping[str, Any], shifted: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """Return a claim's record with the note that its band does not show a shift by 16 bits.
+def note_shift(claim: JudgedClaim, shifted: Mapping[str, Collection[str]]) -> JudgedClaim:
+    """Return a claim with the note that its band does not show a shift by 16 bits.
 
     Args:
         shifted: names of statistics that have one, by analysis.
     """
-    statistic = record["provenance"]["statistic"]
-    if "noise" not in record or statistic is None:
-        return dict(record)
+    statistic = claim.provenance.statistic
+    if claim.noise is None or statistic is None:
+        return claim
     analysis, _, key = statistic_parts(statistic)
     if split_pointer(key)[-1] not in shifted.get(analysis, ()):
-        return dict(record)
-    return {**record, "noise": {**record["noise"], "shift": True}}
-
-
-def files_behind(records: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the published files that claims and their other readings rest on."""
-    files = set()
-    for record in records:
-        rests_on = [record["provenance"], *record["readings"]]
-        files |= {cell.partition("#")[0] for source in rests_on for cell in source["inputs"]}
-    return files
+        return claim
+    return replace(claim, noise=replace(claim.noise, shift=True))
 
 
 def table_hashes(folder: Path, tables: Iterable[str]) -> dict[str, str]:
@@ -286,17 +283,16 @@ def table_hashes(folder: Path, tables: Iterable[str]) -> dict[str, str]:
     }
 
 
-def input_hashes(records: Iterable[Mapping[str, Any]], known: Mapping[str, str]) -> dict[str, str]:
+def input_hashes(claims: Iterable[JudgedClaim], known: Mapping[str, str]) -> dict[str, str]:
     """Return the SHA-256 of the published files that claims rest on.
 
     Args:
-        records: judged claims.
         known: SHA-256 by file, as pinned or of the table that holds the file's numbers.
 
     Raises:
         LayerwiseError: for a file without one.
     """
-    files = sorted(files_behind(records))
+    files = sorted(files_behind(claims))
     if unknown := [file for file in files if file not in known]:
         raise LayerwiseError(
             f"published/: every file that claims rest on must have a SHA-256, {unknown[0]!r:.80} "
@@ -308,7 +304,7 @@ def input_hashes(records: Iterable[Mapping[str, Any]], known: Mapping[str, str])
 # --- a paper of one's own ---
 
 
-PRINT = "published"  # the source whose numbers are those in print
+PRINT: Source = "published"  # the source whose numbers are those in print
 NUMBERS, LEDGER = "published", "claims"  # folders of a paper
 
 
@@ -320,24 +316,24 @@ class JudgedPaper:
         paper: its rules and questions.
         published: its numbers, by file and key.
         answers: to its questions, {question: {model: {reading: answer}}}.
-        document: the judged claims, the central claims and the findings: what
+        results: the judged claims, the central claims and the findings: what
             `claims.json` holds.
     """
 
     paper: Paper
     published: Published
     answers: Answers
-    document: Mapping[str, Any]
+    results: JudgedSource
 
     @property
     def marks(self) -> dict[str, str]:
         """The mark of every central claim, by id."""
-        return {claim["id"]: claim["mark"] for claim in self.document["central"]}
+        return {claim.id: claim.mark for claim in self.results.central}
 
     @property
     def verdicts(self) -> dict[str, str]:
         """The verdict of every claim, by id."""
-        return {record["id"]: record["verdict"] for record in self.document["claims"]}
+        return {claim.id: claim.verdict for claim in self.results.claims}
 
 
 def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> JudgedPaper:
@@ -366,13 +362,9 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
     )
     sides = SourceStatistics(statistics_of(PRINT, analyses, published), [], [])
     judged = judge_ledger(folder / LEDGER, sides, published, paper)
-    known = table_hashes(folder / NUMBERS, names)
-    document = {
-        "source": PRINT,
-        "counts": count_by_paper(judged["claims"]),
-        "statistics": {},
-        "judged_from": hashes_judged_from(folder / LEDGER, folder / NUMBERS),
-        "inputs": input_hashes(judged["claims"], known),
-        **judged,
-    }
-    return JudgedPaper(paper, published, sides.results.answers, document)
+    judged = replace(
+        judged,
+        judged_from=hashes_judged_from(folder / LEDGER, folder / NUMBERS),
+        inputs=input_hashes(judged.claims, table_hashes(folder / NUMBERS, names)),
+    )
+    return JudgedPaper(paper, published, sides.results.answers, judged)

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from layerwise.engine.judged import JudgedClaim
 from layerwise.engine.measured import (
     CONTROL,
     NAME,
@@ -38,6 +39,23 @@ class Absence(NamedTuple):
 
     why: str
     waits_for: str | None
+
+
+@dataclass(frozen=True)
+class Absences:
+    """Why something of a model was not measured, by what; `claims`: how many wait for it."""
+
+    reasons: dict[str, str]
+    claims: int
+
+
+class Behind(NamedTuple):
+    """The files and runs that judged claims rest on, and what is absent; see `JudgedSource`."""
+
+    inputs: dict[str, str]
+    runs: dict[str, dict[str, Any]]
+    failed: dict[str, Absences]
+    left_out: dict[str, Absences]
 
 
 @dataclass(frozen=True)
@@ -160,28 +178,23 @@ class Origins:
             key: value for key, value in measurement["runs"][name].items() if key != "fragments"
         }
 
-    def document(self, records: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, Any]:
-        """Return the `inputs` of judged claims by hash, their `runs`, and what is absent.
-
-        `failed` and `left_out` are {slug: {"reasons": {name: reason}, "claims": how many wait}}.
-        """
-        used = sorted({run for record in records for run in record["provenance"]["runs"]})
+    def behind(self, claims: Sequence[JudgedClaim], folder: Path) -> Behind:
+        """Return what judged claims rest on, and what is absent."""
+        used = sorted({run for claim in claims for run in claim.provenance.runs})
         files = (folder / slug / NAME for slug in dict.fromkeys(run.split("/")[0] for run in used))
-        waiting = Counter(record.get("waits_for") for record in records)
-        absent: dict[str, dict[str, Any]] = {"failed": {}, "left_out": {}}
+        waiting = Counter(claim.waits_for for claim in claims)
+        failed: dict[str, Absences] = {}
+        left_out: dict[str, Absences] = {}
         for slug, measurement in self.measurements.items():
             skipped = slug in self.models and self.models[slug].skipped
-            for kind, reasons in (
-                ("left_out", shortfalls(measurement)),
-                ("left_out" if skipped else "failed", failures(measurement)),
+            for absent, reasons in (
+                (left_out, shortfalls(measurement)),
+                (left_out if skipped else failed, failures(measurement)),
             ):
                 if reasons:
-                    absent[kind][slug] = {"reasons": reasons, "claims": waiting[slug]}
-        return {
-            "inputs": {path.as_posix(): sha256_of(path) for path in files},
-            "runs": {run: self.settings(run) for run in used},
-            **absent,
-        }
+                    absent[slug] = Absences(reasons, waiting[slug])
+        inputs = {path.as_posix(): sha256_of(path) for path in files}
+        return Behind(inputs, {run: self.settings(run) for run in used}, failed, left_out)
 
     def why_not(self, cell: str | None, model: str | None) -> Absence:
         """Say why a cell was not measured; `model` is the subject of the claim."""

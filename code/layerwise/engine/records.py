@@ -1,27 +1,33 @@
 """Judged claims, `results/SOURCE/claims.json`, as pages, figures and the command line read them.
 
-A version and a seal, one SHA-256 over the content, stand for every check of a field: what this
-version wrote and nobody changed is right; all else is judged again. What programs of others read is
-promised in `judged_shape`.
+`JudgedSource` is the file: JSON Schema is generated from it for programs of others. A version and a
+seal, one SHA-256 over the content, say that this version wrote the file and nobody changed it; any
+other is judged again.
 """
 
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, JsonValue, TypeAdapter
 
 from layerwise.csv_rows import format_csv
+from layerwise.engine.central import Central
 from layerwise.engine.claims import DOCUMENT_KINDS, DocumentKind
+from layerwise.engine.judged import AS_RANDOM, JudgedClaim, NoisyNumber, count_verdicts
 from layerwise.engine.marks import MARKS, mark_text
-from layerwise.engine.verdicts import AS_RANDOM, count_verdicts
+from layerwise.engine.origins import Absences
+from layerwise.engine.seen import Finding, Paragraph
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, sha256_of
-from layerwise.home import is_repository, judged_claims
+from layerwise.files import parse_json, read_text, sha256_of
+from layerwise.home import Source, is_repository, judged_claims
 from layerwise.progress import say
+from layerwise.shapes import STRICT, parsed
 
 AGAIN = "judge the ledger again"
 REMAKE = {"published": "make reproduce", "measured": "dvc repro judge@measured"}
@@ -29,6 +35,58 @@ FORMAT = 5  # of claims.json: one more where a field changes its name, its place
 SEAL = "seal"
 VERDICT_COLUMNS = ("kind", "id", "verdict")  # of verdicts.csv
 JUDGED_FROM = ("claims", "published")  # the folders of the repository
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = "Judged claims of layerwise, results/SOURCE/claims.json"
+OF_MEASURED = ("runs", "failed", "left_out")  # keys that a published source does not have
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedSource:
+    """All claims of the papers as one source answers them.
+
+    counts: how often each verdict was given, by paper.
+    statistics, judged_from, inputs: files that the claims were judged by, and that their numbers
+        stand in.
+    runs: the settings of the runs that measured their numbers, by "slug/experiment".
+    failed, left_out: models of which something was not measured.
+    """
+
+    __pydantic_config__ = STRICT  # of its parts too
+    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)] = FORMAT
+    source: Source
+    counts: dict[str, dict[str, int]]
+    statistics: dict[str, Sha256]
+    judged_from: dict[str, Sha256]
+    inputs: dict[str, Sha256]
+    runs: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
+    failed: dict[str, Absences] = field(default_factory=dict)
+    left_out: dict[str, Absences] = field(default_factory=dict)
+    central: list[Central]
+    findings: list[Finding]
+    story: list[Paragraph]
+    surprises: list[str]
+    claims: list[JudgedClaim]
+    seal: Sha256 = ""
+
+
+def judged_schema() -> dict[str, Any]:
+    """Return the JSON Schema of claims.json."""
+    return {"$schema": DIALECT, **TypeAdapter(JudgedSource).json_schema(), "title": TITLE}
+
+
+def as_json(record: Any, source: str) -> dict[str, Any]:
+    """Return a record as JSON has it: without noise, control and runs where there are none."""
+    left_out = [("noise", None), ("control", None), ("waits_for", ""), ("shift", False)]
+    names = OF_MEASURED if source == "published" else ()
+    return asdict(
+        record,
+        dict_factory=lambda pairs: {
+            name: value
+            for name, value in pairs
+            if (name, value) not in left_out and name not in names
+        },
+    )
 
 
 def seal_of(document: Mapping[str, Any]) -> str:
@@ -44,17 +102,14 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**versioned, SEAL: seal_of(versioned)}
 
 
-def verdicts_csv(document: Mapping[str, Any]) -> str:
+def verdicts_csv(judged: JudgedSource) -> str:
     """Return the mark of every central claim and the verdict of every claim, a row each."""
-    rows = [
-        ("central", claim["id"], mark_text(claim["mark"], claim["why"]))
-        for claim in document["central"]
-    ]
-    rows += [("claim", record["id"], record["verdict"]) for record in document["claims"]]
+    rows = [("central", claim.id, mark_text(claim.mark, claim.why)) for claim in judged.central]
+    rows += [("claim", claim.id, claim.verdict) for claim in judged.claims]
     return format_csv(VERDICT_COLUMNS, rows)
 
 
-def judged(source: str, results: Path) -> dict[str, Any]:
+def judged(source: str, results: Path) -> JudgedSource:
     """Return the judged claims of a source, of the folder of all results.
 
     A line on stderr says if the repository around that folder has changed since they were judged.
@@ -66,7 +121,7 @@ def judged(source: str, results: Path) -> dict[str, Any]:
     return document
 
 
-def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict[str, Any]:
+def read_judged(path: Path, source: str, statistics: Path | None = None) -> JudgedSource:
     """Read the judged claims of a source, once STATISTICS are the files they were judged by.
 
     Raises:
@@ -78,7 +133,8 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             f"{path}: the ledger was not judged for source {source!r} yet; run `make reproduce` "
             "(or `make reproduce-full` for source measured) first"
         )
-    document: dict[str, Any] = read_json(path)
+    text = read_text(path)
+    document = parse_json(str(path), text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise LayerwiseError(
             f"{path}: judged claims must have format {FORMAT}, another version wrote these; {AGAIN}"
@@ -92,17 +148,16 @@ def read_judged(path: Path, source: str, statistics: Path | None = None) -> dict
             f"{path}: claims of source {source!r} are wanted, these were judged for "
             f"{document['source']!r}; give that source's claims.json"
         )
+    judged = parsed(path, JudgedSource, text, AGAIN)
     if statistics:
-        require_unchanged(document, path.parents[1], statistics)
-    return document
+        require_unchanged(judged, path.parents[1], statistics)
+    return judged
 
 
-def count_by_paper(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+def count_by_paper(claims: Iterable[JudgedClaim]) -> dict[str, dict[str, int]]:
     """Return how often each verdict was given, by paper."""
-    counts: dict[str, dict[str, int]] = count_verdicts(
-        records, lambda record: f"paper{record['paper']}"
-    )
-    return counts
+    counts = count_verdicts(claims, lambda claim: f"paper{claim.paper}")
+    return {paper: dict(count) for paper, count in counts.items()}
 
 
 def hashes_of(folder: Path, pattern: str = "*.json") -> dict[str, str]:
@@ -123,7 +178,7 @@ def hashes_judged_from(claims: Path, published: Path) -> dict[str, str]:
 
 
 def changed_files(
-    document: Mapping[str, Any],
+    judged: JudgedSource,
     results: Path | None = None,
     statistics: Path | None = None,
     analysis: str | None = None,
@@ -141,17 +196,17 @@ def changed_files(
     then: dict[str, str] = {}
     if results is not None and is_repository(results.parent):
         now |= hashes_judged_from(*(results.parent / folder for folder in JUDGED_FROM))
-        then |= document["judged_from"]
+        then |= judged.judged_from
     if statistics is not None:
         names = f"{analysis or '*'}.json"
-        judged_by = document["statistics"].items()
+        judged_by = judged.statistics.items()
         now |= {f"{statistics}/{name}": sha for name, sha in hashes_of(statistics, names).items()}
         then |= {f"{statistics}/{name}": sha for name, sha in judged_by if fnmatch(name, names)}
     return sorted(path for path in now.keys() | then.keys() if now.get(path) != then.get(path))
 
 
 def require_unchanged(
-    document: Mapping[str, Any],
+    judged: JudgedSource,
     results: Path | None = None,
     statistics: Path | None = None,
     analysis: str | None = None,
@@ -161,17 +216,13 @@ def require_unchanged(
     Raises:
         LayerwiseError: naming the first.
     """
-    if changed := changed_files(document, results, statistics, analysis):
+    if changed := changed_files(judged, results, statistics, analysis):
         raise LayerwiseError(
-            f"judged from other files ({changed[0]}); run `dvc repro judge@{document['source']}` "
-            "first"
+            f"judged from other files ({changed[0]}); run `dvc repro judge@{judged.source}` first"
         )
 
 
 # --- counts of verdicts ---
-
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -193,9 +244,9 @@ class Totals:
     copies: int
 
 
-def totals(records: Iterable[Record]) -> dict[DocumentKind, Totals]:
+def totals(claims: Iterable[JudgedClaim]) -> dict[DocumentKind, Totals]:
     """Return the totals of the papers, then of the supplements and of the notebooks."""
-    counts = count_verdicts(records, lambda record: record["document"])
+    counts = count_verdicts(claims, lambda claim: claim.document)
     return {kind: _totals(counts[kind]) for kind in DOCUMENT_KINDS if kind in counts}
 
 
@@ -206,15 +257,15 @@ def _totals(verdicts: Counter[str]) -> Totals:
     return Totals(n, agree + differ, agree, differ, contradicted, copies)
 
 
-def in_short(records: Sequence[Record], central: Iterable[Record]) -> dict[str, int]:
+def in_short(judged: JudgedSource) -> dict[str, int]:
     """Return the few counts of the papers' claims that DVC's tables of metrics have room for.
 
     What only the notebooks claim is not among them; `verdicts.json` counts all. None is called
     like a dependency of a stage, `claims` for one: `dvc exp show` has a column for each of both,
     and of two with one name it loses both.
     """
-    papers = totals(records).get("paper", Totals(0, 0, 0, 0, 0, 0))
-    marks = Counter(claim["mark"] for claim in central if claim["source"] == "paper")
+    papers = totals(judged.claims).get("paper", Totals(0, 0, 0, 0, 0, 0))
+    marks = Counter(claim.mark for claim in judged.central if claim.source == "paper")
     return {
         "claims of the papers": papers.n,
         "agree": papers.agree,
@@ -224,10 +275,9 @@ def in_short(records: Sequence[Record], central: Iterable[Record]) -> dict[str, 
     }
 
 
-def tally_sentence(records: Iterable[Record]) -> str:
+def tally_sentence(claims: Sequence[JudgedClaim]) -> str:
     """Say the totals: the papers', then those of what stands beside them."""
-    records = list(records)
-    counts = totals(records)
+    counts = totals(claims)
     sentences = []
     if papers := counts.pop("paper", None):
         verb = "is" if papers.contradicted == 1 else "are"
@@ -245,7 +295,7 @@ def tally_sentence(records: Iterable[Record]) -> str:
     if others:
         sentences.append(f"Counted apart: {'; '.join(others)}.")
     # a claim that was measured in 16 bits has the band of its replicates
-    n_banded = sum("band" in (record.get("noise") or {}) for record in records)
+    n_banded = sum(isinstance(claim.noise, NoisyNumber) for claim in claims)
     if n_banded:
         sentences.append(
             f"{n_banded:,} of them were measured in 16 bits, within a band of rounding that leaves "

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layerwise.engine.answers import Answer, RowsByQuestion, get_answer
+from layerwise.engine.judged import FALLS, JudgedClaim
 from layerwise.engine.published import DECIDES, OVER_MODELS, pointer
-from layerwise.engine.verdicts import FALLS, STANDING, Statistics, statistic_value
+from layerwise.engine.verdicts import Statistics, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import Paper
 
-Record = Mapping[str, Any]
 LEAST_P = 0.001  # that is spelled in digits
 NO_VALUE = "\ue000"  # in the place of a missing value: a private character, which no text has
 
@@ -161,7 +161,7 @@ class Seen:
 
     def __init__(
         self,
-        claims: Mapping[str, Record],
+        claims: Mapping[str, JudgedClaim],
         results: Statistics,
         centrals: Mapping[str, Any] | None = None,
         trained: Mapping[str, RowsByQuestion] | None = None,
@@ -230,24 +230,20 @@ class Seen:
         return [self.claim(claim_id) for claim_id in ids]
 
 
-def stands(record: Record) -> bool | None:
-    """Return whether a verdict confirms its claim; None where it says nothing."""
-    return True if record["verdict"] in STANDING else False if record["verdict"] in FALLS else None
-
-
-def seen_claim(record: Record) -> SeenClaim:
-    """Return a record as sentences see it."""
-    decimals = record["decimals"]
-    is_number = isinstance(record["published"], float) and isinstance(decimals, int)
-    form = f".{max(decimals, 0)}f" if is_number else ""
+def seen_claim(claim: JudgedClaim) -> SeenClaim:
+    """Return a judged claim as sentences see it."""
+    decimals = claim.decimals
+    form = ""
+    if isinstance(claim.published, float) and isinstance(decimals, int):
+        form = f".{max(decimals, 0)}f"
     return SeenClaim(
-        value=or_missing(record["recomputed"]),
-        printed=format_value(or_missing(record["published"]), form),
-        published=or_missing(record["published"]),
-        stands=stands(record),
+        value=or_missing(claim.recomputed),
+        printed=format_value(or_missing(claim.published), form),
+        published=or_missing(claim.published),
+        stands=claim.stands,
         readings={
-            reading["text"]: Reading(or_missing(reading["value"]), reading["gives"])
-            for reading in record["readings"]
+            reading.text: Reading(or_missing(reading.value), reading.gives)
+            for reading in claim.readings
         },
     )
 
@@ -332,7 +328,7 @@ class Finding:
 
 
 def tell_findings(
-    findings: Sentences, records: Sequence[Record], seen: Seen, told_of: Iterable[str]
+    findings: Sentences, judged: Sequence[JudgedClaim], seen: Seen, told_of: Iterable[str]
 ) -> list[Finding]:
     """Return the findings that have something to say, then one for each quantity left over.
 
@@ -341,7 +337,7 @@ def tell_findings(
         seen: what they see.
         told_of: ids of the claims that the central claims speak of.
     """
-    known = {record["id"]: record for record in records}
+    known = {claim.id: claim for claim in judged}
     facts, listed = [], {*told_of}
     for name, tell in findings.items():
         view = seen.afresh()
@@ -350,31 +346,31 @@ def tell_findings(
         except LayerwiseError as error:
             raise LayerwiseError(f"the finding {name}: {error}") from None
         listed |= view.asked
-        claims = [record["id"] for record in records if record["id"] in view.asked]
+        claims = [claim.id for claim in judged if claim.id in view.asked]
         if text:
-            facts.append(Finding(name, known[claims[0]]["paper"], text, claims))
-    left = [record for record in records if record["verdict"] in FALLS]
-    return [*facts, *_left_over(record for record in left if record["id"] not in listed)]
+            facts.append(Finding(name, known[claims[0]].paper, text, claims))
+    left = [claim for claim in judged if claim.verdict in FALLS]
+    return [*facts, *_left_over(claim for claim in left if claim.id not in listed)]
 
 
-def _left_over(records: Iterable[Record]) -> list[Finding]:
+def _left_over(claims: Iterable[JudgedClaim]) -> list[Finding]:
     """Return a finding for every quantity of a paper."""
-    groups: dict[tuple[int, str], list[Any]] = {}
-    for record in records:
-        groups.setdefault((record["paper"], record["quantity"]), []).append(record)
+    groups: dict[tuple[Paper, str], list[JudgedClaim]] = {}
+    for claim in claims:
+        groups.setdefault((claim.paper, claim.quantity), []).append(claim)
     return [
         Finding(
-            group[0]["id"],
-            group[0]["paper"],
-            f"{group[0]['quantity']}: {_given(group[0])}, not {seen_claim(group[0]).printed}.",
-            [record["id"] for record in group],
+            group[0].id,
+            paper,
+            f"{quantity}: {_given(group[0])}, not {seen_claim(group[0]).printed}.",
+            [claim.id for claim in group],
         )
-        for group in groups.values()
+        for (paper, quantity), group in groups.items()
     ]
 
 
-def _given(record: Record) -> str:
-    claim = seen_claim(record)
+def _given(judged: JudgedClaim) -> str:
+    claim = seen_claim(judged)
     return f"{claim}" if claim.known else "no value"
 
 

@@ -6,70 +6,36 @@ band of its own, from replicates (`noise`); what random weights give as well is 
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from layerwise.engine.answers import Answers, read_answers
 from layerwise.engine.claims import FULL, Claim, Quote, statistic_parts
+from layerwise.engine.judged import (
+    AS_RANDOM,
+    NO_CONTROL,
+    NO_NOISE,
+    TOLERANCES,
+    TOO_NOISY,
+    UNCOMPARED,
+    UNSHOWN,
+    Band,
+    JudgedClaim,
+    NoisyNumber,
+    NoisyWord,
+    OtherReading,
+    Provenance,
+    RandomDraws,
+)
 from layerwise.engine.origins import Absence, Origins, prefixes
 from layerwise.engine.published import COUNTED, Published, split_pointer
 from layerwise.errors import LayerwiseError
+from layerwise.home import Source
 from layerwise.statistics.noise import Noise, is_number, noise_of
 
-AS_RANDOM = "reproduced, as by random weights"
-TOO_NOISY, NO_NOISE, NO_CONTROL = "too noisy to tell", "noise missing", "control missing"
-VERDICTS = {  # and what each means, in the order of lists
-    "agrees": "recomputed by the stated method from published values, or counted in the texts, and "
-    "equal at the printed decimals",
-    "reproduced": "measured from the weights and equal within its tolerance, while no draw of "
-    "random weights gives it",
-    AS_RANDOM: "random weights of the same architecture give it too, in at least one draw: no "
-    "evidence",
-    NO_CONTROL: "measured as printed, but no random-weight control was measured beside it",
-    NO_NOISE: "measured in 16 bits, but the effect of rounding on it was not measured",
-    TOO_NOISY: "rounding alone moves it by as much as the claim asserts, or changes the word",
-    "differs": "the stated method gives another value; both are shown",
-    "same number": "two places print one stored number: they are equal, and nothing was recomputed",
-    "follows": "the rounding of a published number that itself can only be measured from the "
-    "weights",
-    "needs weights": "nothing is published from which it could be recomputed",
-    "not measured": "this source holds no measurement of it",
-    "contradicted": "a statement of fact that the published material contradicts",
-    "not checkable": "there is no rule for it, or nothing was saved to compare with",
-    "declared": "a setting, not a result",
-}
-UNSHOWN = ("needs weights", "not checkable", "contradicted", "declared")
-UNCOMPARED = ("not measured", *UNSHOWN)
-RECORDED = ("id", "paper", "document", "where", "quantity", "model", "unit", "kind", "decimals")
 NOTHING_GIVEN = "the stated method gives no value"
-STANDING = ("agrees", "reproduced", "follows")  # those that confirm a claim
-FALLS = ("differs", "contradicted")
-
-
-class Band(NamedTuple):
-    """The distance from print that a value may have: relative or absolute, whichever is wider."""
-
-    relative: float
-    absolute: float
-    of_log: bool = False  # of the natural logarithm
-
-    def __str__(self) -> str:
-        parts = [f"{self.relative:.3g} relative"] if self.relative else []
-        parts += [f"{self.absolute:.3g} absolute"] if self.absolute else []
-        return (" or ".join(parts) or "equal") + (" of ln p" if self.of_log else "")
-
-
-# Of a measurement against print. What kernels, batches and threads do in float32 is the least; what
-# ran in 16 bits has the wider band that its own replicates give it.
-TOLERANCES: Mapping[str, Band] = {
-    "exact": Band(0.0, 0.0),
-    "float64": Band(1e-12, 0.0),
-    "measured": Band(1e-5, 1e-7),
-    "p": Band(1e-3, 0.0, of_log=True),
-}
 STORED = Band(1e-12, 0.0)  # recomputing from stored full-precision numbers
 
 
@@ -84,7 +50,7 @@ class Statistics:
         below the other.
     """
 
-    source: str
+    source: Source
     documents: Mapping[str, Mapping[str, Any]]
     derived: Mapping[str, list[str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
@@ -205,8 +171,8 @@ def judge(
     statistics: Statistics,
     replicates: Sequence[Statistics] = (),
     draws: Sequence[Statistics] = (),
-) -> dict[str, Any]:
-    """Return the record of one claim: printed, recomputed, verdict, cause, provenance.
+) -> JudgedClaim:
+    """Return one claim with what is recomputed, its verdict, the cause and the provenance.
 
     Arguments:
         replicates: the statistics of the same models with noise of the size of rounding.
@@ -221,42 +187,51 @@ def judge(
         claim = replace(claim, statistic=statistics.place_of(claim.cell))
     published, origins = statistics.source == "published", statistics.origins
     value, inputs, derived = _answer(claim, statistics)
-    details: dict[str, Any] = {}
     if published:
-        verdict, cause = _judge_published(claim, value, statistics)
+        given = Verdict(*_judge_published(claim, value, statistics))
     else:
-        case = Case(claim, value, statistics, replicates, draws)
-        verdict, cause, details = _judge_measured(case)
+        given = _judge_measured(Case(claim, value, statistics, replicates, draws))
+    verdict, cause = given.word, given.cause
     readings = [
         _reading(claim, statistics, text, statistic) for text, statistic in claim.readings.items()
     ]
     if verdict == "differs":  # the values say how; the cause says why, where that is known
-        giving = " and ".join(reading["text"] for reading in readings if reading["gives"])
+        giving = " and ".join(reading.text for reading in readings if reading.gives)
         known = (cause, f"{giving} would give the printed value" if giving else None, claim.why)
         cause = "; ".join(filter(None, known)) or None
     hidden = published and verdict in UNSHOWN and not derived  # print is not its own recomputation
     shown = None if hidden or isinstance(value, dict) else value
     inputs = [] if shown is None else inputs
-    return {
-        **{name: getattr(claim, name) for name in RECORDED},
-        "published": claim.printed,
-        "recomputed": shown,
-        **details,
-        "verdict": verdict,
-        "tolerance": claim.tolerance,
-        "cause": cause,
-        "readings": readings,
-        "provenance": {
-            "file": claim.source_file,
-            "key": claim.source_key,
-            "statistic": claim.statistic,
-            "inputs": inputs,
-            **({"runs": origins.runs(inputs)} if origins else {}),
-        },
-    }
+    return JudgedClaim(
+        id=claim.id,
+        paper=claim.paper,
+        document=claim.document,
+        where=claim.where,
+        quantity=claim.quantity,
+        model=claim.model,
+        unit=claim.unit,
+        kind=claim.kind,
+        decimals=claim.decimals,
+        published=claim.printed,
+        recomputed=shown,
+        noise=given.noise,
+        control=given.control,
+        waits_for=given.waits_for,
+        verdict=verdict,
+        tolerance=claim.tolerance,
+        cause=cause,
+        readings=readings,
+        provenance=Provenance(
+            claim.source_file,
+            claim.source_key,
+            claim.statistic,
+            inputs,
+            origins.runs(inputs) if origins else [],
+        ),
+    )
 
 
-def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) -> dict[str, Any]:
+def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) -> OtherReading:
     """Return the value that another reading of a claim's words gives, and its cells.
 
     Raises:
@@ -266,12 +241,8 @@ def _reading(claim: Claim, statistics: Statistics, text: str, statistic: str) ->
     if value is None and statistics.source == "published" and not claim.unpublished:
         _require_statistic(claim, statistics, statistic)
     is_known = value is not None or statistics.derived_from(statistic) is not None
-    return {
-        "text": text,
-        "value": value,
-        "gives": gives(claim.printed, value, digits(claim)),
-        "inputs": statistics.inputs(statistic) if is_known else [],
-    }
+    inputs = statistics.inputs(statistic) if is_known else []
+    return OtherReading(text, value, gives(claim.printed, value, digits(claim)), inputs)
 
 
 def _require_statistic(claim: Claim, statistics: Statistics, statistic: str) -> None:
@@ -346,11 +317,13 @@ def _passage(quote: Quote | str) -> str:
 
 
 class Verdict(NamedTuple):
-    """A word of `VERDICTS`, its cause, and what a record says beside the value."""
+    """A word of `VERDICTS`, its cause, and what stands beside the value; see `JudgedClaim`."""
 
     word: str
-    cause: str | None
-    beside: dict[str, Any]
+    cause: str | None = None
+    noise: NoisyNumber | NoisyWord | None = None
+    control: RandomDraws | None = None
+    waits_for: str | None = ""
 
 
 @dataclass(frozen=True)
@@ -400,10 +373,11 @@ class Case:
             roundings=1 if self.origins.share_kernels(cells) else 2,
         )
 
-    def verdict(self, word: str, cause: str | None = None, **details: Any) -> Verdict:
+    def verdict(
+        self, word: str, cause: str | None = None, control: RandomDraws | None = None
+    ) -> Verdict:
         """Return a verdict on the value, with its noise beside it."""
-        noise = {} if self.noise is None else {"noise": _plain(self.noise)}
-        return Verdict(word, cause, noise | details)
+        return Verdict(word, cause, None if self.noise is None else _plain(self.noise), control)
 
 
 Gate = Callable[[Case], Verdict | None]
@@ -414,7 +388,7 @@ def stated_gate(case: Case) -> Verdict | None:
     stated = _judge_statement(case.claim)
     if stated is None or (case.claim.statistic is not None and case.claim.kind != "declared"):
         return None
-    return Verdict(*stated, {})
+    return Verdict(*stated)
 
 
 def missing_gate(case: Case) -> Verdict | None:
@@ -423,12 +397,12 @@ def missing_gate(case: Case) -> Verdict | None:
         return None
     claim, statistics = case.claim, case.statistics
     if claim.unmeasured:
-        return Verdict("not measured", claim.unmeasured, {})
+        return Verdict("not measured", claim.unmeasured)
     reason = statistics.why_none(claim.statistic or "")
     if reason is not None:
-        return Verdict("differs", f"{NOTHING_GIVEN}: {reason}" if reason else None, {})
+        return Verdict("differs", f"{NOTHING_GIVEN}: {reason}" if reason else None)
     why, waits_for = statistics.why_not(claim)
-    return Verdict("not measured", why, {"waits_for": waits_for})
+    return Verdict("not measured", why, waits_for=waits_for)
 
 
 def weight_free_gate(case: Case) -> Verdict | None:
@@ -437,13 +411,13 @@ def weight_free_gate(case: Case) -> Verdict | None:
         return None
     claim = case.claim
     same = gives(claim.printed, case.value, digits(claim))
-    return Verdict("agrees", claim.why, {}) if same else Verdict("differs", None, {})
+    return Verdict("agrees", claim.why) if same else Verdict("differs")
 
 
 def noise_gate(case: Case) -> Verdict | None:
     """Answer where the effect of rounding is unknown."""
     why = case.origins.why_no_noise(case.runs) if case.is_rounded else None
-    return Verdict(NO_NOISE, why, {}) if why else None
+    return Verdict(NO_NOISE, why) if why else None
 
 
 def equal_gate(case: Case) -> Verdict | None:
@@ -467,8 +441,8 @@ def control_gate(case: Case) -> Verdict:
     n_giving = sum(
         value is not None and reproduces(case.claim, value, case.noise) for value in values
     )
-    control = {"draws": len(values), "give": n_giving, "values": values}
-    return case.verdict(AS_RANDOM if n_giving else "reproduced", case.claim.why, control=control)
+    control = RandomDraws(len(values), n_giving, values)
+    return case.verdict(AS_RANDOM if n_giving else "reproduced", case.claim.why, control)
 
 
 GATES: Sequence[Gate] = (
@@ -518,28 +492,17 @@ def drowns(claim: Claim, noise: Noise) -> bool:
     )
 
 
-def _plain(noise: Noise) -> dict[str, Any]:
-    """Return noise as a record has it: an infinite band is null."""
-    fields = {name: value for name, value in noise._asdict().items() if value is not None}
-    if "band" in fields:
-        finite = [value if math.isfinite(value) else None for value in noise.widths]
-        fields["band"] = finite if isinstance(noise.band, list) else finite[0]
-    return fields
+def _plain(noise: Noise) -> NoisyNumber | NoisyWord:
+    """Return noise as a claim has it: an infinite band is None."""
+    if noise.same is not None:
+        return NoisyWord(noise.same, noise.replicates)
+    finite = [value if math.isfinite(value) else None for value in noise.widths]
+    return NoisyNumber(finite if isinstance(noise.band, list) else finite[0], noise.replicates)
 
 
 def is_count(decimals: int | str | None, tolerance: str) -> bool:
     """Return whether a printed number is a count, which is no rounding of anything."""
     return decimals in (0, None) and tolerance == "exact"
-
-
-def count_verdicts(
-    records: Iterable[Mapping[str, Any]], group: Callable[[Any], Any]
-) -> dict[Any, Any]:
-    """Return how often each verdict was given, by what `group` says of a record."""
-    counts: dict[Any, Counter[str]] = {}
-    for record in records:
-        counts.setdefault(group(record), Counter())[record["verdict"]] += 1
-    return counts
 
 
 def digits(claim: Claim) -> int | str | None:
@@ -580,28 +543,27 @@ def equal(
     return abs(printed - value) <= slack + half_unit
 
 
-def tolerance_used(record: Mapping[str, Any], source: str) -> str:
+def tolerance_used(claim: JudgedClaim, source: str) -> str:
     """Say in words how a judged claim was compared with print."""
-    decimals, printed = record["decimals"], record["published"]
-    if printed is None or record["verdict"] in UNCOMPARED:
+    decimals, printed, noise = claim.decimals, claim.published, claim.noise
+    if printed is None or claim.verdict in UNCOMPARED:
         return "with nothing"
-    whole = is_count(decimals, record["tolerance"]) or isinstance(printed, str | bool)
-    noise = record.get("noise")
-    if noise and "same" in noise:
-        return f"equal; {noise['same']} of {noise['replicates']} replicates give the same"
-    if whole:
+    if isinstance(noise, NoisyWord):
+        return f"equal; {noise.same} of {noise.replicates} replicates give the same"
+    if is_count(decimals, claim.tolerance) or isinstance(printed, str | bool):
         return "exactly, as words and counts are"
     half = ""
     if isinstance(decimals, int):
         half = f"half a unit of the last printed digit, {0.5 * 10.0**-decimals:g}"
     if source == "published":
         return half or str(STORED)
-    band = str(TOLERANCES[record["tolerance"]])
-    if noise:
-        widths = noise["band"] if isinstance(noise["band"], list) else [noise["band"]]
-        widest = "no limit" if None in widths else f"{max(widths):.3g}"
-        of_log = " of ln p" if TOLERANCES[record["tolerance"]].of_log else ""
-        band = f"{widest}{of_log} by the noise of {noise['replicates']} replicates"
+    tolerance = TOLERANCES[claim.tolerance]
+    band = str(tolerance)
+    if noise is not None:
+        finite = [width for width in noise.widths if width is not None]
+        widest = f"{max(finite):.3g}" if len(finite) == len(noise.widths) else "no limit"
+        of_log = " of ln p" if tolerance.of_log else ""
+        band = f"{widest}{of_log} by the noise of {noise.replicates} replicates"
     return f"{band} and {half}" if half else band
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
@@ -13,20 +13,20 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from layerwise.engine.central import Central
+from layerwise.engine.judged import FALLS, VERDICTS, JudgedClaim
 from layerwise.engine.marks import MARKS
-from layerwise.engine.records import judged
-from layerwise.engine.verdicts import FALLS, VERDICTS
+from layerwise.engine.records import JudgedSource, judged
 from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
-from layerwise.home import here
+from layerwise.home import Source, here
 from layerwise.present.records import (
-    analysis_of,
     answers_told,
-    central_claims,
-    readable,
+    central_in_words,
+    claims_in_words,
+    place,
+    shown_values,
     surprises_told,
     tally,
-    view,
 )
 from layerwise.present.search import search_claims
 from layerwise.present.strip import (
@@ -41,7 +41,6 @@ from layerwise.present.strip import (
 from layerwise.present.terminal import FAINT, grid, said, word
 from layerwise.shapes import PLAIN, Folder, Paper, Strict, Whole, converted, require_shape
 
-Record = dict[str, Any]
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
 WIDEST = max(map(len, MARKS))
 BESIDE_ID = 80  # characters that the other columns of the table need
@@ -51,7 +50,7 @@ OF_CSV = ("id", "paper", "where", "quantity", "model", "unit", "published", "rec
 class ClaimsAsked(Strict):
     """The claims that are wanted; None: whatever they are."""
 
-    source: Literal["published", "measured"]
+    source: Source
     results: Folder
     verdict: Literal[tuple(VERDICTS)] | None  # type: ignore[valid-type]
     paper: Annotated[int, PLAIN] | None
@@ -63,7 +62,7 @@ class ClaimsAsked(Strict):
 class AskedOfCentral(Strict):
     """The central claims that are wanted."""
 
-    source: Literal["published", "measured"]
+    source: Source
     results: Folder
     paper: Paper | None
 
@@ -82,8 +81,8 @@ def list_claims(
     analysis: str | None = None,
     search: str | None = None,
     limit: int | None = None,
-) -> list[Record]:
-    """Return the records with a verdict, of a paper, answered by an analysis, found by a search.
+) -> list[JudgedClaim]:
+    """Return the claims with a verdict, of a paper, answered by an analysis, found by a search.
 
     As on the page those come first that differ, the central ones before the others; those that a
     search finds, by where they stand.
@@ -109,35 +108,33 @@ def list_claims(
         },
     )
     require_shape("claims", OfPaper, {"paper": asked["paper"]})  # `True` is no paper 1
-    document = judged(asked["source"], asked["results"] or here() / "results")
-    records = document["claims"]
-    known = {name for record in records if (name := analysis_of(record))}
+    source_judged = judged(asked["source"], asked["results"] or here() / "results")
+    claims = source_judged.claims
+    known = {name for claim in claims if (name := claim.provenance.analysis)}
     if analysis is not None and analysis not in known:
         raise LayerwiseError(
             f"analysis must be one of {', '.join(sorted(known))}, found {analysis!r:.80}"
         )
     chosen = [
-        record
-        for record in records
-        if verdict in (None, record["verdict"])
-        and asked["paper"] in (None, record["paper"])
-        and analysis in (None, analysis_of(record))
+        claim
+        for claim in claims
+        if verdict in (None, claim.verdict)
+        and asked["paper"] in (None, claim.paper)
+        and analysis in (None, claim.provenance.analysis)
     ]
     if search is not None:
-        by_id = {record["id"]: record for record in chosen}
-        hits = search_claims(readable(chosen, names_here()), search)
-        chosen = [by_id[hit["id"]] for hit in hits]
+        by_id = {claim.id: claim for claim in chosen}
+        hits = search_claims(claims_in_words(chosen, names_here()), search)
+        chosen = [by_id[hit.id] for hit in hits]
     else:
-        central = {part["claim"] for claim in document["central"] for part in claim["printed"]}
-        chosen.sort(
-            key=lambda record: (record["verdict"] not in FALLS, record["id"] not in central)
-        )
+        central = {part["claim"] for claim in source_judged.central for part in claim.printed}
+        chosen.sort(key=lambda claim: (claim.verdict not in FALLS, claim.id not in central))
     return chosen[: asked["limit"]]
 
 
 def headlines_asked(
     source: str, results: str | Path | None, paper: int | None
-) -> tuple[Record, list[Central]]:
+) -> tuple[JudgedSource, list[Central]]:
     """Return the judged claims of a source, and the central ones of a paper.
 
     Raises:
@@ -146,9 +143,9 @@ def headlines_asked(
     asked: AskedOfCentral = converted(
         "headlines", AskedOfCentral, {"source": source, "results": results, "paper": paper}
     )
-    document = judged(asked["source"], asked["results"] or here() / "results")
-    kept = {claim["id"] for claim in central_of_paper(document["central"], asked["paper"])}
-    return document, [claim for claim in central_claims(document, names_here()) if claim.id in kept]
+    source_judged = judged(asked["source"], asked["results"] or here() / "results")
+    central = central_of_paper(source_judged.central, asked["paper"])
+    return source_judged, central_in_words(central, names_here())
 
 
 @dataclass(frozen=True)
@@ -159,52 +156,53 @@ class Listing:
     is no line of what another program reads.
     """
 
-    records: Sequence[Record]
+    claims: Sequence[JudgedClaim]
     n_all: int  # before --limit
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if not self.records:
+        if not self.claims:
             yield "no claim matches"
             return
-        views = [view(record) for record in readable(self.records, names_here())]
-        widest = max(len(claim["id"]) for claim in views)
+        claims = claims_in_words(self.claims, names_here())
+        widest = max(len(claim.id) for claim in claims)
         is_wide = options.max_width >= widest + BESIDE_ID
-        yield _table(views) if is_wide else _paragraphs(views)
+        yield _table(claims) if is_wide else _paragraphs(claims)
         if console.is_terminal:
-            n = len(views)
+            n = len(claims)
             if n < self.n_all:
                 yield said(f"{n} of {self.n_all}; a larger --limit shows more", FAINT)
             else:
                 yield said(f"{n} claim{'s' * (n != 1)}", FAINT)
 
 
-def _table(views: Sequence[Record]) -> Grid:
+def _table(claims: Sequence[JudgedClaim]) -> Grid:
     table = grid(COLUMNS, numbers=("printed", "recomputed"))
-    for claim in views:
-        cells = [_subject(claim), *(claim[name] for name in ("place", "published", "recomputed"))]
-        table.add_row(said(claim["id"], "bold"), *map(said, cells), word(claim["verdict"]))
+    for claim in claims:
+        cells = [_subject(claim), place(claim), *shown_values(claim)]
+        table.add_row(said(claim.id, "bold"), *map(said, cells), word(claim.verdict))
     return table
 
 
-def _paragraphs(views: Sequence[Record]) -> Group:
+def _paragraphs(claims: Sequence[JudgedClaim]) -> Group:
     lines: list[RenderableType] = []
-    for claim in views:
-        title = said(claim["id"], "bold"), "  ", word(claim["verdict"])
+    for claim in claims:
+        published, recomputed = shown_values(claim)
+        title = said(claim.id, "bold"), "  ", word(claim.verdict)
         below = [
-            f"{_subject(claim)} ({claim['place']})",
-            f"printed {claim['published']}, recomputed {claim['recomputed']}",
+            f"{_subject(claim)} ({place(claim)})",
+            f"printed {published}, recomputed {recomputed}",
         ]
         lines.append(Text.assemble(*title, overflow="fold"))
         lines += [Padding(said(text), (0, 0, 0, 2)) for text in below]
     return Group(*lines)
 
 
-def _subject(claim: Record) -> str:
+def _subject(claim: JudgedClaim) -> str:
     """Return the quantity, and the model that it is one of."""
-    return ", ".join(filter(None, (claim["quantity"], claim.get("model"))))
+    return ", ".join(filter(None, (claim.quantity, claim.model)))
 
 
-def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> RenderableType:
+def strip_as_text(judged: JudgedSource, paper: int | None, *, reasons: bool) -> RenderableType:
     """Return the strip: how the central claims fare, then a line for each, by paper.
 
     Arguments:
@@ -213,8 +211,7 @@ def strip_as_text(judged: Record, paper: int | None, *, reasons: bool) -> Render
         reasons: below each line the numbers that decide, what is claimed, the reason, and what the
             paper itself says.
     """
-    kept = {claim["id"] for claim in central_of_paper(judged["central"], paper)}
-    central = [claim for claim in central_claims(judged, names_here()) if claim.id in kept]
+    central = central_in_words(central_of_paper(judged.central, paper), names_here())
     lines: list[RenderableType] = []
     if paper is None:
         told = answers_told(judged, names_here())
@@ -263,11 +260,11 @@ def _reasons(claim: Central) -> list[str]:
     return list(filter(None, told))
 
 
-def central_of_paper(central: Sequence[Record], paper: int | None) -> list[Record]:
+def central_of_paper(central: Sequence[Central], paper: int | None) -> list[Central]:
     """Return the central claims of one paper, or all.
 
     Raises:
         LayerwiseError: for a paper that there is not.
     """
     require_shape("headlines", OfPaper, {"paper": paper})
-    return [claim for claim in central if paper in (None, claim["paper"])]
+    return [claim for claim in central if paper in (None, claim.paper)]

@@ -1,5 +1,6 @@
 """`layerwise.claims` and `layerwise.headlines`: claims as they were judged, as tables."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from layerwise.engine.words import names_here
@@ -11,7 +12,7 @@ from layerwise.present.claim_list import (
     list_claims,
     strip_as_text,
 )
-from layerwise.present.records import readable, view
+from layerwise.present.records import claims_in_words, shown_values
 from layerwise.present.strip import count_text, deciding_text, mark_of
 from layerwise.present.tables import SHOWN, Table
 from layerwise.present.values import value_text
@@ -44,12 +45,15 @@ def claims(
         LayerwiseError: if the ledger was not judged yet, for an unknown source, verdict, paper or
             analysis, or a value of another type.
     """
-    records = list_claims(source, results, verdict, paper, analysis, search, limit)
-    rows = [[record[name] for name in OF_CSV] for record in records]
-    views = [{**record, **view(record)} for record in readable(records, names_here())]
-    shown = [[value_text(claim[name]) for name in OF_CSV] for claim in views]
-    caption = f"{len(records)} of the papers' claims, compared with {source} numbers."
-    listed = Listing(records[:SHOWN], len(records))
+    chosen = list_claims(source, results, verdict, paper, analysis, search, limit)
+    rows = [[getattr(claim, name) for name in OF_CSV] for claim in chosen]
+    shown = []
+    for claim in claims_in_words(chosen, names_here()):
+        published, recomputed = shown_values(claim)
+        claim = replace(claim, published=published, recomputed=recomputed)
+        shown.append([value_text(getattr(claim, name)) for name in OF_CSV])
+    caption = f"{len(chosen)} of the papers' claims, compared with {source} numbers."
+    listed = Listing(chosen[:SHOWN], len(chosen))
     return Table("claims", caption, dict.fromkeys(OF_CSV), rows, shown=shown, listed=listed)
 
 
@@ -70,7 +74,7 @@ def headlines(
         LayerwiseError: if the ledger was not judged yet, for an unknown source or paper, or a value
             of another type.
     """
-    document, central = headlines_asked(source, results, paper)
+    judged, central = headlines_asked(source, results, paper)
     rows = [
         [
             claim.id,
@@ -83,6 +87,6 @@ def headlines(
         for claim in central
     ]
     columns = ("id", "paper", "claim", "mark", "what decides", "as printed")
-    listed = strip_as_text(document, paper, reasons=False)
+    listed = strip_as_text(judged, paper, reasons=False)
     caption = f"The papers' central claims, as {source} numbers answer them."
     return Table("headlines", caption, dict.fromkeys(columns), rows, listed=listed)

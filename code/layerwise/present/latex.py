@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from layerwise.engine.judged import JudgedClaim
 from layerwise.errors import LayerwiseError
 from layerwise.present import values
 from layerwise.present.html import environment_of, filled
@@ -150,19 +151,19 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         typeset_digits=typeset_digits,
         brief=short,
     )
-    records = {record["id"]: record for record in context["claims"]}
+    claims: dict[str, JudgedClaim] = {claim.id: claim for claim in context["claims"]}
 
-    def claim(claim_id: str) -> Mapping[str, Any]:
-        if claim_id not in records:
+    def find(claim_id: str) -> JudgedClaim:
+        if claim_id not in claims:
             raise LayerwiseError(
                 f"every number in the paper needs a claim, there is none with the id {claim_id!r}; "
                 "add it to the ledger or correct the template"
             )
-        return records[claim_id]
+        return claims[claim_id]
 
     environment.globals.update(
-        printed=lambda name: latex_value(claim(name)["published"], claim(name)["decimals"]),
-        recomputed=lambda name, decimals=None: latex_value(claim(name)["recomputed"], decimals),
-        has=lambda name: claim(name)["recomputed"] is not None,
+        printed=lambda name: latex_value(find(name).published, find(name).decimals),
+        recomputed=lambda name, decimals=None: latex_value(find(name).recomputed, decimals),
+        has=lambda name: find(name).recomputed is not None,
     )
     return filled(environment, template, context)

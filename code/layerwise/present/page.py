@@ -13,10 +13,13 @@ from markupsafe import Markup
 
 import layerwise
 from layerwise.engine.central import Central
+from layerwise.engine.judged import AS_RANDOM, TOLERANCES, VERDICTS, JudgedClaim
 from layerwise.engine.measured import group_by_reason
+from layerwise.engine.origins import Absences
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import Published
-from layerwise.engine.verdicts import AS_RANDOM, TOLERANCES, VERDICTS, tolerance_used
+from layerwise.engine.records import JudgedSource
+from layerwise.engine.verdicts import tolerance_used
 from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
@@ -25,7 +28,7 @@ from layerwise.present.figures.picture import Picture, data_address
 from layerwise.present.html import embedded, fill, inlined, linked, packed, policy, reveal_all
 from layerwise.present.page_tables import evidence_name, page_tables
 from layerwise.present.pictures import Figures
-from layerwise.present.records import context, readable, surprises_told, view
+from layerwise.present.records import claims_in_words, context, surprises_told, view
 from layerwise.present.search import FIRST, PLAIN, REST, place_rank
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import (
@@ -40,6 +43,7 @@ from layerwise.present.strip import (
     symbol,
 )
 from layerwise.present.strip_picture import READING, legend_signs, row_picture
+from layerwise.present.trace import Method
 from layerwise.present.values import SIGNS, value_text
 
 TEMPLATE = "index.html.j2"
@@ -53,15 +57,13 @@ ENVIRONMENT = {
 }
 
 MACHINE = ("device", "driver", "torch", "cuda", "transformers")  # of a run
-ABSENT = {"failed": "What could not be measured", "left_out": "What was left out"}
 
-Record = Mapping[str, Any]
 View = dict[str, Any]
 
 
 def page(
     paper: Paper,
-    document: Mapping[str, Any],
+    judged: JudgedSource,
     figures: Figures,
     published: Published,
     pins: Mapping[str, str],
@@ -70,7 +72,7 @@ def page(
     *,
     asymmetry: str | None = None,
     small: SmallModels | None = None,
-    methods: Mapping[str, Sequence[Mapping[str, str]]],
+    methods: Mapping[str, Sequence[Method]],
     names: Names,
     environment: Mapping[str, str] = ENVIRONMENT,
 ) -> str:
@@ -78,7 +80,7 @@ def page(
 
     Args:
         paper: whose claims these are.
-        document: the judged claims of one source, `checked`.
+        judged: the judged claims of one source.
         published: the values behind a claim of source `published`.
         pins: SHA-256 of upstream's files.
         hashes: SHA-256 of the files that the page was made from.
@@ -88,21 +90,21 @@ def page(
         names: what models are called.
         environment: what made the page.
     """
-    source, records = document["source"], document["claims"]
-    shared = context(document, names, random=figures.random_weights)
+    source, claims = judged.source, judged.claims
+    shared = context(judged, names, random=figures.random_weights)
     shared |= {"again": "random number"} if figures.random_weights else {}
-    told = readable(records, names)
+    told = claims_in_words(claims, names)
     views = [
         reveal_all(
             {
-                **view(record),
-                "compared": tolerance_used(record, source),
-                "rank": place_rank(record),
+                **view(claim),
+                "compared": tolerance_used(claim, source),
+                "rank": place_rank(claim),
             }
         )
-        for record in told
+        for claim in told
     ]
-    by_id = {record["id"]: shown for record, shown in zip(records, views, strict=True)}
+    by_id = {claim.id: shown for claim, shown in zip(claims, views, strict=True)}
     central: list[Central] = shared["central"]
     for claim in central:
         for part in claim.printed:
@@ -118,18 +120,18 @@ def page(
         "source": source,
         "again": shared["again"],
         "verdicts": list(VERDICTS),
-        "files": files_of(document, pins),
-        "statistics": document["statistics"],
-        "runs": {run: ", ".join(_flat(how)) for run, how in document.get("runs", {}).items()},
+        "files": files_of(judged, pins),
+        "statistics": judged.statistics,
+        "runs": {run: ", ".join(_flat(how)) for run, how in judged.runs.items()},
         "search": {"plain": PLAIN, "first": FIRST, "all": [*FIRST, *REST, CENTRAL]},
         "signs": SIGNS,
-        "methods": number_methods(records, views, methods),
+        "methods": number_methods(claims, views, methods),
         "claims": views,
-        "cells": number_cells(records, views, published if source == "published" else None),
+        "cells": number_cells(claims, views, published if source == "published" else None),
     }
     filled = {
         **reveal_all(shared),
-        "surprises": reveal_all(surprises_told(document, names)),
+        "surprises": reveal_all(surprises_told(judged, names)),
         "paper": {"title": paper.title, "about": linked(paper.about, paper.links)},
         "strip": [
             (heading, [(claim, Markup(row_picture(claim))) for claim in group])
@@ -148,23 +150,23 @@ def page(
         "cards": [
             (heading, reveal_all(figure_groups([*group], pictures)))
             for heading, group in groupby(
-                cards(shared, records, by_id), key=lambda card: block(card["central"])
+                cards(central, claims, by_id), key=lambda card: block(card["central"])
             )
         ],
         "apart": NOTEBOOKS,
         "asymmetry": None if asymmetry is None else data_address(asymmetry),
-        "n_claims": len(records),
+        "n_claims": len(claims),
         "small": small,
         "tolerances": {name: str(band) for name, band in TOLERANCES.items()},
-        "environment": {**environment} | reveal_all(describe_machine(document.get("runs", {}))),
+        "environment": {**environment} | reveal_all(describe_machine(judged.runs)),
         "measured": reveal_all(
             {
-                title: describe_absences(document.get(kind, {}), names)
-                for kind, title in ABSENT.items()
+                "What could not be measured": describe_absences(judged.failed, names),
+                "What was left out": describe_absences(judged.left_out, names),
+                "What was measured": describe_runs(judged.runs, names),
             }
-            | {"What was measured": describe_runs(document.get("runs", {}), names)}
         ),
-        "hashes": names_by_hash({**document["statistics"], **data["files"], **hashes}),
+        "hashes": names_by_hash({**judged.statistics, **data["files"], **hashes}),
         "style": Markup(style),
         "script": Markup(script),
         "policy": policy(style, script),
@@ -188,30 +190,28 @@ def names_by_hash(hashes: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def cards(
-    shared: Mapping[str, Any],
-    records: Sequence[Record],
-    by_id: Mapping[str, View],
+    central: Sequence[Central], judged: Sequence[JudgedClaim], by_id: Mapping[str, View]
 ) -> Iterator[dict[str, Any]]:
     """Yield the central claims with what the page shows beside each, one after the other.
 
     Arguments:
-        shared: `records.context`: central claims in words.
+        central: in the words of readers.
     """
-    random_ids = {record["id"] for record in records if record["verdict"] == AS_RANDOM}
-    for central in shared["central"]:
-        claims = [part["claim"] for part in central.printed]
-        shown, more = first_sentences([*central.reason, *central.notes], SHORT)
+    random_ids = {claim.id for claim in judged if claim.verdict == AS_RANDOM}
+    for claim in central:
+        claims = [part["claim"] for part in claim.printed]
+        shown, more = first_sentences([*claim.reason, *claim.notes], SHORT)
         yield {
-            "central": central,
-            "picture": Markup(row_picture(central)),
+            "central": claim,
+            "picture": Markup(row_picture(claim)),
             "deciding": shown[0],
             "shown": " ".join(shown[1:]),
             "more": " ".join(more),
             "claims": claims,
-            "file": f"{evidence_name(central)}.csv",
-            "rows": [by_id[claim] for claim in claims],
+            "file": f"{evidence_name(claim)}.csv",
+            "rows": [by_id[claim_id] for claim_id in claims],
             "as_random": len(random_ids.intersection(claims)),
-            "error_rates": error_rates(dict.fromkeys(part["question"] for part in central.parts)),
+            "error_rates": error_rates(dict.fromkeys(part["question"] for part in claim.parts)),
         }
 
 
@@ -246,53 +246,53 @@ def _n_words(sentence: str) -> int:
 
 
 def number_methods(
-    records: Sequence[Record],
+    claims: Sequence[JudgedClaim],
     views: Sequence[View],
-    methods: Mapping[str, Sequence[Mapping[str, str]]],
+    methods: Mapping[str, Sequence[Method]],
 ) -> list[list[str]]:
     """Return every rule once, as name, words and place; claims name them by position."""
     places: dict[tuple[str, ...], int] = {}
-    for record, shown in zip(records, views, strict=True):
-        method = methods.get(record["provenance"]["statistic"] or "", ())
+    for claim, shown in zip(claims, views, strict=True):
+        method = methods.get(claim.provenance.statistic or "", ())
         rules = [(rule["name"], rule["says"], rule["at"]) for rule in method]
         if rules:
             shown["method"] = [places.setdefault(rule, len(places)) for rule in rules]
     return [list(rule) for rule in places]
 
 
-def files_of(document: Mapping[str, Any], pins: Mapping[str, str]) -> dict[str, str]:
+def files_of(judged: JudgedSource, pins: Mapping[str, str]) -> dict[str, str]:
     """Return the SHA-256 of the published files that claims stand in or rest on.
 
     A paper's text has none.
     """
-    printed = {record["provenance"]["file"] for record in document["claims"]} - {None}
-    pinned = {file: pins[file] for file in printed if file in pins}
-    return dict(sorted((pinned | document["inputs"]).items()))
+    printed = {claim.provenance.file for claim in judged.claims}
+    pinned = {file: pins[file] for file in printed if file is not None and file in pins}
+    return dict(sorted((pinned | judged.inputs).items()))
 
 
 def number_cells(
-    records: Sequence[Mapping[str, Any]],
-    views: Sequence[dict[str, Any]],
+    claims: Sequence[JudgedClaim],
+    views: Sequence[View],
     published: Published | None,
 ) -> list[dict[str, str]]:
     """Return the cells under all claims, each once; claims name them by position."""
     places: dict[str, int] = {}
     cells: list[dict[str, str]] = []
-    for record, shown in zip(records, views, strict=True):
-        provenance = record["provenance"]
-        for cell in provenance["inputs"]:
+    for claim, shown in zip(claims, views, strict=True):
+        provenance = claim.provenance
+        for cell in provenance.inputs:
             if cell not in places:
                 places[cell] = len(cells)
                 file, _, key = cell.partition("#")
                 try:
                     value = None if published is None else published.value(file, key)
                 except LayerwiseError as error:
-                    raise LayerwiseError(f"claim {record['id']}: {error}") from None
+                    raise LayerwiseError(f"claim {claim.id}: {error}") from None
                 cells.append({"file": file, "key": key, "value": value_text(value)})
-        if provenance["inputs"]:
-            shown["inputs"] = [places[cell] for cell in provenance["inputs"]]
-        if provenance.get("runs"):
-            shown["runs"] = provenance["runs"]
+        if provenance.inputs:
+            shown["inputs"] = [places[cell] for cell in provenance.inputs]
+        if provenance.runs:
+            shown["runs"] = provenance.runs
     return cells
 
 
@@ -318,13 +318,11 @@ def describe_runs(runs: Mapping[str, Mapping[str, Any]], names: Names) -> dict[s
     }
 
 
-def describe_absences(
-    absent: Mapping[str, Mapping[str, Any]], names: Names
-) -> dict[str, list[str]]:
+def describe_absences(absent: Mapping[str, Absences], names: Names) -> dict[str, list[str]]:
     """Return every reason by model, and how many claims wait for the model."""
     return {
-        f"{label_model(slug, names)}, {model['claims']} claims": [
-            f"{studies(failed)}: {why}" for why, failed in group_by_reason(model["reasons"]).items()
+        f"{label_model(slug, names)}, {model.claims} claims": [
+            f"{studies(failed)}: {why}" for why, failed in group_by_reason(model.reasons).items()
         ]
         for slug, model in absent.items()
     }

@@ -1,10 +1,10 @@
 """The tables of the page as files that a reader saves, with every digit."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 from urllib.parse import quote
 
 from layerwise.engine.central import Central, Point
+from layerwise.engine.judged import JudgedClaim
 from layerwise.present.claim_list import OF_CSV
 from layerwise.present.csv_text import Value
 from layerwise.present.small_models import SmallModels
@@ -18,7 +18,7 @@ OF_SMALL = ("question", "paper", "model", "value", "low", "high", "word", "rando
 
 def page_tables(
     central: Sequence[Central],
-    claims: Sequence[Mapping[str, Any]],
+    claims: Sequence[JudgedClaim],
     counts: Mapping[str, Mapping[str, int]],
     verdicts: Mapping[str, str],
     small: SmallModels | None,
@@ -32,7 +32,7 @@ def page_tables(
     """
     yield _tabulate_central(central)
     yield _tabulate_claims("claims", claims)
-    by_id = {record["id"]: record for record in claims}
+    by_id = {claim.id: claim for claim in claims}
     for claim in central:
         parts = [by_id[part["claim"]] for part in claim.printed]
         yield _tabulate_claims(evidence_name(claim), parts)
@@ -81,8 +81,8 @@ def _cell(record: Central | Point | None, name: str) -> Value:
     return value
 
 
-def _tabulate_claims(name: str, claims: Sequence[Mapping[str, Any]]) -> Table:
-    rows = [[record[field] for field in OF_CSV] for record in claims]
+def _tabulate_claims(name: str, claims: Sequence[JudgedClaim]) -> Table:
+    rows = [[getattr(claim, field) for field in OF_CSV] for claim in claims]
     return Table(name, "Claims, printed and recomputed.", dict.fromkeys(OF_CSV), rows)
 
 

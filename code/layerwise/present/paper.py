@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any, NotRequired
 
 from layerwise.engine.central import Central
+from layerwise.engine.judged import JudgedClaim
+from layerwise.engine.records import JudgedSource
+from layerwise.engine.seen import Finding
 from layerwise.engine.words import Names, in_words
 from layerwise.files import together, write_text
-from layerwise.present.csv_text import csv_text
+from layerwise.present.csv_text import Value, csv_text
 from layerwise.present.latex import render
 from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
-from layerwise.present.records import context, readable, surprises_told, view
+from layerwise.present.records import claims_in_words, context, place, shown_values, surprises_told
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import (
     block,
@@ -64,7 +67,7 @@ def _caption_beyond_title(title: str, caption: str) -> str:
 
 
 def tell_further(
-    central: Sequence[Central], findings: Sequence[Mapping[str, Any]]
+    central: Sequence[Central], findings: Sequence[Finding]
 ) -> dict[int, list[dict[str, str]]]:
     """Return what else does not stand, by paper: of each central claim, then beside them."""
     told: dict[int, list[dict[str, str]]] = {}
@@ -73,7 +76,7 @@ def tell_further(
             about = {"title": claim.claim, "text": " ".join(claim.details)}
             told.setdefault(claim.paper, []).append(about)
     for finding in findings:
-        told.setdefault(finding["paper"], []).append({"title": "", "text": finding["text"]})
+        told.setdefault(finding.paper, []).append({"title": "", "text": finding.text})
     return dict(sorted(told.items()))
 
 
@@ -96,19 +99,20 @@ def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def care_csv(records: Iterable[Mapping[str, Any]]) -> str:
+def care_csv(claims: Iterable[JudgedClaim]) -> str:
     """Return the claims that differ or need care as CSV, in the ledger's order."""
     headings = ["id", "paper", "where", "quantity", "model"]
     headings += ["printed", "recomputed", "verdict", "cause"]
-    shown = {"where": "place", "printed": "published"}  # what a view calls them
-    views = [view(record) for record in records if record["verdict"] in CARE]
-    return csv_text(
-        headings, ([seen.get(shown.get(name, name)) for name in headings] for seen in views)
-    )
+    rows: list[list[Value]] = []
+    for claim in claims:
+        if claim.verdict in CARE:
+            rows.append([claim.id, claim.paper, place(claim), claim.quantity, claim.model])
+            rows[-1] += [*shown_values(claim), claim.verdict, claim.cause]
+    return csv_text(headings, rows)
 
 
 def write_source(
-    document: Mapping[str, Any],
+    judged: JudgedSource,
     figures: Path,
     drawn: Figures,
     templates: Path,
@@ -122,7 +126,7 @@ def write_source(
     """Write report, supplement and a CSV of what differs, with copies of the figures; count these.
 
     Args:
-        document: the judged claims of one source, `records.checked`.
+        judged: the judged claims of one source.
         figures: the folder that holds `drawn` as PDF.
         citation: CITATION.cff, for the title page.
         names: what models are called.
@@ -141,11 +145,11 @@ def write_source(
         }
         for picture in drawn.pictures
     }
-    filled = context(document, names, random=drawn.random_weights)
-    claims = readable(document["claims"], names)
+    filled = context(judged, names, random=drawn.random_weights)
+    claims = claims_in_words(judged.claims, names)
     filled |= {
         **read_citation(citation),
-        "surprises": surprises_told(document, names),
+        "surprises": surprises_told(judged, names),
         "claims": claims,
         "small": small,
         "figures": places,

@@ -9,7 +9,7 @@ from layerwise.present.html import TEMPLATES
 from layerwise.present.latex import render
 from layerwise.present.page import page
 from layerwise.present.pictures import Figures
-from layerwise.present.records import context, readable
+from layerwise.present.records import context
 
 LATEX = "report.tex.j2"
 
@@ -23,14 +23,13 @@ def write_page(judged: JudgedPaper, path: Path) -> None:
         judged: what `judge_paper` gives.
         path: the file; its folder is made.
     """
-    document = judged.document
     text = page(
         judged.paper,
-        document,
+        judged.results,
         Figures([], {}, random_weights=False),
         judged.published,
-        document["inputs"],
-        document["judged_from"],
+        judged.results.inputs,
+        judged.results.judged_from,
         TEMPLATES / "page",
         methods={},
         names={},
@@ -46,8 +45,8 @@ def write_latex(judged: JudgedPaper, path: Path) -> None:
         judged: what `judge_paper` gives.
         path: the file; its folder is made.
     """
-    filled = context(judged.document, {}, random=False) | {
-        "claims": readable(judged.document["claims"], {}),
+    filled = context(judged.results, {}, random=False) | {
+        "claims": judged.results.claims,
         "paper": judged.paper,
     }
     write_text(path, render(TEMPLATES / "another_paper", LATEX, filled))

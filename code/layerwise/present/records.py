@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from layerwise.engine.answer_words import (
@@ -12,36 +13,17 @@ from layerwise.engine.answer_words import (
     TOO_FEW,
     UNDECIDED,
 )
-from layerwise.engine.central import Central, Point
+from layerwise.engine.central import Central, ReadingOfClaim
+from layerwise.engine.claims import Printed
+from layerwise.engine.judged import VERDICTS, JudgedClaim, NoisyWord
 from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
-from layerwise.engine.records import tally_sentence
-from layerwise.engine.verdicts import VERDICTS
+from layerwise.engine.records import JudgedSource, tally_sentence
+from layerwise.engine.seen import Finding, Paragraph
 from layerwise.engine.words import Names, in_words, label_model
 from layerwise.models.registry import RANDOM
 from layerwise.present.values import short_text, value_text
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
-# Fields that are prose, of a central claim, a finding, a paragraph or a claim.
-PROSE = (
-    "where",
-    "claim",
-    "number",
-    "says",
-    "reason",
-    "answer",
-    "notes",
-    "details",
-    "decide",
-    "caveats",
-    "title",
-    "text",
-    "quantity",
-    "cause",
-    "printed",
-    "published",
-    "recomputed",
-)
-_VIEWED = ("id", "paper", "verdict", "quantity", "model", "unit", "kind", "cause")
 # How a sentence says that one claim, or several, have a mark.
 _VERBS = {
     HOLDS: ("holds", "hold"),
@@ -61,96 +43,131 @@ _OPEN = {
 SURPRISES = 3  # lines of the head
 
 
-def context(document: Mapping[str, Any], names: Names, *, random: bool) -> dict[str, Any]:
-    """Return what page and paper say of judged claims.
+def context(judged: JudgedSource, names: Names, *, random: bool) -> dict[str, Any]:
+    """Return what page and paper say of judged claims, as templates read it.
 
     Arguments:
         random: the numbers are those of random weights, so that no finding follows from them.
     """
-    used = {record["verdict"] for record in document["claims"]}
-    central = central_claims(document, names)
+    used = {claim.verdict for claim in judged.claims}
+    central = central_in_words(judged.central, names)
     return {
-        **{name: document[name] for name in ("source", "counts")},
+        "source": judged.source,
+        "counts": judged.counts,
         "central": central,
-        "findings": [] if random else readable(document["findings"], names),
-        "story": [] if random else readable(document["story"], names),
+        "findings": [] if random else findings_in_words(judged.findings, names),
+        "story": [] if random else story_in_words(judged.story, names),
         "random": random,
-        "again": AGAIN[document["source"]],
-        "answered": answers_told(document, names),
+        "again": AGAIN[judged.source],
+        "answered": answers_told(judged, names),
         "central_tally": tally(central),
-        "tally": tally_sentence(document["claims"]),
+        "tally": tally_sentence(judged.claims),
         "marks": MARKS,
         "openness": OPENNESS,
         "verdicts": {word: meaning for word, meaning in VERDICTS.items() if word in used},
     }
 
 
-def central_claims(document: Mapping[str, Any], names: Names) -> list[Central]:
-    """Return the central claims of judged claims, with the names that readers know."""
+# --- with the names that readers know -------------------------------------------------------------
+# What programs read stays as it is: ids, questions, statistics and where each number stands.
+
+
+def central_in_words(central: Iterable[Central], names: Names) -> list[Central]:
+    """Return central claims in the words of readers."""
     return [
-        Central(
-            **{
-                **claim,
-                "points": [
-                    Point(**{**point, "model": label_model(point["model"], names)})
-                    for point in claim["points"]
-                ],
-            }
+        replace(
+            claim,
+            where=in_words(claim.where, names),
+            claim=in_words(claim.claim, names),
+            number=in_words(claim.number, names),
+            points=[replace(one, model=label_model(one.model, names)) for one in claim.points],
+            readings=[
+                ReadingOfClaim(**{**reading, "text": in_words(reading["text"], names)})
+                for reading in claim.readings
+            ],
+            caveats=_all_in_words(claim.caveats, names),
+            says=in_words(claim.says, names),
+            reason=_all_in_words(claim.reason, names),
+            notes=_all_in_words(claim.notes, names),
+            details=_all_in_words(claim.details, names),
+            decide=in_words(claim.decide, names),
         )
-        for claim in readable(document["central"], names)
+        for claim in central
     ]
 
 
-def readable(records: Iterable[Mapping[str, Any]], names: Names) -> list[dict[str, Any]]:
-    """Return central claims, findings, paragraphs or claims with the names that readers know.
-
-    What programs read stays as it is: ids, questions, statistics and where each number stands.
-    """
-
-    def put_in_words(value: Any) -> Any:
-        if isinstance(value, str):
-            return in_words(value, names)
-        return [*map(put_in_words, value)] if isinstance(value, list) else value
-
-    def readable_field(name: str, value: Any) -> Any:
-        if name == "model" and value is not None:
-            return label_model(value, names)
-        if name == "readings":
-            return [
-                {
-                    part: put_in_words(text) if part in ("text", "value") else text
-                    for part, text in reading.items()
-                }
-                for reading in value
-            ]
-        return put_in_words(value) if name in PROSE else value
-
+def claims_in_words(claims: Iterable[JudgedClaim], names: Names) -> list[JudgedClaim]:
+    """Return judged claims in the words of readers."""
     return [
-        {name: readable_field(name, value) for name, value in record.items()} for record in records
+        replace(
+            claim,
+            where=in_words(claim.where, names),
+            quantity=in_words(claim.quantity, names),
+            model=None if claim.model is None else label_model(claim.model, names),
+            cause=None if claim.cause is None else in_words(claim.cause, names),
+            published=_value_in_words(claim.published, names),
+            recomputed=_value_in_words(claim.recomputed, names),
+            readings=[
+                replace(
+                    reading,
+                    text=in_words(reading.text, names),
+                    value=_value_in_words(reading.value, names),
+                )
+                for reading in claim.readings
+            ],
+        )
+        for claim in claims
     ]
 
 
-def has_random_weights(document: Mapping[str, Any]) -> bool:
+def findings_in_words(findings: Iterable[Finding], names: Names) -> list[Finding]:
+    """Return findings in the words of readers."""
+    return [replace(finding, text=in_words(finding.text, names)) for finding in findings]
+
+
+def story_in_words(story: Iterable[Paragraph], names: Names) -> list[Paragraph]:
+    """Return paragraphs in the words of readers."""
+    return [
+        replace(
+            paragraph,
+            title=in_words(paragraph.title, names),
+            answer=in_words(paragraph.answer, names),
+            text=in_words(paragraph.text, names),
+        )
+        for paragraph in story
+    ]
+
+
+def _all_in_words(sentences: Iterable[str], names: Names) -> list[str]:
+    return [in_words(sentence, names) for sentence in sentences]
+
+
+def _value_in_words(value: Printed, names: Names) -> Printed:
+    if isinstance(value, list):
+        return [in_words(entry, names) if isinstance(entry, str) else entry for entry in value]
+    return in_words(value, names) if isinstance(value, str) else value
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+def has_random_weights(judged: JudgedSource) -> bool:
     """Return whether judged claims were measured on stand-ins."""
-    return any(run.get(RANDOM) for run in document.get("runs", {}).values())
+    return any(run.get(RANDOM) for run in judged.runs.values())
 
 
-def surprises_told(document: Mapping[str, Any], names: Names) -> list[str]:
+def surprises_told(judged: JudgedSource, names: Names) -> list[str]:
     """Return what a reader would least expect, at most three lines; of random weights none."""
-    if has_random_weights(document):
+    if has_random_weights(judged):
         return []
-    return [in_words(line, names) for line in document["surprises"][:SURPRISES]]
+    return _all_in_words(judged.surprises[:SURPRISES], names)
 
 
-def answers_told(document: Mapping[str, Any], names: Names) -> list[tuple[str, str]]:
+def answers_told(judged: JudgedSource, names: Names) -> list[tuple[str, str]]:
     """Return the questions that the papers raise, with their answers; of random weights none."""
-    if has_random_weights(document):
+    if has_random_weights(judged):
         return []
-    return [
-        (part["title"], in_words(part["answer"], names))
-        for part in document["story"]
-        if part["answer"]
-    ]
+    return [(part.title, in_words(part.answer, names)) for part in judged.story if part.answer]
 
 
 def tally(central: Sequence[Central]) -> str:
@@ -174,46 +191,43 @@ def verb(mark: str, count: int) -> str:
     return _VERBS[mark][count > 1]
 
 
-def place(record: Mapping[str, Any]) -> str:
+# --- a claim --------------------------------------------------------------------------------------
+
+
+def place(claim: JudgedClaim) -> str:
     """Return paper and place of a claim; some places begin with the paper."""
-    where: str = record["where"]
-    return where if where.startswith("Paper ") else f"Paper {record['paper']}, {where}"
+    where = claim.where
+    return where if where.startswith("Paper ") else f"Paper {claim.paper}, {where}"
 
 
-def readings(record: Mapping[str, Any]) -> list[str]:
+def readings(claim: JudgedClaim) -> list[str]:
     """Say what other readings of a claim's rule give, but for what its cause already says."""
-    is_in_cause = record["verdict"] == "differs"
+    is_in_cause = claim.verdict == "differs"
     return [
-        f"{reading['text'].rstrip(',')}: {short_text(reading['value'], None)}"
-        + (", as printed" if reading["gives"] else "")
-        for reading in record["readings"]
-        if reading["value"] is not None and not (is_in_cause and reading["gives"])
+        f"{reading.text.rstrip(',')}: {short_text(reading.value, None)}"
+        + (", as printed" if reading.gives else "")
+        for reading in claim.readings
+        if reading.value is not None and not (is_in_cause and reading.gives)
     ]
 
 
-def noise(record: Mapping[str, Any]) -> str | None:
+def noise(claim: JudgedClaim) -> str | None:
     """Say what replicates with rounding noise did to a claim; None where none were run."""
-    if (measured := record.get("noise")) is None:
+    if (measured := claim.noise) is None:
         return None
-    n = measured["replicates"]
-    shift = "; 16 bits can shift it further, to one side" if measured.get("shift") else ""
-    if "same" in measured:
-        return f"{measured['same']} of {n} replicates give the same{shift}"
-    return f"{short_text(measured['band'], None)} either way, by {n} replicates{shift}"
+    n = measured.replicates
+    shift = "; 16 bits can shift it further, to one side" if measured.shift else ""
+    if isinstance(measured, NoisyWord):
+        return f"{measured.same} of {n} replicates give the same{shift}"
+    return f"{short_text(measured.band, None)} either way, by {n} replicates{shift}"
 
 
-def control(record: Mapping[str, Any]) -> str | None:
+def control(claim: JudgedClaim) -> str | None:
     """Say how many draws of random weights give a claim, and what; None where none ran."""
-    if (drawn := record.get("control")) is None:
+    if (drawn := claim.control) is None:
         return None
-    values = ["-" if value is None else short_text(value, None) for value in drawn["values"]]
-    return f"{drawn['give']} of {drawn['draws']} draws give it: {', '.join(values)}"
-
-
-def analysis_of(record: Mapping[str, Any]) -> str | None:
-    """Return the analysis that a claim's statistic belongs to; None where it has none."""
-    statistic = record["provenance"]["statistic"]
-    return None if statistic is None else statistic.split(":", 1)[0]
+    values = ["-" if value is None else short_text(value, None) for value in drawn.values]
+    return f"{drawn.give} of {drawn.draws} draws give it: {', '.join(values)}"
 
 
 def relative_difference(published: Any, recomputed: Any) -> float | None:
@@ -234,31 +248,46 @@ def relative_difference(published: Any, recomputed: Any) -> float | None:
     return abs(recomputed - published) / abs(published) if published else math.inf
 
 
-def view(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as the page shows it: values as text, what is empty left out."""
-    decimals = closer = record["decimals"]
-    if record["verdict"] == "differs" and isinstance(decimals, int):
+def shown_values(claim: JudgedClaim) -> tuple[str, str]:
+    """Return printed and recomputed value as text, as many digits as tell them apart."""
+    decimals = closer = claim.decimals
+    if claim.verdict == "differs" and isinstance(decimals, int):
         closer = max(decimals, 0) + 2  # two more tell a rounding from another value
-    gap = relative_difference(record["published"], record["recomputed"])
-    provenance = record["provenance"]
+    return short_text(claim.published, decimals), short_text(claim.recomputed, closer)
+
+
+def view(claim: JudgedClaim) -> dict[str, Any]:
+    """Return the JSON of a claim that the page's script reads: without what is empty."""
+    published, recomputed = shown_values(claim)
+    in_full = value_text(claim.published, claim.decimals), value_text(claim.recomputed)
+    numbers = [value for value in (claim.published, claim.recomputed) if isinstance(value, float)]
+    gap = relative_difference(claim.published, claim.recomputed)
+    provenance = claim.provenance
     shown = {
-        "place": place(record),
-        **{name: record[name] for name in _VIEWED},
-        "published": short_text(record["published"], decimals),
-        "recomputed": short_text(record["recomputed"], closer),
-        "readings": readings(record) or None,
-        "noise": noise(record),
-        "control": control(record),
+        "place": place(claim),
+        "id": claim.id,
+        "paper": claim.paper,
+        "verdict": claim.verdict,
+        "quantity": claim.quantity,
+        "model": claim.model,
+        "unit": claim.unit,
+        "kind": claim.kind,
+        "cause": claim.cause,
+        "published": published,
+        "recomputed": recomputed,
+        "readings": readings(claim) or None,
+        "noise": noise(claim),
+        "control": control(claim),
         # JSON has no infinity; three digits are more than the page shows
         "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
-        "origin": record["document"],
-        "analysis": analysis_of(record),
-        **{name: provenance[name] for name in ("file", "key", "statistic")},
+        "origin": claim.document,
+        "analysis": provenance.analysis,
+        "file": provenance.file,
+        "key": provenance.key,
+        "statistic": provenance.statistic,
+        "published_full": None if in_full[0] == published else in_full[0],
+        "recomputed_full": None if in_full[1] == recomputed else in_full[1],
+        # as somebody may search it
+        "rounded": " ".join(dict.fromkeys(f"{x:.{n}f}" for x in numbers for n in (2, 3))) or None,
     }
-    for name, places in (("published", decimals), ("recomputed", None)):
-        if (text := value_text(record[name], places)) != shown[name]:
-            shown[f"{name}_full"] = text
-    numbers = [record[name] for name in ("published", "recomputed")]
-    rounded = [f"{x:.{n}f}" for x in numbers if isinstance(x, float) for n in (2, 3)]
-    shown["rounded"] = " ".join(dict.fromkeys(rounded)) or None  # as somebody may search it
     return {name: value for name, value in shown.items() if value is not None}

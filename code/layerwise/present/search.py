@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from layerwise.engine.judged import JudgedClaim
 from layerwise.present.records import view
 
 # Regular expressions in the order in which they are replaced, read alike by Python and JavaScript.
@@ -30,23 +31,23 @@ FIRST = ("place", "published")
 REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "cause", "file")
 
 
-def search_claims(records: list[dict[str, Any]], query: str) -> list[dict[str, Any]]:
-    """Return the records that a query finds, those first whose place or print has its words."""
+def search_claims(claims: Sequence[JudgedClaim], query: str) -> list[JudgedClaim]:
+    """Return the claims that a query finds, those first whose place or print has its words."""
     words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
     hits = [
-        (all(f"{word.rstrip()} " in searchable_text(shown, FIRST) for word in words), record)
-        for record, shown in zip(records, map(view, records), strict=True)
+        (all(f"{word.rstrip()} " in searchable_text(shown, FIRST) for word in words), claim)
+        for claim, shown in zip(claims, map(view, claims), strict=True)
         if all(word in searchable_text(shown, FIRST + REST) for word in words)
     ]
     ranked = sorted(hits, key=lambda hit: (not hit[0], place_rank(hit[1])))
-    return [record for _, record in ranked]
+    return [claim for _, claim in ranked]
 
 
-def place_rank(record: Mapping[str, Any]) -> int:
+def place_rank(claim: JudgedClaim) -> int:
     """Return the rank of a claim's place: abstract, text and tables, figures, notebooks, others."""
-    first = record["where"].partition(";")[0].lower()
-    if record["document"] != "paper":
-        return 3 if record["document"] == "notebook" else 4
+    first = claim.where.partition(";")[0].lower()
+    if claim.document != "paper":
+        return 3 if claim.document == "notebook" else 4
     return 0 if first.startswith("abstract") else 2 if "figure" in first else 1
 
 
@@ -56,9 +57,9 @@ def searchable_text(shown: Mapping[str, Any], fields: Sequence[str]) -> str:
     What is joined by a hyphen, or has a minus, stands there also without it.
 
     Arguments:
-        shown: the claim as the page shows it.
+        shown: the claim as the page's script reads it.
     """
-    text = plain(" | ".join(shown.get(name) or "" for name in fields)).replace("~", " ")
+    text = plain(" | ".join(shown.get(name, "") for name in fields)).replace("~", " ")
     return f" {' '.join([*text.split(), *text.replace('-', ' ').split()])} "
 
 

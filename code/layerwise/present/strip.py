@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from layerwise.engine.answer_words import NO, UNDECIDED, WORDS, YES
 from layerwise.engine.central import Central, Point
+from layerwise.engine.judged import FALLS, STANDING
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, OPENNESS, mark_text
 from layerwise.engine.published import split_pointer
 from layerwise.engine.seen import equal_p
-from layerwise.engine.verdicts import FALLS, STANDING
 from layerwise.present.range_picture import RangePicture, RangeRow, Taken
 from layerwise.present.values import NOTHING, with_signs
 

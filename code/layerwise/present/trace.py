@@ -4,10 +4,13 @@ import contextlib
 import difflib
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from layerwise.engine.central import Point, QuestionPart
+from pydantic import JsonValue
+
+from layerwise.engine.central import Central, Point, QuestionPart
 from layerwise.engine.claims import statistic_parts
 from layerwise.engine.derivation import (
     Origin,
@@ -19,26 +22,27 @@ from layerwise.engine.derivation import (
     words_of,
 )
 from layerwise.engine.evidence import Evidence, Missing
+from layerwise.engine.judged import JudgedClaim, OtherReading, files_behind
 from layerwise.engine.published import (
     DECIDES,
     OVER_MODELS,
     PUBLISHED,
     NotMeasured,
+    Value,
     pointer,
     split_pointer,
 )
-from layerwise.engine.records import require_unchanged
+from layerwise.engine.records import JudgedSource, as_json, require_unchanged
 from layerwise.engine.verdicts import tolerance_used
 from layerwise.engine.words import Names, in_words, label_model, names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import revealed
 from layerwise.present.records import (
-    analysis_of,
-    central_claims,
+    central_in_words,
+    claims_in_words,
     control,
     noise,
     place,
-    readable,
     readings,
 )
 from layerwise.present.search import search_claims
@@ -46,117 +50,162 @@ from layerwise.present.strip import count_text, mark_of, parts_text
 from layerwise.present.values import short_text, with_unit
 
 Rules = Mapping[str, Table]  # by analysis
+Method = dict[str, str]  # the key of a rule, its words and its module
 NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
 STORED = "a published number, as it is stored"
 MOST, FEW = 40, 5  # cells that the text lists: of a claim, of another reading of it
 
-Record = dict[str, Any]
+
+@dataclass(frozen=True)
+class Recomputation:
+    """The rule of a statistic, what it gives now, and the cells that it reads, with their values.
+
+    A number that no rule derives has no method; one whose rule needs what is not published has no
+    value.
+    """
+
+    method: list[Method]
+    value: Any
+    read: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class FilesBehind:
+    """The files that a claim rests on, the runs that measured it, and what computes it again."""
+
+    statistics_file: str
+    statistics_sha256: str | None
+    input_files: dict[str, str]
+    runs: dict[str, dict[str, JsonValue]]
+    command: str
+
+
+@dataclass(frozen=True)
+class TracedClaim:
+    """A claim, how it was compared, and where its number comes from.
+
+    behind: None without a statistic; `now`: None where nothing is recomputed.
+    """
+
+    claim: JudgedClaim
+    source: str
+    compared: str
+    behind: FilesBehind | None
+    now: Recomputation | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as `layerwise trace --json` prints it."""
+        document = as_json(self.claim, self.source)
+        if self.behind is not None:
+            behind = asdict(self.behind)
+            document["provenance"] |= {name: part for name, part in behind.items() if part != {}}
+        now = {} if self.now is None else {"now": asdict(self.now)}
+        return {**document, "compared": self.compared, **now}
+
+
+@dataclass(frozen=True)
+class TracedCentral:
+    """A central claim, and by reading what each of its estimates rests on and gives now."""
+
+    claim: Central
+    now: list[dict[str, Recomputation]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as `layerwise trace --json` prints it."""
+        document = asdict(self.claim)
+        for point, now in zip(document["points"], self.now, strict=True):
+            point["now"] = {reading: asdict(given) for reading, given in now.items()}
+        return document
 
 
 # --- a claim's record -----------------------------------------------------------------------------
 
 
-def record_of(document: Mapping[str, Any], claim_id: str) -> Record:
-    """Return the record of one claim.
+def find_claim(judged: JudgedSource, claim_id: str) -> JudgedClaim:
+    """Return one claim.
 
     Raises:
         LayerwiseError: if there is no such id; with those that are like it.
     """
-    records = {record["id"]: record for record in document["claims"]}
-    if claim_id in records:
-        return dict(records[claim_id])
-    central = [claim["id"] for claim in document["central"]]
+    claims = {claim.id: claim for claim in judged.claims}
+    if claim_id in claims:
+        return claims[claim_id]
+    central = [claim.id for claim in judged.central]
     if near := difflib.get_close_matches(claim_id, central, n=NEAR, cutoff=ALIKE):
         raise LayerwiseError(
             f"no claim {claim_id!r:.80} in the ledger; did you mean {', '.join(near)}?"
         )
     raise LayerwiseError(
-        f"no claim {claim_id!r:.80} in the ledger; {suggest_ids(claim_id, records)}"
+        f"no claim {claim_id!r:.80} in the ledger; {suggest_ids(claim_id, claims)}"
     )
 
 
-def suggest_ids(claim_id: str, records: Mapping[str, Record]) -> str:
+def suggest_ids(claim_id: str, claims: Mapping[str, JudgedClaim]) -> str:
     """Say what to try for an unknown id: ids spelled like it, else claims that have its words."""
-    near = difflib.get_close_matches(claim_id, records, n=NEAR, cutoff=ALIKE)
+    near = difflib.get_close_matches(claim_id, claims, n=NEAR, cutoff=ALIKE)
     section, paper = claim_id.rpartition(".")[0], claim_id.partition(".")[0]
     if section != paper:  # of one section, not of a whole paper
-        near += [known_id for known_id in records if known_id.startswith(f"{section}.")]
+        near += [known_id for known_id in claims if known_id.startswith(f"{section}.")]
     if near:
         return f"did you mean {', '.join(list(dict.fromkeys(near))[:NEAR])}?"
-    hits = search_claims(readable(records.values(), names_here()), claim_id)
-    ids = sorted((hit["id"] for hit in hits), key=lambda hit_id: claim_id.lower() not in hit_id)
+    hits = search_claims(claims_in_words(claims.values(), names_here()), claim_id)
+    ids = sorted((hit.id for hit in hits), key=lambda hit_id: claim_id.lower() not in hit_id)
     if ids:
         search = f"layerwise claims --search {shlex.quote(claim_id)}"
         return f"did you mean {', '.join(ids[:NEAR])}? `{search}` lists all {len(ids)}"
     return "`layerwise claims` lists all ids, `layerwise claims --search` finds words"
 
 
-def with_origins(record: Record, document: dict[str, Any], statistics: Path) -> Record:
-    """Return a record with the files behind it: statistics, the numbers they rest on, runs.
+def trace_claim(claim: JudgedClaim, judged: JudgedSource, statistics: Path) -> TracedClaim:
+    """Return a claim with the files behind it: statistics, the numbers they rest on, runs.
 
     Arguments:
-        document: the judged claims that it is one of.
+        judged: the judged claims that it is one of.
         statistics: the folder of the statistics.
 
     Raises:
         LayerwiseError: if the statistics were written again since they were judged.
     """
-    compared = tolerance_used(record, document["source"])
-    analysis = analysis_of(record)
+    compared = tolerance_used(claim, judged.source)
+    analysis = claim.provenance.analysis
     if analysis is None:
-        return {**record, "compared": compared}
+        return TracedClaim(claim, judged.source, compared, None)
     path = statistics / f"{analysis}.json"
     if path.is_file():
-        require_unchanged(document, statistics=statistics, analysis=analysis)
-    runs = {run: document["runs"][run] for run in record["provenance"].get("runs", ())}
-    provenance = {
-        **record["provenance"],
-        "statistics_file": str(path),
-        "statistics_sha256": document["statistics"].get(path.name),
-        "input_files": hashes_of_inputs(record, document, runs),
-        **({"runs": runs} if runs else {}),
-        "command": f"dvc repro analyse@{document['source']}",
-    }
-    return {**record, "provenance": provenance, "compared": compared}
+        require_unchanged(judged, statistics=statistics, analysis=analysis)
+    behind = FilesBehind(
+        str(path),
+        judged.statistics.get(path.name),
+        hashes_of_inputs(claim, judged),
+        {run: judged.runs[run] for run in claim.provenance.runs},
+        f"dvc repro analyse@{judged.source}",
+    )
+    return TracedClaim(claim, judged.source, compared, behind)
 
 
-def hashes_of_inputs(
-    record: Record, document: Mapping[str, Any], runs: Iterable[str]
-) -> dict[str, str]:
+def hashes_of_inputs(claim: JudgedClaim, judged: JudgedSource) -> dict[str, str]:
     """Return the SHA-256 of the files that a claim and its other readings rest on."""
-    if document["source"] == "measured":  # a run is SLUG/EXPERIMENT, its file .../SLUG/NAME
-        slugs = {run.partition("/")[0] for run in runs}
-        files = {file for file in document["inputs"] if Path(file).parent.name in slugs}
+    if judged.source == "measured":  # a run is SLUG/EXPERIMENT, its file .../SLUG/NAME
+        slugs = {run.partition("/")[0] for run in claim.provenance.runs}
+        files = {file for file in judged.inputs if Path(file).parent.name in slugs}
     else:
-        of_readings = [cell for reading in record["readings"] for cell in reading["inputs"]]
-        cells = [*record["provenance"]["inputs"], *of_readings]
-        files = {cell.partition("#")[0] for cell in cells}
-    return {file: document["inputs"][file] for file in sorted(files)}
+        files = files_behind([claim])
+    return {file: judged.inputs[file] for file in sorted(files)}
 
 
 # --- its rule -------------------------------------------------------------------------------------
 
 
-def recompute(statistic: str, evidence: Evidence, rules: Rules) -> Record:
-    """Return the rule of a statistic, what it reads, and what it gives now.
-
-    Returns:
-        `method`: [{name, says, at}], the rule by its key, its words and its module; `value` and
-        `read`: {cell: value}. A number that no rule derives has no method; one whose rule needs
-        what is not published has no value.
-    """
+def recompute(statistic: str, evidence: Evidence, rules: Rules) -> Recomputation:
+    """Return the rule of a statistic, what it reads, and what it gives now."""
     origin = origin_of(statistic, evidence, rules)
     if origin is None:
-        return {"method": [], "value": None, "read": {}}
+        return Recomputation([], None, {})
     value = None
     with evidence.recording() as recording, contextlib.suppress(NotMeasured):
         value = origin.compute()
-    cells = sorted(recording.cells)
-    return {
-        "method": [describe_rule(statistic, origin)],
-        "value": plain(value),
-        "read": {f"{file}#{at}": evidence.cells.cells[file, at] for file, at in cells},
-    }
+    read = {f"{file}#{at}": evidence.cells.cells[file, at] for file, at in sorted(recording.cells)}
+    return Recomputation([describe_rule(statistic, origin)], plain(value), read)
 
 
 def origin_of(statistic: str, evidence: Evidence, rules: Rules) -> Origin | None:
@@ -176,7 +225,7 @@ def origin_of(statistic: str, evidence: Evidence, rules: Rules) -> Origin | None
 
 def methods_of(
     statistics: Iterable[str], evidence: Evidence, rules: Rules
-) -> dict[str, list[dict[str, str]]]:
+) -> dict[str, list[Method]]:
     """Return the method of every statistic that a rule derives from these numbers."""
     methods = {}
     for statistic in dict.fromkeys(statistics):
@@ -191,14 +240,16 @@ def methods_of(
     return methods
 
 
-def describe_rule(statistic: str, origin: Origin) -> dict[str, str]:
+def describe_rule(statistic: str, origin: Origin) -> Method:
     """Return the name, the words and the module of the rule of a statistic."""
     name = split_pointer(statistic_parts(statistic)[2])[-1]
     module = module_of(origin.rule).replace(".", "/")
     return {"name": name, "says": words_of(origin.rule), "at": f"code/{module}.py"}
 
 
-def recompute_readings(statistic: str, evidence: Evidence, rules: Rules) -> dict[str, Record]:
+def recompute_readings(
+    statistic: str, evidence: Evidence, rules: Rules
+) -> dict[str, Recomputation]:
     """Return what `recompute` gives of an answer that decides, and of that which its paper takes.
 
     Arguments:
@@ -213,38 +264,39 @@ def recompute_readings(statistic: str, evidence: Evidence, rules: Rules) -> dict
 
 # --- as text --------------------------------------------------------------------------------------
 
-Field = tuple[str, Any]
+Field = tuple[str, str | None]
 
 
-def as_text(record: Record) -> str:
-    """Return a record for the terminal, one field a line."""
-    if "points" in record:
-        return central_as_text(record)
-    origin, now = record["provenance"], record.get("now") or {}
-    names = names_here()
-    (in_names,) = readable([record], names)
+def as_text(traced: TracedClaim | TracedCentral) -> str:
+    """Return what was traced for the terminal, one field a line."""
+    if isinstance(traced, TracedCentral):
+        return central_as_text(traced)
+    claim, behind, now = traced.claim, traced.behind, traced.now
+    origin, names = claim.provenance, names_here()
+    (in_names,) = claims_in_words([claim], names)
     fields = [
-        *judged_fields(in_names),
-        ("statistic", origin["statistic"]),
-        *method_fields(now, record["recomputed"], names),
+        *judged_fields(in_names, traced.compared),
+        ("statistic", origin.statistic),
+        *([] if now is None else method_fields(now, now.value, claim.recomputed, names)),
     ]
-    if origin["statistic"]:
+    if behind is not None:
         fields += [
-            ("in", origin["statistics_file"]),
-            ("sha256", origin["statistics_sha256"] or "missing: run the stage"),
+            ("in", behind.statistics_file),
+            ("sha256", behind.statistics_sha256 or "missing: run the stage"),
         ]
-    read = now.get("read") or dict.fromkeys(origin["inputs"])
+    read = (now and now.read) or dict.fromkeys(origin.inputs)
     cells = [cell if value is None else f"{cell} = {value}" for cell, value in read.items()]
     fields += [("inputs", line) for line in below_files(first_cells(cells, MOST))]
-    for reading in in_names["readings"]:
-        further = below_files(further_cells(reading, origin["inputs"]))
+    for reading in in_names.readings:
+        further = below_files(further_cells(reading, origin.inputs))
         fields += [("also read", line) for line in further]
-    for run, settings in origin.get("runs", {}).items():
-        setting = ", ".join(f"{name} {value}" for name, value in settings.items())
-        fields.append(("run", f"{run}: {setting}"))
-    for file, sha256 in origin.get("input_files", {}).items():
-        fields.append(("files", f"{sha256}  {file}"))
-    return _lines(record["id"], fields)
+    if behind is not None:
+        for run, settings in behind.runs.items():
+            setting = ", ".join(f"{name} {value}" for name, value in settings.items())
+            fields.append(("run", f"{run}: {setting}"))
+        for file, sha256 in behind.input_files.items():
+            fields.append(("files", f"{sha256}  {file}"))
+    return _lines(claim.id, fields)
 
 
 def _lines(claim_id: str, fields: Iterable[Field]) -> str:
@@ -256,10 +308,10 @@ def _lines(claim_id: str, fields: Iterable[Field]) -> str:
     return "\n".join(map(revealed, lines))  # a line break in a text makes no line
 
 
-def central_as_text(record: Record) -> str:
+def central_as_text(traced: TracedCentral) -> str:
     """Return a traced central claim for the terminal, one field a line."""
     names = names_here()
-    (claim,) = central_claims({"central": [_without_now(record)]}, names)
+    (claim,) = central_in_words([traced.claim], names)
     fields: list[Field] = [
         ("claim", claim.claim),
         ("where", f"Paper {claim.paper}, {claim.where}"),
@@ -273,24 +325,17 @@ def central_as_text(record: Record) -> str:
         *(("reading", f"{reading['text']}: {reading['word']}") for reading in claim.readings),
         ("decides", claim.number),
     ]
-    for point, traced in zip(claim.points, record["points"], strict=True):
+    for point, given in zip(claim.points, traced.now, strict=True):
         fields += [("estimate", text) for text in _estimate_lines(point)]
         fields.append(("statistic", point.statistic))
         values = {DECIDES: point.value, PUBLISHED: point.published["value"]}
-        for reading, now in traced["now"].items():
-            value = (now["value"] or {}).get("value")
-            fields += method_fields(now | {"value": value}, values[reading], names)
-            cells = [f"{cell} = {value}" for cell, value in now["read"].items()]
+        for reading, now in given.items():
+            value = (now.value or {}).get("value")
+            fields += method_fields(now, value, values[reading], names)
+            cells = [f"{cell} = {value}" for cell, value in now.read.items()]
             fields += [("inputs", line) for line in below_files(first_cells(cells, FEW))]
     fields += [("printed", f"{part['claim']}: {part['verdict']}") for part in claim.printed]
-    return _lines(record["id"], fields)
-
-
-def _without_now(record: Record) -> Record:
-    points = [
-        {name: part for name, part in point.items() if name != "now"} for point in record["points"]
-    ]
-    return {**record, "points": points}
+    return _lines(claim.id, fields)
 
 
 def _part(part: QuestionPart, names: Names) -> str:
@@ -336,41 +381,42 @@ def _by(method: str, n: int, unit: str) -> str:
     return f", by {method} over {n} {unit}" if method else f", {n} {unit}"
 
 
-def judged_fields(record: Record) -> list[Field]:
+def judged_fields(claim: JudgedClaim, compared: str) -> list[Field]:
     """Return what is printed, what is recomputed, and how they compare."""
-    origin, unit = record["provenance"], record["unit"]
-    printed, recomputed = distinct_texts(record)
+    origin, unit = claim.provenance, claim.unit
+    printed, recomputed = distinct_texts(claim)
     return [
-        ("quantity", record["quantity"]),
-        ("model", record["model"]),
-        ("where", place(record)),
+        ("quantity", claim.quantity),
+        ("model", claim.model),
+        ("where", place(claim)),
         ("printed", with_unit(printed, unit)),
         ("recomputed", with_unit(recomputed, unit)),
-        ("noise", noise(record)),
-        ("control", control(record)),
-        ("verdict", f"{record['verdict']}; compared: {record['compared']}"),
-        ("cause", record["cause"]),
-        *(("reading", text) for text in readings(record)),
-        ("printed in", " ".join(filter(None, (origin["file"], origin["key"])))),
+        ("noise", noise(claim)),
+        ("control", control(claim)),
+        ("verdict", f"{claim.verdict}; compared: {compared}"),
+        ("cause", claim.cause),
+        *(("reading", text) for text in readings(claim)),
+        ("printed in", " ".join(filter(None, (origin.file, origin.key)))),
     ]
 
 
-def method_fields(now: Record, recomputed: Any, names: Names) -> list[Field]:
+def method_fields(now: Recomputation, value: Any, recomputed: Any, names: Names) -> list[Field]:
     """Return the rule, and whether it gives now what is recorded; a stored number has none."""
-    method, value = now.get("method"), now.get("value")
-    if not method:
-        return [("method", STORED)] if method == [] else []
-    rules = [("method", f"{rule['name']}: {rule['says']} ({rule['at']})") for rule in method]
+    if not now.method:
+        return [("method", STORED)]
+    rules: list[Field] = [
+        ("method", f"{rule['name']}: {rule['says']} ({rule['at']})") for rule in now.method
+    ]
     compared = "the same" if value == recomputed else f"not {_every_digit(recomputed)} as recorded"
     return [*rules, ("now", f"{in_words(_short(value), names)}, {compared}")]
 
 
-def further_cells(reading: Record, inputs: Iterable[str]) -> list[str]:
+def further_cells(reading: OtherReading, inputs: Iterable[str]) -> list[str]:
     """Return the cells that another reading of a claim reads and the claim does not."""
-    if not reading["inputs"]:
+    if not reading.inputs:
         return []
-    more = sorted(set(reading["inputs"]) - set(inputs))
-    text = reading["text"].rstrip(",")
+    more = sorted(set(reading.inputs) - set(inputs))
+    text = reading.text.rstrip(",")
     return [f"{text}:", *first_cells(more, FEW)] if more else [f"{text}: nothing else"]
 
 
@@ -391,12 +437,11 @@ def first_cells(cells: list[str], most: int) -> list[str]:
     return [*cells[:most], *([f"... and {n_more} more; --json lists all"] if n_more > 0 else [])]
 
 
-def distinct_texts(record: Record) -> tuple[str, str]:
+def distinct_texts(claim: JudgedClaim) -> tuple[str, str]:
     """Return printed and recomputed value, told apart by all digits where they differ."""
-    printed = short_text(record["published"], record["decimals"])
-    recomputed = _short(record["recomputed"])
-    if record["verdict"] == "differs" and printed == recomputed:
-        return _every_digit(record["published"]), _every_digit(record["recomputed"])
+    printed, recomputed = short_text(claim.published, claim.decimals), _short(claim.recomputed)
+    if claim.verdict == "differs" and printed == recomputed:
+        return _every_digit(claim.published), _every_digit(claim.recomputed)
     return printed, recomputed
 
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,8 +16,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 import layerwise
 from layerwise.errors import LayerwiseError
 from layerwise.files import parse_json
-from layerwise.home import here
-from layerwise.run.steps import Run, Source, answering, sentences
+from layerwise.home import Source, here
+from layerwise.run.steps import Run, answering, sentences
 
 GROUPS = OWN, NUMBERS, HERE = "Your own model", "The papers' numbers", "This machine"
 FOLDER, TEXT, WORD, N = "FOLDER", "TEXT", "WORD", "N"  # what stands for a value in the help
@@ -131,8 +132,8 @@ def _options_of_template(text: str) -> dict[str, Any]:
 def _completed(incomplete: str) -> list[str]:
     """Return ids of claims, for the shell."""
     with contextlib.suppress(LayerwiseError):  # the ledger was not judged yet
-        document = module("engine.records").judged("published", _results(None))
-        ids = [record["id"] for record in (*document["central"], *document["claims"])]
+        judged = module("engine.records").judged("published", _results(None))
+        ids = [claim.id for claim in (*judged.central, *judged.claims)]
         return [claim_id for claim_id in ids if claim_id.startswith(incomplete)]
     return []
 
@@ -310,10 +311,11 @@ def claims(
     if as_csv:
         return layerwise.claims(source, results, **asked, limit=limit).csv.rstrip("\n")
     listed = module("present.claim_list")
-    records = listed.list_claims(source, _results(results), **asked)
+    found = listed.list_claims(source, _results(results), **asked)
     if as_json:
-        return _json(records[:limit])
-    return module("present.terminal").Paged(listed.Listing(records[:limit], len(records)))
+        as_dict = module("engine.records").as_json
+        return _json([as_dict(claim, source) for claim in found[:limit]])
+    return module("present.terminal").Paged(listed.Listing(found[:limit], len(found)))
 
 
 @verb(NUMBERS)
@@ -331,7 +333,7 @@ def headlines(
     listed = module("present.claim_list")
     judged = module("engine.records").judged(source, _results(results))
     if as_json:
-        return _json(listed.central_of_paper(judged["central"], paper))
+        return _json([asdict(claim) for claim in listed.central_of_paper(judged.central, paper)])
     return listed.strip_as_text(judged, paper, reasons=reasons)
 
 
@@ -351,8 +353,8 @@ def trace(
 ) -> Any:
     """Say where a number comes from: method, inputs, verdict; and recompute it."""
     step = module("run.steps.trace")
-    record = step.trace(claim, source, _results(results))
-    return _json(record) if as_json else step.as_text(record)
+    traced = step.trace(claim, source, _results(results))
+    return _json(traced.as_json()) if as_json else step.as_text(traced)
 
 
 @verb(NUMBERS)

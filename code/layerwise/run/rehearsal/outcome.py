@@ -1,10 +1,10 @@
 """What a rehearsal showed: which claims got a number, and why the others did not."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-Record = Mapping[str, Any]  # of a claim, as in claims.json
+from layerwise.engine.judged import JudgedClaim
+
 NO_STATISTIC = "a setting, or no statistic answers it"
 WITHOUT = {  # by verdict
     "declared": NO_STATISTIC,
@@ -17,17 +17,17 @@ EXPLAINED = "the ledger says why no measurement gives it"
 SILENT = "NO REASON GIVEN"
 
 
-def outcome(records: Sequence[Record]) -> str:
+def outcome(claims: Sequence[JudgedClaim]) -> str:
     """Count the claims that got a number by the verdict, and those that got none by the reason.
 
     What random weights "reproduce" is how often chance does.
     """
-    numbered = [record for record in records if record["recomputed"] is not None]
-    verdicts = Counter(str(record["verdict"]) for record in numbered)
-    reasons = Counter(why_without(record) for record in records if record["recomputed"] is None)
+    numbered = [claim for claim in claims if claim.recomputed is not None]
+    verdicts = Counter(claim.verdict for claim in numbered)
+    reasons = Counter(why_without(claim) for claim in claims if claim.recomputed is None)
     return "\n".join(
         [
-            f"{len(numbered)} of {len(records)} claims got a number",
+            f"{len(numbered)} of {len(claims)} claims got a number",
             *(f"{n:6} {verdict}" for verdict, n in verdicts.most_common()),
             "of the others",
             *(f"{n:6} {reason}" for reason, n in reasons.most_common()),
@@ -35,15 +35,15 @@ def outcome(records: Sequence[Record]) -> str:
     )
 
 
-def why_without(record: Record) -> str:
-    """Return why a claim got no number, by kind; the claim's record says more."""
-    if kind := WITHOUT.get(record["verdict"]):
+def why_without(claim: JudgedClaim) -> str:
+    """Return why a claim got no number, by kind; its cause says more."""
+    if kind := WITHOUT.get(claim.verdict):
         return kind
-    if not record["cause"]:
+    if not claim.cause:
         return SILENT
-    return NOT_MEASURED if "waits_for" in record else EXPLAINED
+    return EXPLAINED if claim.waits_for == "" else NOT_MEASURED
 
 
-def claims_without_reason(records: Iterable[Record]) -> list[str]:
+def claims_without_reason(claims: Iterable[JudgedClaim]) -> list[str]:
     """Return the claims that got no number and no reason: there should be none."""
-    return [r["id"] for r in records if r["recomputed"] is None and why_without(r) == SILENT]
+    return [c.id for c in claims if c.recomputed is None and why_without(c) == SILENT]

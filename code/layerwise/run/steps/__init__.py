@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -31,7 +31,6 @@ from layerwise.errors import (
 )
 from layerwise.files import from_environment, is_first_process, revealed
 
-Source = Literal["published", "measured"]
 Place = Annotated[Path, typer.Option()]  # a file or a folder: `--out DIR`
 LAYOUT = "\n\t"  # of a text: these control characters may be printed
 # Gives what to print, a text or what rich prints, and perhaps an exit code.

@@ -7,10 +7,11 @@ from layerwise.engine.judging import errors_naming, statistics_files
 from layerwise.engine.measured import all_fragments, is_random, measured, read_measurements, sides
 from layerwise.engine.published import Published
 from layerwise.files import together, write_json
+from layerwise.home import Source
 from layerwise.models.registry import RANDOM
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.shared.published import read_published
-from layerwise.run.steps import Place, Source, program
+from layerwise.run.steps import Place, program
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws
 

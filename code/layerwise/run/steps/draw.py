@@ -4,12 +4,13 @@ from pathlib import Path
 
 from layerwise import workers
 from layerwise.files import together, write_json
+from layerwise.home import Source
 from layerwise.papers.across.figures import DRAWING
 from layerwise.papers.across.figures.printing import print_all
 from layerwise.present.figures import INDEX
 from layerwise.present.figures.numbers import read_numbers
 from layerwise.progress import track
-from layerwise.run.steps import Place, Source, program
+from layerwise.run.steps import Place, program
 
 
 def run(

@@ -1,6 +1,7 @@
 """verdicts <- ledger and statistics."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from layerwise.engine.judging import (
@@ -15,7 +16,7 @@ from layerwise.engine.measured import read_measurements
 from layerwise.engine.origins import Origins
 from layerwise.engine.published import TYPED
 from layerwise.engine.records import (
-    count_by_paper,
+    as_json,
     hashes_judged_from,
     hashes_of,
     in_short,
@@ -24,11 +25,12 @@ from layerwise.engine.records import (
 )
 from layerwise.engine.words import display_names
 from layerwise.files import together, write_json, write_text
+from layerwise.home import Source
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import pins_of
 from layerwise.papers.shared.published import read_published
-from layerwise.run.steps import Place, Source, program
+from layerwise.run.steps import Place, program
 
 
 def run(
@@ -58,28 +60,23 @@ def run(
     sides = read_sides(source, statistics, tables, origins)
     names = display_names(registry)
     judged = judge_ledger(claims, sides, tables, PAPERS, read_trained(trained), names)
-    records = judged["claims"]
-    counts = count_by_paper(records)
     if origins is None:
         known = table_hashes(published, [TYPED]) | pins_of(published)
-        behind = {"inputs": input_hashes(records, known)}
+        judged = replace(judged, inputs=input_hashes(judged.claims, known))
     else:
-        behind = origins.document(records, numbers)
-    document = {
-        "source": source,
-        "counts": counts,
-        "statistics": hashes_of(statistics),
-        "judged_from": hashes_judged_from(claims, published),
-        **behind,
-        **judged,
-    }
-    marks = Counter(mark_text(claim["mark"], claim["why"]) for claim in judged["central"])
+        judged = replace(judged, **origins.behind(judged.claims, numbers)._asdict())
+    judged = replace(
+        judged,
+        statistics=hashes_of(statistics),
+        judged_from=hashes_judged_from(claims, published),
+    )
+    marks = Counter(mark_text(claim.mark, claim.why) for claim in judged.central)
     with together(out.parent) as part:
-        write_json(part / out.name, sealed(document))
-        write_json(part / "verdicts.json", {**counts, "central": marks})
-        write_text(part / "verdicts.csv", verdicts_csv(document))
-        write_json(part / "tally.json", in_short(records, judged["central"]))
-    return f"{len(records)} claims judged in {out}"
+        write_json(part / out.name, sealed(as_json(judged, source)))
+        write_json(part / "verdicts.json", {**judged.counts, "central": marks})
+        write_text(part / "verdicts.csv", verdicts_csv(judged))
+        write_json(part / "tally.json", in_short(judged))
+    return f"{len(judged.claims)} claims judged in {out}"
 
 
 if __name__ == "__main__":

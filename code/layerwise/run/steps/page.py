@@ -1,14 +1,15 @@
 """the HTML page <- claims, statistics and figures of one source."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from layerwise.engine.derivation import evidence_of
+from layerwise.engine.judged import JudgedClaim
 from layerwise.engine.published import Published
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
 from layerwise.files import read_text, sha256_of, together, write_text
+from layerwise.home import Source
 from layerwise.models.registry import read_models
 from layerwise.papers.across.analyses import TABLES
 from layerwise.papers.across.together import PAPERS
@@ -18,8 +19,8 @@ from layerwise.present.html import TEMPLATES, linked
 from layerwise.present.page import ENVIRONMENT, page
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
-from layerwise.present.trace import methods_of
-from layerwise.run.steps import Place, Source, program
+from layerwise.present.trace import Method, methods_of
+from layerwise.run.steps import Place, program
 from layerwise.shapes import read_choices
 from layerwise.statistics.bootstrap import Draws
 
@@ -38,18 +39,18 @@ def run(
     params: Place = Path("params.yaml"),
 ) -> str:
     """Write OUT/index.html, which opens from disk and asks for nothing."""
-    document = read_judged(claims, source, statistics)
+    judged = read_judged(claims, source, statistics)
     drawn = read_figures(figures)
     drawings = sorted(path for end in ("csv", "svg") for path in figures.glob(f"*.{end}"))
     behind = [claims, *sorted(published.glob("*.csv")), *drawings]
     hashes = {path.as_posix(): sha256_of(path) for path in behind}
     numbers, pins = read_published(published), pins_of(published)
-    methods = {} if source != "published" else methods_behind(document["claims"], numbers, params)
+    methods = {} if source != "published" else methods_behind(judged.claims, numbers, params)
     names = display_names(read_models(models))
     tree = f"{REPOSITORY}/tree/{COMMIT}"
     text = page(
         PAPERS,
-        document,
+        judged,
         drawn,
         numbers,
         pins,
@@ -63,16 +64,16 @@ def run(
     )
     with together(out.parent) as part:
         write_text(part / out.name / "index.html", text)
-    n_claims, n_figures = len(document["claims"]), len(drawn.pictures)
+    n_claims, n_figures = len(judged.claims), len(drawn.pictures)
     return f"{n_claims} claims and {n_figures} figures in {out / 'index.html'}"
 
 
 def methods_behind(
-    claims: Iterable[Mapping[str, Any]], published: Published, params: Path
-) -> dict[str, list[dict[str, str]]]:
+    claims: Iterable[JudgedClaim], published: Published, params: Path
+) -> dict[str, list[Method]]:
     """The functions behind every claim's statistic, as `layerwise trace` shows them."""
     evidence = evidence_of(published, Draws(**read_choices(params, "analyse")), TABLES)
-    statistics = (claim["provenance"]["statistic"] for claim in claims)
+    statistics = (claim.provenance.statistic for claim in claims)
     return methods_of(filter(None, statistics), evidence, TABLES)
 
 

@@ -4,13 +4,14 @@ from pathlib import Path
 
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import display_names
+from layerwise.home import Source
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY
 from layerwise.present.paper import write_source
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
-from layerwise.run.steps import Place, Source, program
+from layerwise.run.steps import Place, program
 from layerwise.shapes import SECTIONS, read_choices
 
 

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from layerwise.engine.records import read_judged
 from layerwise.errors import LayerwiseError
-from layerwise.files import locked, read_json
+from layerwise.files import locked
 from layerwise.home import judged_claims
 from layerwise.papers.fetching.texts import read_pairs, read_prompts
 from layerwise.present.pdfs import typeset
@@ -39,12 +40,12 @@ def run(folder: Annotated[Path | None, typer.Option(help="of the copy")] = None)
         }
         run_stages(folder, sorted(sizes, key=sizes.__getitem__))
         typeset("measured", folder)
-        document = read_json(judged_claims("measured", folder / "results"))
-    records = document["claims"]
-    text = f"{outcome(records)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
-    if document["failed"]:
-        raise LayerwiseError("\n".join([text, *absences(document)]))
-    if without := claims_without_reason(records):
+        judged = read_judged(judged_claims("measured", folder / "results"), "measured")
+    claims = judged.claims
+    text = f"{outcome(claims)}\n\nrandom weights: these numbers mean nothing. All is in {folder}"
+    if judged.failed:
+        raise LayerwiseError("\n".join([text, *absences(judged)]))
+    if without := claims_without_reason(claims):
         raise LayerwiseError(
             f"{text}\n{len(without)} claims got no number and no reason, e.g. {without[0]}; "
             "mend the experiment or the rule, or say in the ledger why it is `unmeasured`"

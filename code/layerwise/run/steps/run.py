@@ -29,12 +29,13 @@ from dvc.stage.exceptions import StageCmdFailedError
 from layerwise.engine.records import judged
 from layerwise.errors import Faults, LayerwiseError
 from layerwise.files import Busy, locked
+from layerwise.home import Source
 from layerwise.models.registry import find_model, read_models
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
 from layerwise.run.so_far import SoFar
-from layerwise.run.steps import Source, program
+from layerwise.run.steps import program
 
 DVC_TMP = Path(".dvc/tmp")
 LOCK = DVC_TMP / "layerwise"  # held while a run is under way
@@ -75,10 +76,10 @@ def run(
                 Reproduction(repo, stages, force).bring_up_to_date(source)
                 typeset(source)
     faults.raise_all()
-    documents = [judged(source, Path("results")) for source in sources]
+    all_judged = [judged(source, Path("results")) for source in sources]
     comparison = compare_with_record()
-    answer = "\n".join([*map(summary, documents), comparison.said])
-    has_failed = any(document.get("failed") for document in documents)
+    answer = "\n".join([*map(summary, all_judged), comparison.said])
+    has_failed = any(source_judged.failed for source_judged in all_judged)
     return (answer, 1) if has_failed or (strict and not comparison.is_identical) else answer
 
 
