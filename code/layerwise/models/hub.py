@@ -170,8 +170,10 @@ def _is_compared(snapshot: Path) -> bool:
 def _compare_bytes(snapshot: Path) -> None:
     """Remove the files of a commit that are not the hub's, and refuse the commit.
 
-    The cache calls a file by its hash, which the client does not look at: sha256 of what git-lfs
-    keeps, git's own of the others.
+    The cache calls a file by its hash, sha256 of what git-lfs keeps, git's own of the others. The
+    client does not look at it: both ways of transfer, http and xet, end with a comparison of sizes
+    (huggingface_hub 2.4.0, hf_xet 1.8.0), and wrong bytes of the right size have come
+    (huggingface_hub, issue 3643). So files that were fetched just now are compared too.
     """
     files = sorted(file for file in snapshot.iterdir() if file.is_file())
     for link in track(files, "comparing bytes", "files", len(files)):

@@ -11,7 +11,7 @@ from layerwise.models.registry import Model
 from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
 from layerwise.shapes import read_choices
 
-MODELS_ON_DISK = 2  # of weights that go when they are measured: one model is fetched ahead
+MODELS_ON_DISK = 2  # at least, where weights go when measured: one is fetched ahead
 
 
 def gpu(root: Path) -> Diagnosis:
