@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import huggingface_hub
 from huggingface_hub.errors import HFValidationError
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import read_json, sha256_of
-from layerwise.models.checkpoint_config import own_classes, reword_errors
+from layerwise.models.checkpoint_config import own_classes
 
 if TYPE_CHECKING:
     import tokenizers

@@ -17,11 +17,10 @@ import torch
 from accelerate.utils import broadcast_object_list
 from jaxtyping import Float
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import n_processes
 from layerwise.models.batches import Batch, plan_batches
 from layerwise.models.chat_templates import describe_template
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel

@@ -15,12 +15,12 @@ import accelerate
 import torch
 import transformers
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import require_name
 from layerwise.models.architectures import check_architecture, model_class
 from layerwise.models.blocks import find_blocks, find_towers
 from layerwise.models.checkpoint import CheckpointFiles, Outline, open_folder
-from layerwise.models.checkpoint_config import ONE_MODEL, quiet, reword_errors
+from layerwise.models.checkpoint_config import ONE_MODEL, quiet
 from layerwise.models.checkpoint_tokenizer import Declaration, digest_of_tokenizer
 from layerwise.models.devices import choose_device, free_bytes
 from layerwise.models.hub import fetch, look_up, look_up_registered

@@ -33,9 +33,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.models.batches import Batch, widest_batch
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import forward, mean_nll, mean_token_nll, removing
 from layerwise.models.load import Checkpoint, attention_kernel, in_own_way

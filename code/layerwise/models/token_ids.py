@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int32
 
-from layerwise.errors import LayerwiseError, TextError
+from layerwise.errors import LayerwiseError, TextError, reword_errors
 from layerwise.models.chat_templates import Wrapping, render
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.checkpoint_tokenizer import (
     Declaration,
     require_ids_of_file,
