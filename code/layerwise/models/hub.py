@@ -76,7 +76,7 @@ def look_up_registered(model: Model, texts: Texts = NO_TEXTS) -> CheckpointFiles
         )
     files = _look_up(model.hub, model.revision, takes_pickles=True)
     check_declared(model, files.config, adds_bos=files.declaration.adds_bos)
-    prompts = {kind: given for kind, given in texts.items() if kind == "prompts"}
+    prompts = {kind: of_kind for kind, of_kind in texts.items() if kind == "prompts"}
     check_texts(files.declaration, prompts)
     for template in {extraction.template for extraction in model.extractions.values()}:
         check_texts(files.declaration, texts, template)
@@ -160,11 +160,11 @@ def _marks(snapshot: Path) -> dict[str, list[int]]:
 
 def _is_compared(snapshot: Path) -> bool:
     """Return whether the files that are there are those that were compared; some may be gone."""
-    mark = _mark_of(snapshot)
-    if not mark.is_file():
+    noted = _mark_of(snapshot)
+    if not noted.is_file():
         return False
-    compared = read_json(mark)
-    return all(compared.get(name) == found for name, found in _marks(snapshot).items())
+    compared = read_json(noted)
+    return all(compared.get(name) == mark for name, mark in _marks(snapshot).items())
 
 
 def _compare_bytes(snapshot: Path) -> None:
