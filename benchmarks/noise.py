@@ -22,6 +22,7 @@ stand in several places are, count once; those that nothing moves are left out.
 
 import contextlib
 import functools
+import inspect
 import math
 import tempfile
 from collections.abc import Iterator
@@ -34,15 +35,18 @@ import torch
 import typer
 from scipy.special import stdtrit
 
-from layerwise.measuring import own_model
-from layerwise.measuring.own_model import Measured, Measurement
+import layerwise
 from layerwise.models import hidden_states
 from layerwise.models.load import Checkpoint, load_model
 from layerwise.models.passes import Passes
 from layerwise.papers.across.analyses import analyse_reader
-from layerwise.papers.fetching.texts import read_pairs, read_prompts
+from layerwise.papers.experiments.reader import Measured
 from layerwise.papers.fetching.upstream import PUBLISHED
 from layerwise.papers.shared.published import read_published
+from layerwise.reader import measurement
+from layerwise.reader.measurement import Measurement
+from layerwise.reader.prepared import prepare
+from layerwise.reader.request import choices_of, request_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.noise import COVERED
 
@@ -106,9 +110,9 @@ def with_products(checkpoint: Checkpoint, parts: int) -> Iterator[None]:
 @contextlib.contextmanager
 def with_other_passes() -> Iterator[None]:
     """Inside the block attention is `eager` and batches have a quarter of the usual tokens."""
-    smaller = functools.partial(own_model.extract, tokens_per_batch=512)
+    smaller = functools.partial(measurement.extract, tokens_per_batch=512)
     with (
-        mock.patch.object(own_model, "extract", smaller),
+        mock.patch.object(measurement, "extract", smaller),
         mock.patch.object(hidden_states, "probe", return_value=Passes("eager")),
     ):
         yield
@@ -122,10 +126,14 @@ def main(
 ) -> None:
     """Print a table: a row per dtype, comparison and kind of number."""
     draws = Draws(N_RESAMPLES, LEVEL, SEED)
-    pairs, prompts = read_pairs("papers"), read_prompts("papers")
-    pairs = pairs if limit is None else pairs.first(limit)
     published = read_published(PUBLISHED)
-    measurement = Measurement(pairs, prompts, "papers", None, draws, published, ["spectral"])
+    parameters = inspect.signature(layerwise.analyze).parameters.values()
+    defaults = choices_of({parameter.name: parameter.default for parameter in parameters})
+    asked = {"seed": SEED, "without": ["spectral"], "replicates": replicates, "limit": limit}
+    request = request_of(checkpoint, "papers", "papers", defaults | asked)
+
+    def measurement_of(loaded: Checkpoint) -> Measurement:
+        return Measurement(prepare(loaded.outline, request), draws, published)
 
     def run_of(measured: Measured) -> Run:
         documents = analyse_reader(measured.numbers, draws)
@@ -133,22 +141,21 @@ def main(
 
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        exact = run_of(
-            measurement.measure(load_model(checkpoint, "float32", "cpu"), base / "exact/x")
-        )
+        loaded = load_model(checkpoint, "float32", "cpu")
+        exact = run_of(measurement_of(loaded).measure(loaded, base / "exact/x"))
         print(
             "dtype     comparison kind                numbers    wider   inside narrower   width/d"
         )
         for dtype in dtypes.split(","):
             loaded = load_model(checkpoint, dtype, "cpu")
-            place = base / dtype / "x"
+            measuring, place = measurement_of(loaded), base / dtype / "x"
             with with_products(loaded, 1):
-                rounded = run_of(measurement.measure(loaded, place))
-                again = list(map(run_of, measurement.measure_replicates(loaded, replicates, place)))
+                rounded = run_of(measuring.measure(loaded, place))
+                again = list(map(run_of, measuring.measure_replicates(loaded, replicates, place)))
             with with_products(loaded, 2):
-                kernel = run_of(measurement.measure(loaded, base / dtype / "kernel"))
+                kernel = run_of(measuring.measure(loaded, base / dtype / "kernel"))
                 with with_other_passes():
-                    machine = run_of(measurement.measure(loaded, base / dtype / "machine"))
+                    machine = run_of(measuring.measure(loaded, base / dtype / "machine"))
             tell(f"{dtype:9} rounding  ", exact, rounded, again)
             tell(f"{dtype:9} kernel    ", kernel, rounded, again)
             tell(f"{dtype:9} machine   ", machine, rounded, again)

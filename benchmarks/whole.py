@@ -33,8 +33,8 @@ from layerwise.workers import usable_cores
 # The parts: functions that are timed, none inside another, where they are called by this name.
 PARTS = {
     "load the model": "layerwise.models.load:load_model",
-    "forward passes": "layerwise.measuring.own_model:extract",
-    "measures of states": "layerwise.measuring.own_model:measure",
+    "forward passes": "layerwise.reader.measurement:extract",
+    "measures of states": "layerwise.reader.measurement:measure",
     "intervals": "layerwise.papers.experiments.reader:result_files",
     "gains": "layerwise.papers.experiments.own_weights:file_of_gains",
     "wait for spectral norms": "layerwise.papers.experiments.own_weights:file_of_norms",

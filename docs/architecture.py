@@ -6,6 +6,7 @@ python docs/architecture.py      (or `make docs`)
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import grimp
@@ -23,9 +24,51 @@ import that is also reached by way of another package is left out, as are `files
 |---|---|---|
 {rows}
 
+## From `analyze` to its page
+
+{analysis}
+
+## From `dvc repro` to the PDF
+
+{pipeline}
+
 {sections}
 """
+# Two ways through the code: the functions and classes in the order in which they are reached.
+ANALYSIS = (
+    ("run.cli", "analyze", "what a caller asks, from the command line; Python begins below"),
+    ("reader.analyze", "analyze", "one process writes to `out`; checkpoint and request meet"),
+    ("reader.request", "Request", "texts and choices, once they are right: no torch until here"),
+    ("models.checkpoint", "CheckpointFiles", "config, tokenizer and stored tensors, held together"),
+    (
+        "reader.prepared",
+        "Prepared",
+        "the request on this model: ids, layers, room; as in `plan`",
+    ),
+    ("models.load", "load", "the weights, and `models.probe` holds our passes against its own"),
+    ("reader.measurement", "Measurement", "hidden states -> the numbers of the published files"),
+    ("papers.across.analyses", "analyse_reader", "the papers' rules -> documents"),
+    ("papers.across.answers", "answers", "the papers' questions, by one interval each"),
+    ("reader.result", "Result", "documents, tables, figures and the page, all or none of them"),
+)
+PIPELINE = (
+    ("run.steps.run", "run", "each stage of `dvc.yaml` that changed; `dvc repro` does the same"),
+    ("run.steps.fetch", "stage", "the papers' texts; then `places` and `preflight`, of no weights"),
+    ("run.steps.measure", "run", "a model: the weights, and what fails is written with its reason"),
+    ("measuring.registered_models", "measure_registered", "its passes, experiment by experiment"),
+    ("engine.measured", "measured", "its fragments, in the places of the published numbers"),
+    ("run.steps.analyse", "run", "rules over a view that records what they read -> statistics"),
+    ("run.steps.judge", "run", "statistics against the ledger -> verdicts and marks, claims.json"),
+    ("run.steps.draw", "run", "statistics -> figures; no rule is run"),
+    (
+        "run.steps.paper",
+        "run",
+        "claims and figures -> LaTeX; the stage `page` writes HTML",
+    ),
+    ("present.pdfs", "typeset", "LaTeX -> the PDFs of report and supplement"),
+)
 MODULES = re.compile(r"^((?:\w+, )*\w+)(?: {2,}(\S.*))?$")  # what is said may begin a line below
+WORDS = re.compile(r"^ {4}(\w+) {2,}(\S.*)$")  # that are defined, under a heading
 
 
 def docstring(path: Path) -> str:
@@ -67,15 +110,35 @@ def section(root: Path, package: str) -> str:
     path = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     lines = [f"## {package}", ""]
     for line in docstring(path).splitlines():
-        listed = MODULES.match(line)
-        if listed:
+        listed, defined = MODULES.match(line), WORDS.match(line)
+        if defined:
+            lines += [""] * (not lines[-1].startswith("- "))
+            lines.append(f"- `{defined[1]}`: {defined[2]}")
+        elif listed:
             names = ", ".join(f"`{name}`" for name in listed[1].split(", "))
             lines.append(f"- {names}: {listed[2] or ''}".rstrip())
         elif line.startswith(" "):
             lines[-1] += f" {line.strip()}"
         else:
+            lines += [""] * (lines[-1].startswith("- ") and bool(line))
             lines.append(line)
     return "\n".join(lines) + "\n"
+
+
+def way(code: Path, steps: Sequence[tuple[str, str, str]]) -> str:
+    """A way as a numbered list.
+
+    Raises:
+        LookupError: for a name that its module does not define.
+    """
+    lines = []
+    for number, (module, name, does) in enumerate(steps, 1):
+        file = f"{module.replace('.', '/')}.py"
+        defined = ast.parse((code / file).read_text("utf-8")).body
+        if name not in {getattr(node, "name", None) for node in defined}:
+            raise LookupError(f"{file} defines no {name}")
+        lines.append(f"{number}. [`{module}.{name}`](../code/layerwise/{file}): {does}")
+    return "\n".join(lines)
 
 
 def page(root: Path) -> str:
@@ -88,7 +151,12 @@ def page(root: Path) -> str:
         links = ", ".join(f"[{other}](#{other})" for other in names if other in others)
         says = sections[package].splitlines()[2]
         rows.append(f"| [{package}](#{package}) | {says} | {links or 'none'} |")
-    return HEAD.format(rows="\n".join(rows), sections="\n".join(sections.values()).rstrip())
+    return HEAD.format(
+        rows="\n".join(rows),
+        analysis=way(code, ANALYSIS),
+        pipeline=way(code, PIPELINE),
+        sections="\n".join(sections.values()).rstrip(),
+    )
 
 
 if __name__ == "__main__":

@@ -199,7 +199,9 @@ def flaw(said: str, place: str) -> str | None:
 def in_this_process() -> None:
     """Have done here what other processes would do: every fork would start some of its own."""
 
-    def submit(function: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]]) -> Any:
+    def submit(
+        function: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]], **_: Any
+    ) -> Any:
         future: Future[Any] = Future()
         try:
             future.set_result(function(*arguments()))
@@ -223,7 +225,7 @@ def prepared_twin(folder: Path) -> Path:
 
 KINDS: dict[str, Kind | None] = {
     "checkpoints": Kind(checkpoints, prepared_twin),
-    **dict.fromkeys(("requests", "kills", "signals")),  # `fuzz_runs` has them
+    **dict.fromkeys(("requests", "kills", "signals", "measured")),  # `fuzz_runs` has them
 }
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of `analyze`, or happen while it runs.
+"""What can be asked of `analyze`, or happen while it or the stage of a model runs.
 
 Every class runs it on a tiny model, with few resamples and two of its figures.
 """
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from claim_records import SVG
 from fuzz import DEFAULTS, Attempt, Kind
@@ -265,8 +265,82 @@ def stopped(
     require_equal(contents(work / "out"), expected)
 
 
+# --- measured -----------------------------------------------------------------------------------
+
+
+class Undisturbed(NamedTuple):
+    """What the stage of a model does where nothing happens to it."""
+
+    folder: Path  # of its inputs
+    document: bytes
+    seconds: float
+    n_changes: int  # of the file system
+
+
+def measure_once(folder: Path) -> Undisturbed:
+    """Measure a twin from beginning to end; what a forked process imports is here then."""
+    import kills_worker
+    from faults_worker import Killer
+
+    folder.mkdir(parents=True)
+    kills_worker.prepare(folder)
+    began = time.monotonic()
+    kills_worker.run(folder, folder / "clean")
+    seconds = time.monotonic() - began
+
+    def count() -> None:
+        log: list[str] = []
+        Killer(log=log)
+        kills_worker.run(folder, folder / "counted")
+        (folder / "changes").write_text(str(len(log)))
+
+    assert ended(forked(count)) == 0
+    document = (folder / "clean" / "models" / "measured.json").read_bytes()
+    return Undisturbed(folder, document, seconds, int((folder / "changes").read_text()))
+
+
+def measured(rng: random.Random, undisturbed: Undisturbed) -> Iterator[Attempt]:
+    """The stage of a model, killed up to three times at any moment: then the same document."""
+    while True:
+        moments = [
+            rng.choice(
+                [rng.uniform(0.0, undisturbed.seconds), rng.randrange(undisturbed.n_changes)]
+            )
+            for _ in range(rng.choice([1, 2, 3]))
+        ]
+        yield Attempt(f"at {moments}", partial(measured_in_pieces, undisturbed, moments))
+
+
+def measured_in_pieces(undisturbed: Undisturbed, moments: list[float | int], work: Path) -> None:
+    """One of them.
+
+    Arguments:
+        moments: a number of seconds, or before which change of the file system.
+    """
+    import kills_worker
+    from faults_worker import Killer
+
+    def run(change: float | int) -> None:
+        if isinstance(change, int):
+            Killer(change)
+        kills_worker.run(undisturbed.folder, work)
+
+    for moment in moments:
+        child = forked(partial(run, moment))
+        if isinstance(moment, float):
+            time.sleep(moment)
+            os.kill(child, signal.SIGKILL)
+        code = ended(child)
+        assert code in (0, -signal.SIGKILL), code
+    kills_worker.run(undisturbed.folder, work)
+    assert (work / "models" / "measured.json").read_bytes() == undisturbed.document
+    assert [path.name for path in (work / "models").iterdir()] == ["measured.json"]
+    assert not (work / "scratch" / kills_worker.SLUG).exists(), "something was left"
+
+
 KINDS = {
     "requests": Kind(requests, prepare),
     "kills": Kind(kills, prepare),
     "signals": Kind(signals, prepare),
+    "measured": Kind(measured, measure_once),
 }

@@ -1,4 +1,7 @@
-"""The one error a user of this package should ever see, and what the system refuses as one."""
+"""The one error a user of this package should ever see, and what others raise as one.
+
+The hub's answers alone have a translation of their own (`models.hub_answers`).
+"""
 
 import contextlib
 import errno
@@ -177,6 +180,27 @@ def address_shown(address: str) -> str:
     scheme, there, rest = address.partition("//") if "//" in address else ("", "", address)
     _, user, host = rest.rpartition("@")
     return scheme + there + (user and "...@") + host.partition("?")[0]
+
+
+@contextlib.contextmanager
+def reword_errors(place: object, problem: str, fix: str) -> Iterator[None]:
+    """Inside the block, whatever libraries raise of what is read becomes a sentence."""
+    try:
+        yield
+    except (LayerwiseError, MemoryError):  # memory is no fault of what is read
+        raise
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise LayerwiseError(f"{place}: {problem} ({said:.300}); {fix}") from None
+
+
+@contextlib.contextmanager
+def prefix_errors(place: str) -> Iterator[None]:
+    """Inside the block, an error names the place that it is about."""
+    try:
+        yield
+    except LayerwiseError as error:
+        raise LayerwiseError(f"{place}: {error}") from None
 
 
 @contextlib.contextmanager

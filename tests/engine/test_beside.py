@@ -1,6 +1,7 @@
 """Beside a reader's answers: rounding noise in 16 bits, and what random weights answer."""
 
 import gc
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from layerwise.engine.question import (
     find_replicated,
     numbers_of_draws,
 )
-from layerwise.measuring.own_model import Measurement
 from layerwise.models.load import load_model, with_random_weights
 from layerwise.models.replicates import Replicates
+from layerwise.reader.measurement import Measurement
 from layerwise.statistics.noise import band, draws_p
 from made_answers import model_answers
 from tiny_checkpoints import EXAMPLE, twin_folder
@@ -139,7 +140,7 @@ def test_where_memory_runs_out_for_random_weights_the_models_own_results_are_who
             raise torch.OutOfMemoryError("CUDA out of memory")
         return with_random_weights(checkpoint, number)
 
-    monkeypatch.setattr("layerwise.measuring.own_model.with_random_weights", draw)
+    monkeypatch.setattr("layerwise.reader.measurement.with_random_weights", draw)
     result = analyze(
         twin_folder("gpt_neox", 5), **EXAMPLE, out=tmp_path, control=3, without=["spectral"]
     )
@@ -159,9 +160,12 @@ def test_no_more_than_one_draw_of_random_weights_is_in_memory(tmp_path, monkeypa
         there.extend(StorageWeakRef(one.untyped_storage()) for one in drawn.model.parameters())
         return drawn
 
-    monkeypatch.setattr("layerwise.measuring.own_model.with_random_weights", draw)
+    monkeypatch.setattr("layerwise.reader.measurement.with_random_weights", draw)
     monkeypatch.setattr(Measurement, "_measure", lambda self, checkpoint, *_: checkpoint.name)
-    measurement = Measurement(None, (), "", None, None, None)
+    draws: Any = None
+    published: Any = None
+    prepared: Any = SimpleNamespace(times=4, request=SimpleNamespace(choices={"without": ()}))
+    measurement = Measurement(prepared, draws, published)
     checkpoint = load_model(twin_folder("llama"), "float32", "cpu")
     assert len([*measurement.measure_random(checkpoint, 3, tmp_path)]) == 3
     assert there

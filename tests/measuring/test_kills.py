@@ -1,4 +1,7 @@
-"""A measured run that is killed at named moments goes on to the same bytes."""
+"""A measured run that is killed at named moments goes on to the same bytes.
+
+At other moments, and again and again, the class `measured` of `make attack` kills it.
+"""
 
 import json
 import os

@@ -415,7 +415,7 @@ def test_steps_are_counted_over_the_model_its_replicates_and_its_draws(
         begun.append((number, total, part))
         yield
 
-    monkeypatch.setattr("layerwise.measuring.own_model.step", note)
+    monkeypatch.setattr("layerwise.reader.measurement.step", note)
     analyze(CHECKPOINT, **EXAMPLE, dtype="float16", replicates=1, control=2)
     assert [(number, total) for number, total, _ in begun] == [(n, 16) for n in range(1, 17)]
     parts = ["", "replicate 1 of 1", "draw 1 of 2", "draw 2 of 2"]

@@ -19,7 +19,6 @@ from claim_records import judged, record
 from layerwise.__main__ import main as begin
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_json
-from layerwise.measuring import own_model
 from layerwise.papers.shared.result_files import (
     ANISOTROPY,
     BINS,
@@ -28,6 +27,7 @@ from layerwise.papers.shared.result_files import (
     PAIRS,
     UA_FILES,
 )
+from layerwise.reader import measurement
 from layerwise.run import cli
 from tiny_checkpoints import EXAMPLE, contents, twin_folder
 
@@ -391,7 +391,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("layerwise.measuring.own_model.measure", stop)
+    monkeypatch.setattr("layerwise.reader.measurement.measure", stop)
     code, _, err = analyze(capsys, tmp_path / "out")
     assert code == 130
     assert "interrupted; run it again" in err
@@ -405,7 +405,7 @@ def test_interrupt_leaves_a_run_to_go_on_from(capsys, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("quick")
 def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path, monkeypatch):
     """Also where the first has made nothing yet when the second looks at the folder."""
-    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", own_model.extract
+    work, extract = tmp_path / "out" / "hidden_states.partial" / "batch", measurement.extract
 
     def after_the_first_began(*arguments):
         work.parent.mkdir()
@@ -414,7 +414,7 @@ def test_a_second_run_is_refused_and_leaves_the_first_ones_work(capsys, tmp_path
 
     (tmp_path / "out").mkdir()
     with FileLock(tmp_path / "out" / "hidden_states.lock"), monkeypatch.context() as patch:
-        patch.setattr(own_model, "extract", after_the_first_began)
+        patch.setattr(measurement, "extract", after_the_first_began)
         code, _, err = analyze(capsys, tmp_path / "out")
         assert (code, "one run at a time writes" in err) == (2, True)
         assert work.exists() == work.parent.exists()

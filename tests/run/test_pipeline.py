@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -22,10 +21,12 @@ from layerwise.files import write_text
 from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
 from layerwise.present import pdfs
-from layerwise.run import so_far
+from layerwise.run import look_ahead, so_far
 from layerwise.run.doctor.recorded import NO_RECORD
+from layerwise.run.look_ahead import LookAhead
 from layerwise.run.rehearsal import scratch
 from layerwise.run.steps import places, run
+from layerwise.run.steps.run import Reproduction
 from processes import left_in, program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -446,24 +447,70 @@ def test_the_pdf_follows_its_latex(tmp_path, monkeypatch, capsys):
 # --- weights that come, and what is shown, while others are measured ------------------------------
 
 
-def test_the_next_models_weights_are_fetched_while_one_is_measured(small, monkeypatch):
-    """One ahead, and none where they are there, or where its stage will not run."""
-    asked, there = [], set()
+def test_the_next_models_weights_are_asked_for_while_one_is_measured(small, monkeypatch):
+    """None where they are there, or where its stage will not run; before its stage they are."""
+    events, there = [], set()
 
-    @contextmanager
-    def fetch(slug):
-        asked.append(slug)
-        yield
-        there.add(slug)
+    class Fetching(LookAhead):
+        def fetch(self, slugs):
+            events.extend(slugs)
 
-    monkeypatch.setattr(run, "fetch_weights_meanwhile", fetch)
+        def wait_for(self, slug):
+            events.append(f"waited for {slug}")
+            there.add(slug)
+
+    monkeypatch.setattr(run, "LookAhead", Fetching)
     monkeypatch.setattr(run, "lacks_weights", lambda slug: slug not in there)
     run.run("all")
-    assert len(asked) == 1
+    first, second = (slug.removeprefix("waited for ") for slug in (events[0], events[-1]))
+    assert events == [f"waited for {first}", second, f"waited for {second}"]
     run.run("all")
-    assert len(asked) == 1
+    assert len(events) == 3
     run.run("all", force=True)
-    assert len(asked) == 1
+    assert events[3:] == [f"waited for {first}", f"waited for {second}"]
+
+
+def test_no_more_than_two_models_are_fetched_ahead(monkeypatch):
+    names = [f"measure@{slug}" for slug in "abcd"]
+    stages = Reproduction(None, dict.fromkeys(names), force=False)
+    stages.known = {name: name != "measure@b" for name in names}
+    assert stages.next_models("measure@a") == ["c", "d"]
+    stages.known["measure@b"] = True
+    assert stages.next_models("measure@a") == ["b", "c"]
+    assert stages.next_models("measure@d") == []
+
+
+def test_weights_come_one_model_after_the_other_and_end_with_the_block(tmp_path, monkeypatch):
+    """One that is under way is not begun twice; one that was refused is, when it is asked for."""
+    monkeypatch.chdir(tmp_path)
+    process = """if True:
+        import sys, time
+        slug = sys.argv[1]
+        with open("log", "a") as log:
+            log.write(f"{slug} begun\\n")
+        time.sleep(99 if slug == "endless" else 0.3)
+        with open("log", "a") as log:
+            log.write(f"{slug} ended\\n")
+        sys.exit(slug == "refused")
+    """
+    monkeypatch.setattr(look_ahead, "COMMAND", [sys.executable, "-c", process])
+
+    def log():
+        return (tmp_path / "log").read_text().split("\n")[:-1]
+
+    with LookAhead() as fetching:
+        fetching.wait_for("unasked")
+        fetching.fetch(["refused", "b"])
+        fetching.fetch(["refused", "b"])
+        fetching.wait_for("b")
+        expected = ["refused begun", "refused ended", "b begun", "b ended"]
+        assert log() == expected
+        fetching.fetch(["refused", "endless", "never"])
+        fetching.wait_for("refused")
+        while log()[-1] != "endless begun":
+            time.sleep(0.05)
+    assert log() == [*expected, "refused begun", "refused ended", "endless begun"]
+    assert left_in(tmp_path) == []
 
 
 def test_what_is_measured_so_far_is_shown_by_one_process_at_a_time(tmp_path, monkeypatch):

@@ -1,18 +1,18 @@
 """Numbers with their origin, rules, claims, verdicts, questions and marks; knows no paper.
 
-published, measured   the numbers of a source: printed, or measured in the printed ones' places
-evidence, derivation  what rules read; documents made by tables of rules
-experiment            which text and measure fill which place of the published files
-question              claims as questions: where a number must lie
-answers, answer_words the answer: one record with one reader and one writer; its words
-claims, words         the ledger in claims/; what texts call models, categories and measures
-verdicts, origins     one rule between printed and recomputed; which run measured a cell
-central, marks        the central claims, each one record; the rule that marks them
-reasons               why a claim is marked so, in sentences
-deciding              what would decide an open one, from the reason of its openness
-seen                  what texts say: sentences of central claims, findings, the story
-paper, judging        a paper as one value; its source from numbers to judged claims
-judged, records a judged claim; results/SOURCE/claims.json: read, written, counted
+published, measured    the numbers of a source: printed, or measured in the printed ones' places
+evidence, derivation   what rules read; documents made by tables of rules
+experiment             which text and measure fill which place of the published files
+question               claims as questions: where a number must lie
+answers, answer_words  the answer: one record with one reader and one writer; its words
+claims, words          the ledger in claims/; what texts call models, categories and measures
+verdicts, origins      one rule between printed and recomputed; which run measured a cell
+central, marks         the central claims, each one record; the rule that marks them
+reasons                why a claim is marked so, in sentences
+deciding               what would decide an open one, from the reason of its openness
+seen                   what texts say: sentences of central claims, findings, the story
+paper, judging         a paper as one value; its source from numbers to judged claims
+judged, records        a judged claim; results/SOURCE/claims.json: read, written, counted
 
 A number is in one of a few states. Each word means this and nothing else:
 

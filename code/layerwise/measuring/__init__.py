@@ -5,5 +5,4 @@ given_texts        the papers' texts, and what is left of them where some overfl
 reasons            why a run gave nothing
 kept               finished runs, kept until all of a model is measured
 registered_models  all that is measured on one of the papers' models
-own_model          the same of a reader's model
 """

@@ -1,6 +1,6 @@
 """Hidden states of statement pairs -> values: everything the statistics need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +28,8 @@ from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
 from layerwise.models.texts import StatementPairs
 from layerwise.progress import track
 from layerwise.statistics.random_bins import binnings, stable_labels, sweep_streams
+
+Binned = tuple[np.ndarray, np.ndarray]  # what bins of pairs have: asymmetries, mean preferences
 
 
 class States(Protocol):
@@ -75,18 +77,13 @@ def measure(
             setting is impossible, or every preference is the same.
     """
     chosen = sampled_layers(states.n_layers, layers=layers, layer_step=layer_step)
-    if min(*k_values, k_stable) < 3 or len(set(k_values)) < len(k_values) or n_permutations < 1:
-        raise LayerwiseError(
-            "bins need k of at least 3, each once, and at least one permutation, found "
-            f"k_values {list(k_values)}, k_stable {k_stable}, n_permutations {n_permutations}"
-        )
+    _check_bins(k_values, k_stable, n_permutations)
     nll = states.nll
     preferences = _preferences(states, nll, pairs)
     sweeps = sweep_streams(len(pairs), k_values, len(chosen), n_permutations, seed)
     stable = stable_labels(len(pairs), k_stable, seed)[None]
     # bins serve the correlation with preferences alone
-    bins: dict[int, list[np.ndarray]] = {k: [] for k in k_values if len(preferences)}
-    bin_means: dict[int, list[np.ndarray]] = {k: [] for k in bins}
+    binned: dict[int, list[Binned]] = {k: [] for k in k_values if len(preferences)}
     stable_bins, metrics = [], []
     metrics_all: list[np.ndarray] = []
     has_all = all(states.has(layer, "mean_all") for layer in chosen)
@@ -97,13 +94,9 @@ def measure(
         if has_all:
             metrics_all.append(pair_metrics(*_sides(states, layer, "mean_all", len(pairs))))
         asymmetry = binner(side_a, side_b)
-        for k in bins:
-            drawn = [
-                (asymmetry(labels, k), bin_mean(preferences, labels, k))
-                for labels in binnings(sweeps[k][row], len(pairs), k, n_permutations)
-            ]
-            bins[k].append(np.concatenate([asymmetries for asymmetries, _ in drawn]))
-            bin_means[k].append(np.concatenate([means for _, means in drawn]))
+        for k in binned:
+            partitions = binnings(sweeps[k][row], len(pairs), k, n_permutations)
+            binned[k].append(_bin_pairs(asymmetry, preferences, partitions, k))
         stable_bins.append(asymmetry(stable, k_stable)[0])
     uniformity = _uniformities(states, pairs, chosen)
     last, labels = _sides(states, states.n_layers, "mean", len(pairs)), pairs.category_of_pair
@@ -113,7 +106,7 @@ def measure(
         output = Output(
             preferences,
             np.asarray(nll, dtype=np.float64).reshape(2, len(pairs)),
-            {k: np.stack(rows) for k, rows in bin_means.items()},
+            {k: np.stack([means for _, means in layers]) for k, layers in binned.items()},
             bin_mean(preferences, stable, k_stable)[0],
         )
     return Values(
@@ -141,13 +134,35 @@ def measure(
         pair_metrics_all_tokens=np.stack(metrics_all) if has_all else None,
         asymmetry_without=asymmetry_without_each_pair(*last, labels, len(pairs.categories)),
         exchange_terms=exchange_terms(*last, labels, len(pairs.categories)),
-        bin_asymmetry={k: np.stack(rows) for k, rows in bins.items()},
+        bin_asymmetry={
+            k: np.stack([asymmetries for asymmetries, _ in layers]) for k, layers in binned.items()
+        },
         stable_asymmetry=np.stack(stable_bins),
         anisotropy=profile,
         shares_by_prompt=shares,
         eigenvalues=eigenvalues,
         output=output,
     )
+
+
+def _check_bins(k_values: Sequence[int], k_stable: int, n_permutations: int) -> None:
+    if min(*k_values, k_stable) < 3 or len(set(k_values)) < len(k_values) or n_permutations < 1:
+        raise LayerwiseError(
+            "bins need k of at least 3, each once, and at least one permutation, found "
+            f"k_values {list(k_values)}, k_stable {k_stable}, n_permutations {n_permutations}"
+        )
+
+
+def _bin_pairs(
+    asymmetry: Callable[[np.ndarray, int], np.ndarray],
+    preferences: np.ndarray,
+    partitions: Iterable[np.ndarray],
+    k: int,
+) -> Binned:
+    """Return the asymmetry and the mean preference of all bins of a layer, [permutation, bin]."""
+    drawn = [(asymmetry(labels, k), bin_mean(preferences, labels, k)) for labels in partitions]
+    asymmetries, means = zip(*drawn, strict=True)
+    return np.concatenate(asymmetries), np.concatenate(means)
 
 
 def _preferences(states: States, nll: np.ndarray | None, pairs: StatementPairs) -> np.ndarray:

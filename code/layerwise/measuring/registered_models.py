@@ -160,36 +160,14 @@ def pass_through(
         _Pass(model.slug, order, n, scratch / f"{NOISE}-{n}", digest) for n in range(replicates)
     ]
 
-    def in_dtype(dtype: str, advance: Advance) -> None:
-        passes = [undisturbed, *noisy] if rounds(dtype) else [undisturbed]
-        todo = [a_pass.take_up(_names_in(model, dtype), advance) for a_pass in passes]
-        if not any(todo):
-            return
-        measuring.take_up(undisturbed)
-        advance(0, f"loading in {dtype}")
-        try:
-            checkpoint = measuring.probe(load(dtype))
-        except Exception as error:
-            reason = reason_of(error)
-            for a_pass, wanted in zip(passes, todo, strict=True):
-                a_pass.give_up(wanted, reason, advance)
-            return
-        replicates = Replicates(checkpoint)
-        for a_pass, wanted in zip(passes, todo, strict=True):
-            with ExitStack() as stack:
-                try:
-                    watched = stack.enter_context(a_pass.watched_model(replicates))
-                except Exception as error:  # no memory for weights that are to be moved
-                    a_pass.give_up(wanted, reason_of(error), advance)
-                    continue
-                measuring.add_runs(watched, wanted, a_pass, advance)
-
     total = sum(
         len(_names_in(model, dtype)) * (1 + replicates * rounds(dtype)) for dtype in model.dtypes
     )
     with meter(f"{model.slug}{label and f', {label}'}", "runs", total) as advance:
         for dtype in model.dtypes:
-            in_dtype(dtype, advance)  # its model goes with its names: two do not fit together
+            passes = [undisturbed, *noisy] if rounds(dtype) else [undisturbed]
+            # its model goes with its names: two do not fit together
+            measuring.add_dtype(dtype, load, passes, advance)
     return PassedThrough(undisturbed, noisy, measuring.passes)
 
 
@@ -318,6 +296,40 @@ class _Measuring:
         self.passes[checkpoint.dtype] = known
         return replace(checkpoint, passes=known)
 
+    def add_dtype(
+        self,
+        dtype: str,
+        load: Callable[[str], Checkpoint],
+        passes: Sequence[_Pass],
+        advance: Advance,
+    ) -> None:
+        """Load the model in a dtype and add all that is measured in it, or why it is not there.
+
+        Arguments:
+            passes: of the model as it is, which comes first, then with noise.
+        """
+        todo = [a_pass.take_up(_names_in(self.model, dtype), advance) for a_pass in passes]
+        if not any(todo):
+            return
+        self.take_up(passes[0])
+        advance(0, f"loading in {dtype}")
+        try:
+            checkpoint = self.probe(load(dtype))
+        except Exception as error:
+            reason = reason_of(error)
+            for a_pass, wanted in zip(passes, todo, strict=True):
+                a_pass.give_up(wanted, reason, advance)
+            return
+        replicates = Replicates(checkpoint)
+        for a_pass, wanted in zip(passes, todo, strict=True):
+            with ExitStack() as stack:
+                try:
+                    watched = stack.enter_context(a_pass.watched_model(replicates))
+                except Exception as error:  # no memory for weights that are to be moved
+                    a_pass.give_up(wanted, reason_of(error), advance)
+                    continue
+                self.add_runs(watched, wanted, a_pass, advance)
+
     def add_runs(
         self,
         checkpoint: Checkpoint,
@@ -379,9 +391,9 @@ class _Measuring:
         lacking = self.lacking.get(name, Lacking())
         if lacking.why:
             about[LACKING] = asdict(lacking)
-        given = (folder, texts.pairs, self.model, name, self.published, self.choices)
+        arguments = (folder, texts.pairs, self.model, name, self.published, self.choices)
         # copies: a thread sends them, while this one reads on and so fills their caches
-        sent = (*map(copy, given), Draws(**self.draws), not lacking.categories)
+        sent = (*map(copy, arguments), Draws(**self.draws), not lacking.categories)
         n_bytes = sum(file.stat().st_size for file in folder.iterdir())
         most = processes_with(n_bytes)
         numbers = workers.submit(numbers_of_states, lambda: sent, most=most)
@@ -430,10 +442,15 @@ def _fingerprint(
     draws: Mapping[str, Any],
 ) -> str:
     """Return a digest of what a number can depend on but weights, which are the folder's."""
-    given = [model.model_dump(mode="json"), list(texts.pairs.statements), texts.prompts, texts.sets]
+    inputs = [
+        model.model_dump(mode="json"),
+        list(texts.pairs.statements),
+        texts.prompts,
+        texts.sets,
+    ]
     places = sorted(f"{file}#{key}={value}" for (file, key), value in published.cells.items())
     here = [describe_environment(), driver(), torch.backends.cpu.get_cpu_capability()]
-    return fingerprint(given, places, dict(choices), dict(draws), here)
+    return fingerprint(inputs, places, dict(choices), dict(draws), here)
 
 
 def require_finite(name: str, fragments: Mapping[str, Mapping[str, Any]]) -> None:

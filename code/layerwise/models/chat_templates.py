@@ -153,9 +153,9 @@ class _Chat:
     def text(self, content: Any) -> str:
         """Return the text of a conversation with one message."""
         message = [{"role": "user", "content": content}]
-        given = {"date_string": DATE, **self.options}
+        variables = {"date_string": DATE, **self.options}
         text = self.tokenizer.apply_chat_template(
-            message, chat_template=self.source, tokenize=False, **given
+            message, chat_template=self.source, tokenize=False, **variables
         )
         return str(text)
 
@@ -176,16 +176,16 @@ def _strftime(wanted: str) -> str:
     """Return the time of the clock in a format, whatever the zone and language of the machine."""
 
     def say(directive: re.Match[str]) -> str:
-        found = directive.group()
-        if found in IN_ENGLISH:
-            return IN_ENGLISH[found]
-        if found[-1] not in OF_THE_CLOCK or any(sign in found for sign in "EO"):
+        code = directive.group()
+        if code in IN_ENGLISH:
+            return IN_ENGLISH[code]
+        if code[-1] not in OF_THE_CLOCK or any(sign in code for sign in "EO"):
             raise LayerwiseError(
                 "a chat template must give a statement the same text on every machine, this one "
-                f"asks the clock for {found!r}, which follows its zone or language; give the "
+                f"asks the clock for {code!r}, which follows its zone or language; give the "
                 "tokenizer a template that writes the date out, as %d %b %Y"
             )
-        return CLOCK.strftime(found)
+        return CLOCK.strftime(code)
 
     return _DIRECTIVE.sub(say, wanted)
 
@@ -206,8 +206,8 @@ def _require_same(chat: _Chat, statements: Sequence[str], texts: Sequence[str]) 
     An address may be the same again by chance, so it is looked for in what nobody gave.
     """
     for statement, text in zip(statements, texts, strict=True):
-        given = f"{statement} {chat.source} {chat.options}"
-        address = next((found for found in _ADDRESS.findall(text) if found not in given), None)
+        known = f"{statement} {chat.source} {chat.options}"
+        address = next((part for part in _ADDRESS.findall(text) if part not in known), None)
         if address is None and chat.text(statement) == text:
             continue
         because = "another one the next time" if address is None else f"the address{address}"

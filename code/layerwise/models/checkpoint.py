@@ -11,15 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import require_name, sha256_of
-from layerwise.models.checkpoint_config import (
-    ONE_MODEL,
-    check_config,
-    check_n_blocks,
-    declared,
-    reword_errors,
-)
+from layerwise.models.checkpoint_config import ONE_MODEL, check_config, check_n_blocks, declared
 from layerwise.models.checkpoint_folder import (
     Stored,
     check_adapters,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import read_json
 from layerwise.models.families import heads_of
 from layerwise.models.other_ways import LOADED
@@ -88,18 +88,6 @@ def own_classes(declared: Mapping[str, Any]) -> tuple[str, ...]:
         # not `dir`, which looks for every name among all 6,000 of them: 0.2 s at every call
         listed += [name for name in architectures if name not in library.__all__]
     return tuple(dict.fromkeys(name for name in listed if isinstance(name, str)))
-
-
-@contextlib.contextmanager
-def reword_errors(place: object, problem: str, fix: str) -> Iterator[None]:
-    """Inside the block, whatever libraries raise of a checkpoint becomes a sentence."""
-    try:
-        yield
-    except (LayerwiseError, MemoryError):  # memory is no fault of what is read
-        raise
-    except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise LayerwiseError(f"{place}: {problem} ({said:.300}); {fix}") from None
 
 
 @contextlib.contextmanager

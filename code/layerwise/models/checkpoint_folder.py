@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import safetensors
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import read_json
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.other_ways import LOADED, OF_GGUF
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"

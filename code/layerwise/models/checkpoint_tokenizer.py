@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import huggingface_hub
 from huggingface_hub.errors import HFValidationError
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import read_json, sha256_of
-from layerwise.models.checkpoint_config import own_classes, reword_errors
+from layerwise.models.checkpoint_config import own_classes
 
 if TYPE_CHECKING:
     import tokenizers
@@ -141,9 +141,9 @@ def require_no_draws(tokenizer: Any) -> None:
         LayerwiseError: naming what draws: BPE's dropout, or the sampling of a unigram model.
     """
     model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
-    of_model = {name: getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size")}
-    of_pieces = getattr(tokenizer, "sp_model_kwargs", None) or {}
-    sampling = of_model | {"enable_sampling": of_pieces.get("enable_sampling")}
+    settings = {name: getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size")}
+    of_sentencepiece = getattr(tokenizer, "sp_model_kwargs", None) or {}
+    sampling = settings | {"enable_sampling": of_sentencepiece.get("enable_sampling")}
     for name, value in sampling.items():
         if value:
             raise LayerwiseError(
@@ -169,8 +169,8 @@ def require_ids_of_file(tokenizer: Any, texts: Sequence[str]) -> None:
     with reword_errors(file, "the tokenizers library cannot read it", _ITS_OWN):
         reference = _read_tokenizer(file, file.stat().st_mtime_ns)
         expected = reference.encode_batch_fast(list(texts), add_special_tokens=False)
-        given = tokenizer(list(texts), add_special_tokens=False).input_ids
-    for text, encoding, ids in zip(texts, expected, given, strict=True):
+        ids_given = tokenizer(list(texts), add_special_tokens=False).input_ids
+    for text, encoding, ids in zip(texts, expected, ids_given, strict=True):
         pairs = enumerate(zip_longest(encoding.ids, ids))
         differing = ((place, *pair) for place, pair in pairs if pair[0] != pair[1])
         if (first := next(differing, None)) is not None:

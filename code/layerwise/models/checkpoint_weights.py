@@ -4,7 +4,7 @@ Names and shapes decide, before any weight is read. Where transformers makes one
 (experts that it fuses) the numbers on both sides are counted.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -36,24 +36,17 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
     """
     config = path / "config.json"
     declared = model.state_dict(keep_vars=True)
-    conversions = get_model_conversion_mapping(model)
-    renamings = [change for change in conversions if isinstance(change, WeightRenaming)]
-    converters = [change for change in conversions if isinstance(change, WeightConverter)]
     placed: dict[str, Stored] = {}
     converted: dict[str, list[Stored]] = {}  # by the first place that a conversion fills
-    targets: dict[str, list[str]] = {}
+    filled_with: dict[str, list[str]] = {}  # the places that it fills, by the first
     homeless: list[Stored] = []
-    for tensor in sorted(tensors, key=lambda tensor: dot_natural_key(tensor.key)):  # as they do
-        key, prefix = tensor.key, model.base_model_prefix
-        place, pattern = rename_source_key(key, renamings, converters, prefix, declared)
-        if place not in declared and key in declared:  # it has its name already
-            place, pattern = rename_source_key(key, [], [], prefix, declared)
+    for tensor, place, filled in _placed(model, declared, tensors):
         if place not in declared:
             homeless.append(tensor)
             continue
-        if pattern is not None:
+        if filled:
             converted.setdefault(place, []).append(tensor)
-            targets[place] = _targets(place, pattern, converters, declared)
+            filled_with[place] = filled
             continue
         shape = tuple(declared[place].shape)
         if tensor.shape != shape:
@@ -68,20 +61,44 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
             )
         placed[place] = tensor
     for place, sources in converted.items():
-        wanted = sum(declared[target].numel() for target in targets[place])
-        found = sum(prod(tensor.shape) for tensor in sources)
-        if found != wanted:
+        n_declared = sum(declared[target].numel() for target in filled_with[place])
+        n_stored = sum(prod(tensor.shape) for tensor in sources)
+        if n_stored != n_declared:
             raise LayerwiseError(
-                f"{config}: it declares {wanted:,} numbers for {place:.80}, which transformers "
-                f"makes of {len(sources)} stored tensors with {found:,}; {ONE_MODEL}"
+                f"{config}: it declares {n_declared:,} numbers for {place:.80}, which transformers "
+                f"makes of {len(sources)} stored tensors with {n_stored:,}; {ONE_MODEL}"
             )
-        placed |= dict.fromkeys(targets[place], sources[0])
+        placed |= dict.fromkeys(filled_with[place], sources[0])
     if homeless:
         raise LayerwiseError(
             f"{config}: the model that it declares uses every stored tensor, {_named(homeless[0])} "
             f"has no place in it ({len(homeless)} such tensors); {ONE_MODEL}, with adapters merged"
         )
-    stored = {id(declared[place]) for place in placed}  # tied weights are one parameter
+    _require_all(config, declared, placed)
+
+
+def _placed(
+    model: Any, declared: dict[str, Any], tensors: Iterable[Stored]
+) -> Iterator[tuple[Stored, str, list[str]]]:
+    """Yield every tensor with its place, as transformers finds it, which may not be declared.
+
+    And with all places that are filled by what it is converted into; none where it is not.
+    """
+    conversions = get_model_conversion_mapping(model)
+    renamings = [change for change in conversions if isinstance(change, WeightRenaming)]
+    converters = [change for change in conversions if isinstance(change, WeightConverter)]
+    prefix = model.base_model_prefix
+    for tensor in sorted(tensors, key=lambda tensor: dot_natural_key(tensor.key)):  # as they do
+        place, pattern = rename_source_key(tensor.key, renamings, converters, prefix, declared)
+        if place not in declared and tensor.key in declared:  # it has its name already
+            place, pattern = rename_source_key(tensor.key, [], [], prefix, declared)
+        is_fused = place in declared and pattern is not None
+        yield tensor, place, _targets(place, pattern, converters, declared) if is_fused else []
+
+
+def _require_all(config: Path, declared: Mapping[str, Any], placed: Iterable[str]) -> None:
+    """Refuse a parameter without a tensor; tied weights are one parameter."""
+    stored = {id(declared[place]) for place in placed}
     missing = [key for key, weight in declared.items() if id(weight) not in stored]
     if missing:
         raise LayerwiseError(
@@ -91,7 +108,10 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
 
 
 def _targets(
-    place: str, pattern: str, converters: Iterable[WeightConverter], declared: Mapping[str, Any]
+    place: str,
+    pattern: str | None,
+    converters: Iterable[WeightConverter],
+    declared: Mapping[str, Any],
 ) -> list[str]:
     """Return every place that a conversion fills, of which the first is known."""
     converter = next(change for change in converters if pattern in change.source_patterns)

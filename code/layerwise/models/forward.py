@@ -66,13 +66,13 @@ def forward(
     for tower in checkpoint.towers if runs_whole else ():
         handles.append(_watch_tokens(tower, tokens))
         handles.append(tower.register_forward_hook(lambda *seen: last.append(seen[2])))
-    asked = {"output_hidden_states": True} if reports else {}
+    reporting = {"output_hidden_states": True} if reports else {}
     with removing(handles):
         out = (model if runs_whole else base)(
             input_ids=tokens,
             attention_mask=torch.ones_like(tokens),
             use_cache=False,
-            **asked,
+            **reporting,
         )
     hidden = (last[-1] if runs_whole else out).last_hidden_state
     see(checkpoint.n_layers, hidden)
@@ -85,8 +85,8 @@ def _watch_tokens(tower: torch.nn.Module, tokens: torch.Tensor) -> Any:
     """Refuse other tokens inside a model than the whole was given; the handle ends it."""
 
     def compare(_: Any, args: Any, kwargs: Any) -> None:
-        given = kwargs.get("input_ids", args[0] if args else None)
-        if given is not None and not torch.equal(given.to(tokens.device), tokens):
+        ids = kwargs.get("input_ids", args[0] if args else None)
+        if ids is not None and not torch.equal(ids.to(tokens.device), tokens):
             raise LayerwiseError(
                 "a model must run the tokens that it is given, a hook or another `forward` on the "
                 "model itself exchanges some; take it off, or give the model the texts that it "

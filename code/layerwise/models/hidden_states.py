@@ -17,11 +17,10 @@ import torch
 from accelerate.utils import broadcast_object_list
 from jaxtyping import Float
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import n_processes
 from layerwise.models.batches import Batch, plan_batches
 from layerwise.models.chat_templates import describe_template
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
@@ -83,26 +82,11 @@ def extract(
         raise LayerwiseError(f"{checkpoint.name}: {SAME_IDS}; load it anew")
     passes = checkpoint.passes or probe_in_all(checkpoint, ids, tokens_per_batch=tokens_per_batch)
     checkpoint = replace(checkpoint, passes=passes)
-    index = {
-        "layout": LAYOUT,
-        **describe(checkpoint),
-        "attention": passes.kernel,
-        "display": checkpoint.display,
-        "family": checkpoint.family,
-        "n_layers": checkpoint.n_layers,
-        "hidden_size": checkpoint.hidden_size,
-        "n_statements": len(statements),
-        "statements_sha256": digest_of_texts(statements),
-        "n_prompts": len(prompts),
-        "prompts_sha256": digest_of_texts(prompts),
-        "prompt_lengths": list(map(len, ids["prompts"])),
-        "token_ids_sha256": digests_of_ids(ids),
-        "adds_bos": checkpoint.declaration.adds_bos,
-        "around": checkpoint.declaration.around,
-        "tokens_per_batch": passes.tokens_per_batch(tokens_per_batch),
-        **describe_template(template),
-        **({} if checkpoint.rounding is None else {"noise_seed": checkpoint.rounding.seed}),
-    }
+    index = _index_of(checkpoint, passes, texts, ids)
+    index["tokens_per_batch"] = passes.tokens_per_batch(tokens_per_batch)
+    index |= describe_template(template)
+    if checkpoint.rounding is not None:
+        index["noise_seed"] = checkpoint.rounding.seed
     partial = _partial(checkpoint, ids, folder, index)
     processes = _Processes.join(checkpoint)
     with contextlib.ExitStack() as stack:
@@ -119,6 +103,32 @@ def extract(
             partial.publish(index)
         processes.wait()
     return open_states(folder)
+
+
+def _index_of(
+    checkpoint: Checkpoint,
+    passes: Passes,
+    texts: Mapping[str, Sequence[str]],
+    ids: Mapping[str, Sequence[Ids]],
+) -> dict[str, Any]:
+    """Return what states are stored with: the model, how it is run, and the texts it is given."""
+    return {
+        "layout": LAYOUT,
+        **describe(checkpoint),
+        "attention": passes.kernel,
+        "display": checkpoint.display,
+        "family": checkpoint.family,
+        "n_layers": checkpoint.n_layers,
+        "hidden_size": checkpoint.hidden_size,
+        "n_statements": len(texts["statements"]),
+        "statements_sha256": digest_of_texts(texts["statements"]),
+        "n_prompts": len(texts["prompts"]),
+        "prompts_sha256": digest_of_texts(texts["prompts"]),
+        "prompt_lengths": list(map(len, ids["prompts"])),
+        "token_ids_sha256": digests_of_ids(ids),
+        "adds_bos": checkpoint.declaration.adds_bos,
+        "around": checkpoint.declaration.around,
+    }
 
 
 @dataclass(frozen=True)

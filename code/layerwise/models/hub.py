@@ -76,7 +76,7 @@ def look_up_registered(model: Model, texts: Texts = NO_TEXTS) -> CheckpointFiles
         )
     files = _look_up(model.hub, model.revision, takes_pickles=True)
     check_declared(model, files.config, adds_bos=files.declaration.adds_bos)
-    prompts = {kind: given for kind, given in texts.items() if kind == "prompts"}
+    prompts = {kind: of_kind for kind, of_kind in texts.items() if kind == "prompts"}
     check_texts(files.declaration, prompts)
     for template in {extraction.template for extraction in model.extractions.values()}:
         check_texts(files.declaration, texts, template)
@@ -160,18 +160,20 @@ def _marks(snapshot: Path) -> dict[str, list[int]]:
 
 def _is_compared(snapshot: Path) -> bool:
     """Return whether the files that are there are those that were compared; some may be gone."""
-    mark = _mark_of(snapshot)
-    if not mark.is_file():
+    noted = _mark_of(snapshot)
+    if not noted.is_file():
         return False
-    compared = read_json(mark)
-    return all(compared.get(name) == found for name, found in _marks(snapshot).items())
+    compared = read_json(noted)
+    return all(compared.get(name) == mark for name, mark in _marks(snapshot).items())
 
 
 def _compare_bytes(snapshot: Path) -> None:
     """Remove the files of a commit that are not the hub's, and refuse the commit.
 
-    The cache calls a file by its hash, which the client does not look at: sha256 of what git-lfs
-    keeps, git's own of the others.
+    The cache calls a file by its hash, sha256 of what git-lfs keeps, git's own of the others. The
+    client does not look at it: both ways of transfer, http and xet, end with a comparison of sizes
+    (huggingface_hub 2.4.0, hf_xet 1.8.0), and wrong bytes of the right size have come
+    (huggingface_hub, issue 3643). So files that were fetched just now are compared too.
     """
     files = sorted(file for file in snapshot.iterdir() if file.is_file())
     for link in track(files, "comparing bytes", "files", len(files)):

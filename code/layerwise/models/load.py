@@ -15,12 +15,12 @@ import accelerate
 import torch
 import transformers
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import require_name
 from layerwise.models.architectures import check_architecture, model_class
 from layerwise.models.blocks import find_blocks, find_towers
 from layerwise.models.checkpoint import CheckpointFiles, Outline, open_folder
-from layerwise.models.checkpoint_config import ONE_MODEL, quiet, reword_errors
+from layerwise.models.checkpoint_config import ONE_MODEL, quiet
 from layerwise.models.checkpoint_tokenizer import Declaration, digest_of_tokenizer
 from layerwise.models.devices import choose_device, free_bytes
 from layerwise.models.hub import fetch, look_up, look_up_registered
@@ -343,39 +343,8 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         LayerwiseError: for anything but a decoder of transformers in a known dtype, with its
             tokenizer and a printable name.
     """
-    family = getattr(getattr(model, "config", None), "model_type", None)
-    refuse_virtual_tokens(model)
-    is_model = isinstance(model, transformers.PreTrainedModel)
-    inside = next((_AROUND[name] for name in _AROUND if hasattr(model, name)), None)
-    if not is_model and inside is not None:
-        raise LayerwiseError(
-            f"a loaded model is one of transformers, found {type(model).__name__} around it; give "
-            f"{inside}"
-        )
-    if is_model:
-        check_architecture(type(model).__name__, model.config.to_dict())
-    if not is_model or model.get_output_embeddings() is None:
-        raise LayerwiseError(
-            "a model must be a folder, a hub id, or a causal language model of transformers, "
-            f"found {type(model).__name__} ({family!s:.80}); load it with "
-            f"transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
-        )
-    dtypes = {
-        str(weight.dtype).removeprefix("torch.")
-        for weight in model.parameters()
-        if not is_packed(weight)
-    }
-    dtype = ", ".join(sorted(dtypes))
-    if dtype not in DTYPES:
-        raise LayerwiseError(
-            f"dtype must be one of {', '.join(DTYPES)}, the same in all parameters that are not "
-            f"quantised, found {dtype!r}; convert the model with model.to(torch.float32)"
-        )
-    if any(weight.is_meta for weight in model.parameters()):
-        raise LayerwiseError(
-            "a loaded model must have its weights, found some on the device meta; load it with "
-            "from_pretrained"
-        )
+    _check_loaded_model(model)
+    dtype = _dtype_of(model)
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerBase):
         raise LayerwiseError(
             "a loaded model needs its tokenizer of transformers beside it, found "
@@ -398,6 +367,48 @@ def from_memory(model: Any, tokenizer: Any) -> Checkpoint:
         of_tokenizer,
         in_memory=True,
     )
+
+
+def _check_loaded_model(model: Any) -> None:
+    """Refuse anything but a decoder of transformers with nothing around it."""
+    family = getattr(getattr(model, "config", None), "model_type", None)
+    refuse_virtual_tokens(model)
+    is_model = isinstance(model, transformers.PreTrainedModel)
+    inside = next((_AROUND[name] for name in _AROUND if hasattr(model, name)), None)
+    if not is_model and inside is not None:
+        raise LayerwiseError(
+            f"a loaded model is one of transformers, found {type(model).__name__} around it; give "
+            f"{inside}"
+        )
+    if is_model:
+        check_architecture(type(model).__name__, model.config.to_dict())
+    if not is_model or model.get_output_embeddings() is None:
+        raise LayerwiseError(
+            "a model must be a folder, a hub id, or a causal language model of transformers, "
+            f"found {type(model).__name__} ({family!s:.80}); load it with "
+            f"transformers.AutoModelForCausalLM, or, as {ANY_OTHER}"
+        )
+
+
+def _dtype_of(model: Any) -> str:
+    """Return the dtype of a loaded model, once all its weights are there in one that is known."""
+    dtypes = {
+        str(weight.dtype).removeprefix("torch.")
+        for weight in model.parameters()
+        if not is_packed(weight)
+    }
+    dtype = ", ".join(sorted(dtypes))
+    if dtype not in DTYPES:
+        raise LayerwiseError(
+            f"dtype must be one of {', '.join(DTYPES)}, the same in all parameters that are not "
+            f"quantised, found {dtype!r}; convert the model with model.to(torch.float32)"
+        )
+    if any(weight.is_meta for weight in model.parameters()):
+        raise LayerwiseError(
+            "a loaded model must have its weights, found some on the device meta; load it with "
+            "from_pretrained"
+        )
+    return dtype
 
 
 def _digest_of_weights(model: Any) -> str:

@@ -82,9 +82,9 @@ def _mark_of(snapshot: Path) -> Path:
 
 def _files_of(snapshots: Iterable[Path]) -> set[Path]:
     """Return the files that commits have, where their bytes are, and what was converted of them."""
-    found = set[Path]()
+    files = set[Path]()
     for snapshot in snapshots:
-        found |= {file.resolve() for file in snapshot.rglob("*") if file.is_file()}
+        files |= {file.resolve() for file in snapshot.rglob("*") if file.is_file()}
         if place_of(snapshot).is_dir():
-            found.add(place_of(snapshot).resolve())
-    return found
+            files.add(place_of(snapshot).resolve())
+    return files

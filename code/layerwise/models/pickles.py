@@ -5,8 +5,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from layerwise.errors import reword_errors
 from layerwise.files import together
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.checkpoint_folder import PICKLED, matches, shards
 
 TIED = ("lm_head.weight",)  # left out where it is another tensor once more: loading ties it again

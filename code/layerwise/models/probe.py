@@ -33,9 +33,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.models.batches import Batch, widest_batch
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import forward, mean_nll, mean_token_nll, removing
 from layerwise.models.load import Checkpoint, attention_kernel, in_own_way
@@ -183,10 +182,10 @@ class _Probe:
                 f"hidden states, this one {len(reference.reported)}; "
                 f"{_GIVE_STATES}"
             )
-        if (found := self._reported_difference(reference, reference.reported)) is not None:
+        if (difference := self._reported_difference(reference, reference.reported)) is not None:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the states of its blocks must be the hidden states that "
-                f"transformers reports, they differ at {found}; {_GIVE_STATES}"
+                f"transformers reports, they differ at {difference}; {_GIVE_STATES}"
             )
 
     def _reported_difference(
@@ -200,11 +199,11 @@ class _Probe:
         n_layers = self.checkpoint.n_layers
         inputs: list[Layer] = [*range(n_layers), n_layers]
         outputs: list[Layer] = [*range(1, n_layers), BEFORE_NORM, n_layers]
-        found = [
+        differences = [
             self._first_difference(dict(zip(layers, reported, strict=True)), reference.states, 0.0)
             for layers in (inputs, outputs)
         ]
-        return found[0] and found[1] and found[0]
+        return differences[0] and differences[1] and differences[0]
 
     def _has_final_norm(self, reference: _Seen) -> bool:
         last, before = (
@@ -220,14 +219,14 @@ class _Probe:
 
     def _require_same(self, own: _Seen, again: _Seen, tokens: torch.Tensor) -> None:
         """Refuse a model whose own call, repeated, gives something else: where it begins."""
-        if (found := self._differ(own, again)) is None:
+        if (difference := self._differ(own, again)) is None:
             return
         once_more = self._call(Passes(self.checkpoint.kernel, "model"), tokens)
-        found = self._differ(again, once_more) or found
+        difference = self._differ(again, once_more) or difference
         raise LayerwiseError(
             f"{self.checkpoint.name}: a model gives the same for the same text, this one differs "
-            f"from itself at {found}, in a text of {tokens.shape[1]} tokens; switch off what draws "
-            "at random (dropout) or keeps something of earlier texts"
+            f"from itself at {difference}, in a text of {tokens.shape[1]} tokens; switch off what "
+            "draws at random (dropout) or keeps something of earlier texts"
         )
 
     @contextlib.contextmanager
@@ -259,11 +258,11 @@ class _Probe:
         if not self._may_be_quick(passes):
             return passes
         quick = replace(passes, kernel=QUICKEST)
-        found = self._differ(of_longest, self._call(quick, self.longest))
-        found = found or self._differ(reference, self._call(quick, self.rows))
-        if found is None:
+        difference = self._differ(of_longest, self._call(quick, self.longest))
+        difference = difference or self._differ(reference, self._call(quick, self.rows))
+        if difference is None:
             return quick
-        said = f"{QUICKEST} attention differs from {passes.kernel} at {found}"
+        said = f"{QUICKEST} attention differs from {passes.kernel} at {difference}"
         if self.fixed_kernel:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: {said}, and the published numbers are of {QUICKEST}; "
@@ -283,16 +282,16 @@ class _Probe:
         alone.
         """
         last = _row(reference, -1)
-        found = self._differ(last, _row(self._call(passes, self.exchanged), -1))
-        found = found or self._differ(last, self._call(passes, self.rows[-1:]))
-        found = found or self._widest_difference(passes)
+        difference = self._differ(last, _row(self._call(passes, self.exchanged), -1))
+        difference = difference or self._differ(last, self._call(passes, self.rows[-1:]))
+        difference = difference or self._widest_difference(passes)
         how = self.checkpoint.quantised
-        if found is None and not how:
+        if difference is None and not how:
             return passes
         self._require_same(reference, self._call(passes, self.rows), self.rows)
         said = f"what {how} rounds may depend on all texts of a batch"
-        if found is not None:
-            said = f"a text differs from itself beside others at {found}"
+        if difference is not None:
+            said = f"a text differs from itself beside others at {difference}"
         return replace(passes, alone=True, left_out=(*passes.left_out, said))
 
     def _widest_difference(self, passes: Passes) -> _Difference | None:
@@ -316,8 +315,8 @@ class _Probe:
             seen = self._call(passes, self.cuts)
             first, *others = (_row(seen, number) for number in range(len(self.cuts)))
         for n_before, other in enumerate(others, start=1):
-            found = self._differ(_before(first, n_before), _before(other, n_before))
-            if found is None:
+            difference = self._differ(_before(first, n_before), _before(other, n_before))
+            if difference is None:
                 continue
             because, fix = (
                 "this is an encoder",
@@ -337,15 +336,15 @@ class _Probe:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: the NLL of a token needs a model that does not see it, "
                 f"{because}: with other tokens from token {n_before} on its earlier states differ "
-                f"at {found}; {fix}"
+                f"at {difference}; {fix}"
             )
 
     # --- how ------------------------------------------------------------------------------------
 
     def _plain(self, tokens: torch.Tensor) -> _Seen:
         """Call the model with what its tokenizer gives, in the kernel that it came with."""
-        given = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
-        out = self.checkpoint.model(**given, use_cache=False)
+        inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+        out = self.checkpoint.model(**inputs, use_cache=False)
         logits = out.logits if hasattr(out, "logits") else out[0]
         nll = mean_nll(logits[:, :-1], tokens[:, 1:])
         return _Seen({}, logits[:, -KEPT:].clone(), nll)
@@ -399,14 +398,14 @@ class _Probe:
         """
         dtype = self.checkpoint.dtype
         share = 0.0 if exactly else STATES[dtype]
-        found = self._first_difference(own.states, other.states, share)
-        if found is None and (exactly or not own.states):
+        difference = self._first_difference(own.states, other.states, share)
+        if difference is None and (exactly or not own.states):
             assert own.logits is not None
             assert other.logits is not None
-            found = self._first_difference({None: own.logits}, {None: other.logits}, share)
-        if found is None and own.nll is not None and other.nll is not None:
-            found = _nll_difference(own.nll, other.nll, NATS[dtype])
-        return found
+            difference = self._first_difference({None: own.logits}, {None: other.logits}, share)
+        if difference is None and own.nll is not None and other.nll is not None:
+            difference = _nll_difference(own.nll, other.nll, NATS[dtype])
+        return difference
 
     def _first_difference(
         self,
@@ -416,20 +415,20 @@ class _Probe:
     ) -> _Difference | None:
         """Return the first layer (None: logits), text and token where they are further apart."""
         for layer, expected in own.items():
-            found = other[layer].to(expected.device)
+            actual = other[layer].to(expected.device)
             what = "the logits" if layer is None else f"layer {layer}"
-            if expected.shape == found.shape and torch.equal(expected, found):
+            if expected.shape == actual.shape and torch.equal(expected, actual):
                 continue
-            if expected.shape != found.shape:
-                sizes = (float(expected.shape[-1]), float(found.shape[-1]))
+            if expected.shape != actual.shape:
+                sizes = (float(expected.shape[-1]), float(actual.shape[-1]))
                 return _Difference(f"{what}, whose widths are", *sizes)
-            expected, found = _finite(expected), _finite(found)
+            expected, actual = _finite(expected), _finite(actual)
             norms = expected.norm(dim=-1)
-            apart = (expected - found).norm(dim=-1)
+            apart = (expected - actual).norm(dim=-1)
             beyond = apart > share * norms
             if beyond.any():
                 text, token = divmod(int(beyond.flatten().int().argmax()), beyond.shape[1])
-                pair = float(norms[text, token]), float(found[text, token].norm())
+                pair = float(norms[text, token]), float(actual[text, token].norm())
                 return _Difference(
                     f"{what}, token {token} of text {text}, by "
                     f"{float(apart[text, token]):.3g} of norms of",
@@ -439,12 +438,14 @@ class _Probe:
 
 
 def _nll_difference(own: torch.Tensor, other: torch.Tensor, nats: float) -> _Difference | None:
-    one, two = _finite(own), _finite(other).to(own.device)
-    beyond = (one - two).abs() > nats
+    nll, other_nll = _finite(own), _finite(other).to(own.device)
+    beyond = (nll - other_nll).abs() > nats
     if not beyond.any():
         return None
     text = int(beyond.int().argmax())
-    return _Difference(f"the mean NLL of text {text}, in nats", float(one[text]), float(two[text]))
+    return _Difference(
+        f"the mean NLL of text {text}, in nats", float(nll[text]), float(other_nll[text])
+    )
 
 
 def _finite(numbers: torch.Tensor) -> torch.Tensor:
@@ -454,9 +455,9 @@ def _finite(numbers: torch.Tensor) -> torch.Tensor:
 
 def _row(seen: _Seen, row: int) -> _Seen:
     """Return the call of one of its texts."""
-    one = slice(row, row + 1 or None)
-    states = {layer: state[one] for layer, state in seen.states.items()}
-    nll = None if seen.nll is None else seen.nll[one]
+    only = slice(row, row + 1 or None)
+    states = {layer: state[only] for layer, state in seen.states.items()}
+    nll = None if seen.nll is None else seen.nll[only]
     return _Seen(states, nll=nll)
 
 

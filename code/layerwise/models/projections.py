@@ -161,10 +161,10 @@ def _weight_of(block: torch.nn.Module, place: str, number: int) -> torch.Tensor:
     """Return the matrix of a linear map in a block, if the map multiplies by it and no more."""
     module: Any = dict(block.named_modules()).get(place)  # none: the block is of another kind
     if module is None or not _multiplies_alone(module):
-        found = "none" if module is None else type(module).__name__
+        kind = "none" if module is None else type(module).__name__
         raise LayerwiseError(
             f"{place} of block {number} must multiply by its weight and do nothing else, found "
-            f"{found}; merge what it, or a patched forward, adds into its weight"
+            f"{kind}; merge what it, or a patched forward, adds into its weight"
         )
     return torch.as_tensor(module.weight)
 

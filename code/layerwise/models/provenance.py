@@ -72,8 +72,8 @@ def driver() -> str:
     file is missing: a run that was killed must find the same driver again to go on.
     """
     with contextlib.suppress(OSError):
-        if found := re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", KERNEL_MODULE.read_text()):
-            return found[1]
+        if version := re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", KERNEL_MODULE.read_text()):
+            return version[1]
     return smi()[0]
 
 
@@ -86,8 +86,8 @@ def smi() -> tuple[str, tuple[str, ...]]:
     query = "--query-gpu=driver_version,name,memory.total"
     command = ["nvidia-smi", query, "--format=csv,noheader"]
     try:
-        asked: Any = {"capture_output": True, "check": True, "timeout": 20}
-        done = subprocess.run(command, **asked, encoding="utf-8", errors="replace")
+        options: Any = {"capture_output": True, "check": True, "timeout": 20}
+        done = subprocess.run(command, **options, encoding="utf-8", errors="replace")
     except (OSError, subprocess.SubprocessError):
         return "", ()
     rows = [line.partition(", ") for line in done.stdout.splitlines() if line]
@@ -107,9 +107,9 @@ def commit_of_code(root: Path | None = None) -> str | None:
         if (root / ".git").exists():
             # dvc.lock changes while measuring, and no number with it
             status = [*git, "status", "--porcelain", "--", "code"]
-            asked: Any = {"capture_output": True, "text": True, "check": True, "timeout": 20}
-            commit = subprocess.run([*git, "rev-parse", "HEAD"], **asked).stdout.strip()
-            return f"{commit} changed" if subprocess.run(status, **asked).stdout else commit
+            options: Any = {"capture_output": True, "text": True, "check": True, "timeout": 20}
+            commit = subprocess.run([*git, "rev-parse", "HEAD"], **options).stdout.strip()
+            return f"{commit} changed" if subprocess.run(status, **options).stdout else commit
         record = read_json(root / "PROVENANCE.json")
         return str(record["commit"]) if record["name"] == "layerwise" else None
     except (OSError, subprocess.SubprocessError, LayerwiseError, LookupError, TypeError):

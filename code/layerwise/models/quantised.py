@@ -34,7 +34,7 @@ def saved_state(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield what a loaded model would save, by name, and leave the model as it is.
 
     Saving spoils packed weights of bitsandbytes that a CPU has computed with (0.50: every pass is
-    another one from then on), so a copy of the module is asked, one at a time. Tensors that say
+    another one from then on), so a copy of the module is readable, one at a time. Tensors that say
     what they consist of are read as they are.
     """
     if not how_quantised(model):
@@ -46,8 +46,8 @@ def saved_state(model: Any) -> Iterator[tuple[str, Any]]:
             for weight in module.parameters(recurse=False)
         )
         state: dict[str, Any] = {}
-        asked = copy.deepcopy(module) if may_spoil else module
-        asked._save_to_state_dict(state, f"{name}." if name else "", keep_vars=False)
+        readable = copy.deepcopy(module) if may_spoil else module
+        readable._save_to_state_dict(state, f"{name}." if name else "", keep_vars=False)
         yield from state.items()
 
 

@@ -195,14 +195,14 @@ def fold_name(name: str) -> str:
 
 def _require_variation(name: str, by_category: Found) -> None:
     """Refuse categories whose asymmetries are equal whatever the model is: r would not exist."""
-    asked = set()
+    kinds = set()
     for pairs in by_category.values():
         sides = tuple(
             sorted(statements) for statements in zip(*((a, b) for _, a, b in pairs), strict=True)
         )
-        asked.add("equal sides" if sides[0] == sides[1] else str(sides))
-    if len(asked) == 1:
-        what = "both sides of every category" if "equal sides" in asked else "all categories"
+        kinds.add("equal sides" if sides[0] == sides[1] else str(sides))
+    if len(kinds) == 1:
+        what = "both sides of every category" if "equal sides" in kinds else "all categories"
         raise LayerwiseError(
             f"{name}a correlation over categories needs asymmetries that vary, {what} hold the "
             "same statements; use statements that differ"

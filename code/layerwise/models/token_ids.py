@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int32
 
-from layerwise.errors import LayerwiseError, TextError
+from layerwise.errors import LayerwiseError, TextError, reword_errors
 from layerwise.models.chat_templates import Wrapping, render
-from layerwise.models.checkpoint_config import reword_errors
 from layerwise.models.checkpoint_tokenizer import (
     Declaration,
     require_ids_of_file,
@@ -55,10 +54,10 @@ def check_texts(
 ) -> dict[str, list[Ids]]:
     """Return the ids of `prompts`, and of `statements` in the template; raise as `tokenize`."""
     ids = {}
-    for kind, given in texts.items():
+    for kind, of_kind in texts.items():
         inside = template if kind == "statements" else "none"
         with reword_errors(declaration.place, "its chat template cannot be used", "correct it"):
-            rendered = render(declaration.tokenizer, given, inside)
+            rendered = render(declaration.tokenizer, of_kind, inside)
         ids[kind] = tokenize(declaration, kind, rendered)
     if len(prompts := ids.get("prompts", [])) == 1 and len(prompts[0]) < FEWEST_TOGETHER:
         raise TextError(
@@ -140,7 +139,7 @@ def special_tokens(tokenizer: Any, texts: Sequence[str]) -> Mapping[int, list[st
         if token.special or (token.content in template and not token.content.isspace())
     }
     unknown = str(tokenizer.unk_token or "")
-    found = {}
+    by_number = {}
     for first in range(0, len(texts), TEXTS_AT_ONCE):
         portion = list(texts[first : first + TEXTS_AT_ONCE])
         ids_of_texts = tokenizer(portion, add_special_tokens=False).input_ids
@@ -149,8 +148,8 @@ def special_tokens(tokenizer: Any, texts: Sequence[str]) -> Mapping[int, list[st
             if unknown not in text:
                 present.pop(unknown, None)
             if present:
-                found[number] = list(present)
-    return found
+                by_number[number] = list(present)
+    return by_number
 
 
 def digests_of_ids(ids: Mapping[str, Sequence[Ids]]) -> list[str]:

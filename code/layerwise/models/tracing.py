@@ -5,7 +5,7 @@ and the inputs and outputs of each block's attention and MLP.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -63,11 +63,7 @@ def trace(
         parts[block][name] = _array(value.reshape(-1, value.shape[-1]))
 
     with torch.inference_mode(), contextlib.ExitStack() as stack:
-        kernel = "eager" if attention else checkpoint.kernel
-        stack.enter_context(attention_kernel(checkpoint.model, kernel))
-        if autocast:
-            device = checkpoint.model.device.type
-            stack.enter_context(torch.autocast(device, dtype=torch.bfloat16))
+        stack.enter_context(_computing(checkpoint, attention=attention, autocast=autocast))
         watched = _watch_maps(checkpoint, maps) if attention else []
         watched += _watch_parts(checkpoint, keep) if modules else []
         stack.enter_context(removing(watched))
@@ -92,6 +88,18 @@ def trace(
         attention=tuple(maps[block] for block in sorted(maps)),
         modules=tuple(ModuleStates(**states) for states in parts) if modules else (),
     )
+
+
+@contextlib.contextmanager
+def _computing(checkpoint: Checkpoint, *, attention: bool, autocast: bool) -> Iterator[None]:
+    """Inside the block the model computes with the kernel that its numbers need, as published."""
+    kernel = "eager" if attention else checkpoint.kernel
+    place = checkpoint.model.device.type
+    with (
+        attention_kernel(checkpoint.model, kernel),
+        torch.autocast(place, dtype=torch.bfloat16) if autocast else contextlib.nullcontext(),
+    ):
+        yield
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -38,7 +38,7 @@ CHAT_TEMPLATE = """\
 
 def config_of(twin: Model) -> Config:
     """Return keyword arguments of a twin's configuration; `twin` is of `families.twin_of`."""
-    of_model: dict[str, Config] = {
+    exceptions: dict[str, Config] = {
         "llama-3p1-8b": _STRETCHED,
         "llama-3p1-8b-instruct": _STRETCHED,
         "mistral-7b-instruct": {
@@ -51,7 +51,7 @@ def config_of(twin: Model) -> Config:
             "word_embed_proj_dim": twin.shape.hidden_size // 2,
         },
     }
-    return twin_config(twin.family, twin.shape) | of_model.get(twin.slug, {})
+    return twin_config(twin.family, twin.shape) | exceptions.get(twin.slug, {})
 
 
 def build_twin(model: Model, texts: Sequence[str], folder: Path, seed: int = 0) -> Path:

@@ -3,6 +3,7 @@
 request         what a reader gives: models, texts and choices, checked before torch is imported
 analyze         `layerwise.analyze`: where it runs, what it leaves behind, how the model is loaded
 of_checkpoint   the steps in order: fill, analyse, ask, draw, page
+measurement     all that is measured on the model, by replicates and random weights too
 papers          the papers' models beside it
 arrays          `layerwise.measure`: the same from hidden states that somebody has already
 pooling         `layerwise.pool`: the means over tokens that `measure` takes

@@ -115,16 +115,14 @@ def _analyze(model: Any, tokenizer: Any, request: Request) -> "Result":
         from layerwise.models.kernels import callers_precision
         from layerwise.models.load import from_memory, load
         from layerwise.reader.of_checkpoint import analyze_checkpoint
-        from layerwise.reader.prepared import prepare, prepare_from_files, require_room_for
+        from layerwise.reader.prepared import prepare, prepare_from_files
 
         with request.blamed(), callers_precision():
             if is_loaded:
                 checkpoint = from_memory(model, tokenizer)
                 prepared = prepare(checkpoint.outline, request)
-                require_room_for(prepared)
             else:
                 files, prepared = prepare_from_files(model, request)
-                require_room_for(prepared)
                 checkpoint = load(files, prepared.outline.dtype, prepared.outline.device)
             checkpoint = replace(checkpoint, passes=probe_in_all(checkpoint, prepared.ids))
             result = analyze_checkpoint(

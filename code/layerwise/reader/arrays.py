@@ -99,48 +99,43 @@ def measure(
             not there, another number of statements than the pairs have, or a folder where the
             results cannot be put; then for a correlation that these numbers do not have.
     """
-    given = {
-        "name": name,
-        "layers": layers,
-        "seed": seed,
-        "out": out,
-        "private_texts": private_texts,
-    }
-    asked: ArrayChoices = converted("measure", ArrayChoices, given)
-    require_name("name", asked["name"])
+    arguments = locals()
+    asked = {argument: arguments[argument] for argument in ArrayChoices.__annotations__}
+    choices: ArrayChoices = converted("measure", ArrayChoices, asked)
+    require_name("name", choices["name"])
     statement_pairs = read_pairs(pairs)
     with contextlib.ExitStack() as stack:
-        if asked["out"] is not None:
-            check_results_folder(asked["out"], (pairs,))
-            stack.enter_context(alone(asked["out"]))
+        if choices["out"] is not None:
+            check_results_folder(choices["out"], (pairs,))
+            stack.enter_context(alone(choices["out"]))
         by_layer = {"hidden_states": hidden_states, "all_tokens": all_tokens}
         once = {"before_norm": before_norm, "last_token": last_token, "first_token": first_token}
-        states = Arrays.read(asked["name"], statement_pairs, by_layer, once, nll)
-        sampled = _sampled(states, asked["layers"], is_chosen=isinstance(hidden_states, Mapping))
-        return _measured(states, statement_pairs, sampled, asked)
+        states = Arrays.read(choices["name"], statement_pairs, by_layer, once, nll)
+        sampled = _sampled(states, choices["layers"], is_chosen=isinstance(hidden_states, Mapping))
+        return _measured(states, statement_pairs, sampled, choices)
 
 
 def _measured(
-    states: "Arrays", pairs: StatementPairs, sampled: Sequence[int], asked: ArrayChoices
+    states: "Arrays", pairs: StatementPairs, sampled: Sequence[int], choices: ArrayChoices
 ) -> Result:
     """Take the steps of `of_checkpoint`, but for what needs the model."""
-    draws = Draws(N_RESAMPLES, LEVEL, asked["seed"])
+    draws = Draws(N_RESAMPLES, LEVEL, choices["seed"])
     of_papers = papers(draws)
-    values = reduced(states, pairs, layers=sampled, seed=asked["seed"])
+    values = reduced(states, pairs, layers=sampled, seed=choices["seed"])
     files = reader.result_files(values, draws, of_papers.numbers)
     absent = reader.without_numbers(values) | ABSENT
     measured = reader.Measured(reader.tables(files), absent, values, states.index)
     documents = analyse_reader(measured.numbers, draws)
     answered = answers(documents, of_papers.printed)
-    private = asked["private_texts"]
+    private = choices["private_texts"]
     warned = [] if values.output else [WITHOUT_PREFERENCE]
     warned += text_cautions("statements", pairs.statements, pairs, private=private)
     page = page_of(
         measured, documents, answered, {}, pairs, draws, foreseen=warned, private=private
     )
     whole = with_record(documents, run_record(states.index, pairs, (), sampled, draws))
-    result = Result({asked["name"]: whole}, whole, page, of_papers.curves)
-    return result if asked["out"] is None else result.save(asked["out"])
+    result = Result({choices["name"]: whole}, whole, page, of_papers.curves)
+    return result if choices["out"] is None else result.save(choices["out"])
 
 
 def _sampled(states: "Arrays", layers: Sequence[int] | None, *, is_chosen: bool) -> Sequence[int]:
@@ -197,26 +192,12 @@ class Arrays:
                 finite.
         """
         layers = {
-            argument: _read_layers(argument, given)
-            for argument, given in by_layer.items()
-            if given is not None or argument == cls.place
+            argument: _read_layers(argument, array)
+            for argument, array in by_layer.items()
+            if array is not None or argument == cls.place
         }
         n_layers = _last_layer(layers)
-        arrays: dict[tuple[Layer, str], tuple[str, Any]] = {
-            (layer, POOLING[argument]): (f"{argument}: layer {layer}", array)
-            for argument, of_layers in layers.items()
-            for layer, array in of_layers.items()
-        }
-        places: dict[str, tuple[Layer, str]] = {
-            "before_norm": (BEFORE_NORM, "mean"),
-            "last_token": (n_layers, "last"),
-            "first_token": (n_layers, "first"),
-        }
-        arrays |= {
-            places[argument]: (argument, given)
-            for argument, given in once.items()
-            if given is not None
-        }
+        arrays = _by_place(layers, once, n_layers)
         order = _order_of(pairs)
         losses = None if nll is None else _read_losses(nll, len(pairs.statements))[order]
         pooled: dict[tuple[Layer, str], np.ndarray] = {}
@@ -266,6 +247,25 @@ class Arrays:
     def tokens(self, layer: Layer) -> np.ndarray:
         """Return the states of the prompts' tokens: no prompts are given."""
         return np.empty((0, self.hidden_size), dtype=np.float32)
+
+
+def _by_place(
+    layers: Mapping[str, Mapping[int, Any]], once: Mapping[str, Any], n_layers: int
+) -> dict[tuple[Layer, str], tuple[str, Any]]:
+    """Return the arrays by layer and pooling, each with what errors call it."""
+    places: dict[str, tuple[Layer, str]] = {
+        "before_norm": (BEFORE_NORM, "mean"),
+        "last_token": (n_layers, "last"),
+        "first_token": (n_layers, "first"),
+    }
+    by_layer: dict[tuple[Layer, str], tuple[str, Any]] = {
+        (layer, POOLING[argument]): (f"{argument}: layer {layer}", array)
+        for argument, of_argument in layers.items()
+        for layer, array in of_argument.items()
+    }
+    return by_layer | {
+        places[argument]: (argument, array) for argument, array in once.items() if array is not None
+    }
 
 
 def _order_of(pairs: StatementPairs) -> np.ndarray:

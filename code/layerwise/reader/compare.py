@@ -62,33 +62,20 @@ def compare(
             f"compare: the models are a list, found a single {type(models).__name__}; give results "
             "or folders as a list, compare([a, b])"
         )
-    given = list(models)
-    if len(given) < 2:
+    models = list(models)
+    if len(models) < 2:
         raise LayerwiseError(
-            f"compare takes at least two models, found {len(given)}; "
+            f"compare takes at least two models, found {len(models)}; "
             "name the --out folders of several `layerwise analyze` runs"
         )
     place: Path | None = converted("compare: out", Folder, out)
     if place is not None:
         check_comparison_folder(place)
-    analysed = [_analysed(given_model) for given_model in given]
+    analysed = list(map(_analysed, models))
     by_name = dict(zip(_names(analysed), analysed, strict=True))
     documents = {name: model.documents for name, model in by_name.items()}
     records = {name: model.record for name, model in by_name.items()}
-    without = [name for name, results in documents.items() if "asymmetries" in results["layers"]]
-    if without:
-        raise LayerwiseError(
-            "models are compared by r of asymmetry and preference over the categories, found none "
-            f"of {', '.join(without)}; measure preferences too, on pairs in three categories or "
-            "more"
-        )
-    unlike = unlike_texts(records)
-    if unlike and not converted("compare: other_pairs", bool, other_pairs):
-        raise LayerwiseError(
-            f"models are compared on the same pairs; {' '.join(unlike)} Measure them on the same "
-            "file, or ask for it: --other-pairs"
-        )
-    unlike += unlike_settings(records)
+    unlike = _differences(documents, records, other_pairs) + unlike_settings(records)
     comparison = scaling.compare_curves(
         {display: results["layers"] for display, results in documents.items()}
     )
@@ -105,17 +92,42 @@ def compare(
     return result if place is None else result.save(place)
 
 
-def _analysed(given: Result | str | Path) -> Analysed:
+def _differences(
+    documents: Mapping[str, Mapping[str, Document]],
+    records: Mapping[str, Record],
+    other_pairs: bool,
+) -> list[str]:
+    """Return a sentence for each run on other pairs; refuse them unless they are asked for.
+
+    Runs without preferences are refused anyhow: they have no curve.
+    """
+    without = [name for name, results in documents.items() if "asymmetries" in results["layers"]]
+    if without:
+        raise LayerwiseError(
+            "models are compared by r of asymmetry and preference over the categories, found none "
+            f"of {', '.join(without)}; measure preferences too, on pairs in three categories or "
+            "more"
+        )
+    unlike = unlike_texts(records)
+    if unlike and not converted("compare: other_pairs", bool, other_pairs):
+        raise LayerwiseError(
+            f"models are compared on the same pairs; {' '.join(unlike)} Measure them on the same "
+            "file, or ask for it: --other-pairs"
+        )
+    return unlike
+
+
+def _analysed(model: Result | str | Path) -> Analysed:
     """Return the documents that were given, or those of a folder."""
-    if isinstance(given, Result):
-        if len(given.models) != 1:
+    if isinstance(model, Result):
+        if len(model.models) != 1:
             raise LayerwiseError(
-                f"compare takes results of one model each, found one of {len(given.models)} "
-                f"({', '.join(given.models)!s:.200}); give the results of these models themselves"
+                f"compare takes results of one model each, found one of {len(model.models)} "
+                f"({', '.join(model.models)!s:.200}); give the results of these models themselves"
             )
-        (documents,) = given.models.values()
+        (documents,) = model.models.values()
         return Analysed(documents)
-    folder = read_place("models", given)
+    folder = read_place("models", model)
     return Analysed(read_run(folder), folder)
 
 

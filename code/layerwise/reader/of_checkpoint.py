@@ -1,24 +1,25 @@
 """A loaded checkpoint -> a `Result`: the pipeline's steps on one model, in order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from layerwise.engine.question import ModelAnswers, compare_replicates, numbers_of_draws
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
-from layerwise.measuring.own_model import Measurement
 from layerwise.measuring.reasons import reason_of
 from layerwise.models.fitting import is_out_of_memory
 from layerwise.models.load import Checkpoint
 from layerwise.models.peft_objects import count_left_out, idle_adapters
 from layerwise.models.plain_text import nll_of_paragraph
-from layerwise.models.token_ids import digests_of_ids
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
 from layerwise.papers.experiments.reader import Measured
 from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.foreseen import first_statement, foresee_cautions
+from layerwise.reader.measurement import Measurement
 from layerwise.reader.page.cautions import (
     WEIGHTS_AS_EXACT,
     Predicted,
@@ -28,8 +29,7 @@ from layerwise.reader.page.cautions import (
     quantised_cautions,
 )
 from layerwise.reader.page.of_one import page_of
-from layerwise.reader.papers import papers
-from layerwise.reader.plan import seconds_of_passes
+from layerwise.reader.papers import Papers, papers
 from layerwise.reader.prepared import Prepared
 from layerwise.reader.result import Result
 from layerwise.reader.run_record import run_record, with_record
@@ -49,95 +49,128 @@ def analyze_checkpoint(
     Raises:
         LayerwiseError: as for `Measurement.measure`, or for a statistic that these numbers lack.
     """
-    request = prepared.request
-    choices = request.choices
+    choices = prepared.request.choices
     draws = Draws(N_RESAMPLES, LEVEL, choices["seed"])  # as the papers drew, but for the seed
     of_papers = papers(draws)
-    measurement = Measurement(
-        request.pairs,
-        request.prompts,
-        request.pairs_name,
-        choices["layers"],
-        draws,
-        of_papers.numbers,
-        choices["without"],
-        request.template,
-        seconds_of_passes(prepared),
-        prepared.times,
-        digests_of_ids(prepared.ids),
-    )
-
-    def ask(measured: Measured) -> list[ModelAnswers]:
-        return answers(analyse_reader(measured.numbers, draws), of_papers.printed)
-
-    # foresee: what needs no pass comes first, so that nothing is lost where it fails
-    warned, first = foresee_cautions(prepared), first_statement(prepared)
-    # fill: the lowest level of numbers, in the places of the published files
+    measurement = Measurement(prepared, draws, of_papers.numbers)
+    # what needs no pass comes first, so that nothing is lost where it fails
+    foreseen, first = foresee_cautions(prepared), first_statement(prepared)
     measured = measurement.measure(checkpoint, states)
-    # analyse: documents, by the rules of the published files
     documents = analyse_reader(measured.numbers, draws)
-    # ask: the papers' questions; again after rounding noise, and of random weights
     answered = answers(documents, of_papers.printed)
-    lost: list[str] = []  # what of them is not there, and why
+    analysis = Analysis(checkpoint, prepared, draws, measured, documents, answered, first)
+    warned = [*foreseen, *analysis.model_cautions()]
+    # again after rounding noise, and of random weights
+    ask = partial(_ask_all, of_papers, draws)
+    n_replicates, n_draws = prepared.replicates, choices["control"]
+    noisy = measurement.measure_replicates(checkpoint, n_replicates, states)
+    noise, lost = ask(noisy, n_replicates, "replicates with rounding noise")
+    beside = {REPLICATES: compare_replicates(answered, noise)}
+    result = analysis.result(beside, [*warned, *lost], of_papers, out)
+    if n_draws:  # whatever becomes of a second model in memory, this result is there
+        drawn = measurement.measure_random(checkpoint, n_draws, states)
+        control, lost_draws = ask(drawn, n_draws, "draws of random weights")
+        beside |= {CONTROL: numbers_of_draws(answered, control)}
+        result = analysis.result(beside, [*warned, *lost, *lost_draws], of_papers, out)
+    return result
 
-    def ask_all(runs: Iterator[Measured], n: int, what: str) -> list[list[ModelAnswers]]:
-        """Ask n runs; one that fails ends them, and leaves the model's own results whole."""
-        asked: list[list[ModelAnswers]] = []
-        try:
-            asked.extend(map(ask, runs))
-        except Exception as error:
-            is_foreseen = isinstance(error, LayerwiseError) or is_out_of_memory(error)
-            if not is_foreseen or n_processes() > 1:  # where others would wait for this one
-                raise
-            lost.append(f"{len(asked)} of {n} {what} were measured: {reason_of(error)}.")
-        return asked
 
-    # page: what it says; in grey are the papers' curves
-    has_template = bool(getattr(checkpoint.tokenizer, "chat_template", None))
-    predicted = Predicted(
-        float(measured.values.known_output.nll.mean()),
-        nll_of_paragraph(checkpoint),
-        checkpoint.declaration.n_embeddings,
-    )
-    if not checkpoint.has_random_weights:  # of which the page warns already
-        warned += prediction_cautions(predicted)
-    if checkpoint.in_memory:
-        warned += left_out_cautions(count_left_out(checkpoint.model))
-        warned += idle_cautions(idle_adapters(checkpoint.model))
-        warned += quantised_cautions(checkpoint.quantised)
-        warned += [WEIGHTS_AS_EXACT] if prepared.replicates else []
-    limit = choices["limit"] if len(request.pairs) < request.n_given else None
-    record = run_record(
-        measured.index, request.pairs, request.prompts, prepared.sampled, draws, limit
-    )
+def _ask_all(
+    of_papers: Papers, draws: Draws, runs: Iterator[Measured], n: int, what: str
+) -> tuple[list[list[ModelAnswers]], list[str]]:
+    """Ask the papers' questions of n runs: the answers, and a sentence on runs that are not there.
 
-    def result(beside: Mapping[str, Mapping[str, Any]]) -> Result:
-        """Return the result so far; drawn and written, where there is a folder for it."""
-        present = documents | {name: document for name, document in beside.items() if document}
-        whole = with_record(present, record)
+    One that fails ends them, and leaves the model's own results whole.
+    """
+    answered: list[list[ModelAnswers]] = []
+    try:
+        for measured in runs:
+            answered.append(answers(analyse_reader(measured.numbers, draws), of_papers.printed))
+    except Exception as error:
+        is_foreseen = isinstance(error, LayerwiseError) or is_out_of_memory(error)
+        if not is_foreseen or n_processes() > 1:  # where others would wait for this one
+            raise
+        return answered, [f"{len(answered)} of {n} {what} were measured: {reason_of(error)}."]
+    return answered, []
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A checkpoint, measured and analysed.
+
+    Attributes:
+        answered: the papers' questions on it.
+        first: the first statement as the tokenizer is given it, and its token ids.
+    """
+
+    checkpoint: Checkpoint
+    prepared: Prepared
+    draws: Draws
+    measured: Measured
+    documents: Mapping[str, Mapping[str, Any]]
+    answered: Sequence[ModelAnswers]
+    first: tuple[str, str]
+
+    @cached_property
+    def predicted(self) -> Predicted:
+        """How well the model predicts the statements, and a paragraph of plain text."""
+        output = self.measured.values.known_output
+        return Predicted(
+            float(output.nll.mean()),
+            nll_of_paragraph(self.checkpoint),
+            self.checkpoint.declaration.n_embeddings,
+        )
+
+    def model_cautions(self) -> list[str]:
+        """Return the warnings that the loaded model calls for."""
+        checkpoint, warned = self.checkpoint, []
+        if not checkpoint.has_random_weights:  # of which the page warns already
+            warned += prediction_cautions(self.predicted)
+        if checkpoint.in_memory:
+            warned += left_out_cautions(count_left_out(checkpoint.model))
+            warned += idle_cautions(idle_adapters(checkpoint.model))
+            warned += quantised_cautions(checkpoint.quantised)
+            warned += [WEIGHTS_AS_EXACT] if self.prepared.replicates else []
+        return warned
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record of the run, which each of its documents holds."""
+        request = self.prepared.request
+        limit = request.choices["limit"] if len(request.pairs) < request.n_given else None
+        index, layers = self.measured.index, self.prepared.sampled
+        return run_record(index, request.pairs, request.prompts, layers, self.draws, limit)
+
+    def result(
+        self,
+        beside: Mapping[str, Mapping[str, Any]],
+        warned: Sequence[str],
+        of_papers: Papers,
+        out: Path | None,
+    ) -> Result:
+        """Return the result so far; drawn and written, where there is a folder for it.
+
+        Arguments:
+            beside: the documents of replicates and of random weights.
+        """
+        request = self.prepared.request
+        has_template = bool(getattr(self.checkpoint.tokenizer, "chat_template", None))
+        documents = {**self.documents, **{name: part for name, part in beside.items() if part}}
+        recorded = with_record(documents, self.record)
         page = page_of(
-            measured,
-            present,
-            answered,
+            self.measured,
+            documents,
+            self.answered,
             beside,
             request.pairs,
-            draws,
-            first,
-            predicted,
-            random_weights=checkpoint.has_random_weights,
-            foreseen=[*warned, *lost],
+            self.draws,
+            self.first,
+            self.predicted,
+            random_weights=self.checkpoint.has_random_weights,
+            foreseen=warned,
             unused_template=has_template and request.template == "none",
-            private=choices["private_texts"],
+            private=request.choices["private_texts"],
         )
-        made = Result({checkpoint.display: whole}, whole, page, of_papers.curves)
-        return made if out is None else made.save(out)
-
-    noisy = measurement.measure_replicates(checkpoint, prepared.replicates, states)
-    noise = ask_all(noisy, prepared.replicates, "replicates with rounding noise")
-    beside = {REPLICATES: compare_replicates(answered, noise)}
-    if n_draws := choices["control"]:
-        result(beside)  # whatever becomes of a second model in memory, this is there
-        drawn = measurement.measure_random(checkpoint, n_draws, states)
-        answers_of_draws = ask_all(drawn, n_draws, "draws of random weights")
-        beside |= {CONTROL: numbers_of_draws(answered, answers_of_draws)}
-    return result(beside)
+        # in grey are the papers' curves
+        result = Result({self.checkpoint.display: recorded}, recorded, page, of_papers.curves)
+        return result if out is None else result.save(out)

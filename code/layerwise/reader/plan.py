@@ -121,10 +121,9 @@ def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
         with alone(out):  # nobody else writes there
             pass
     # and with it torch, now that the inputs are right
-    from layerwise.reader.prepared import prepare_from_files, require_room_for
+    from layerwise.reader.prepared import prepare_from_files
 
     _, prepared = prepare_from_files(model, request)
-    require_room_for(prepared)
     lines = [f"{name:<8} {text}" for name, text in describe(prepared).items()]
     lines += [f"Warning: {caution}" for caution in foresee_cautions(prepared)]
     ending = TO_COME if prepared.outline.download else RIGHT

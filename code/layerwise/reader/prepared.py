@@ -87,10 +87,11 @@ def prepare_from_files(model: str | Path, request: Request) -> tuple[CheckpointF
 
 
 def prepare(outline: Outline, request: Request) -> Prepared:
-    """Check the texts and layers of a request on a model.
+    """Check texts and layers of a request on a model, and the room on the disk.
 
     Raises:
-        LayerwiseError: if the model cannot take a text, or has no such layer.
+        LayerwiseError: if the model cannot take a text, or has no such layer, or the disk is too
+            full.
     """
     with request.blamed():
         ids = check_texts(outline.declaration, request.texts, request.template)
@@ -103,16 +104,17 @@ def prepare(outline: Outline, request: Request) -> Prepared:
     )
     n_batches = sum(len(plan_batches(kind, n, BATCH_TOKENS)) for kind, n in lengths.items())
     headers = n_batches * len(POOLINGS) * (n_layers + 2) * HEADER
-    return Prepared(request, outline, ids, sampled, states + headers)
+    prepared = Prepared(request, outline, ids, sampled, states + headers)
+    if is_first_process():
+        require_room_for(prepared)
+    return prepared
 
 
 def require_room_for(prepared: Prepared) -> None:
-    """Refuse a disk that is too full for all that a run writes; the first process looks.
+    """Refuse a disk that is too full for all that a run writes.
 
     Hidden states that an earlier run left are not written again.
     """
-    if not is_first_process():
-        return
     out = prepared.request.choices["out"]
     if out is None:  # there is a folder for the time of the run
         require_room(Path(tempfile.gettempdir()), prepared.written)

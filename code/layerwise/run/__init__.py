@@ -4,7 +4,7 @@ steps                 the stages: each reads files, calls one noun, writes files
 cli                   the reader's verbs
 rehearsal             the measured pipeline on random weights, in a scratch copy
 doctor                what can run on this machine
-so_far                what the measured models give while others are measured
+so_far, look_ahead    while models are measured: what others gave; weights of the next
 """
 
 import sys

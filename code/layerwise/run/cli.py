@@ -264,12 +264,12 @@ def analyze(
     ] = False,
 ) -> Any:
     """Run the papers' analyses on your own model and statement pairs."""
-    given = {**locals(), "without": without.split(",") if without else []}
-    asked = module("reader.request").choices_of(given)
+    arguments = {**locals(), "without": without.split(",") if without else []}
+    choices = module("reader.request").choices_of(arguments)
     if dry_run:
         model = module("shapes").read_model(model)
-        return module("reader.plan").plan(model, pairs, prompts, asked)
-    return layerwise.analyze(model, pairs, prompts, **asked).said
+        return module("reader.plan").plan(model, pairs, prompts, choices)
+    return layerwise.analyze(model, pairs, prompts, **choices).said
 
 
 @verb(OWN, alias="scaling")
@@ -307,15 +307,15 @@ def claims(
     """List the claims: id, quantity, place, printed, recomputed, verdict."""
     if as_csv and as_json:
         raise typer.BadParameter("a list is printed as JSON or as CSV, found --json and --csv")
-    asked: Any = {"verdict": verdict, "paper": paper, "analysis": analysis, "search": search}
+    filters: Any = {"verdict": verdict, "paper": paper, "analysis": analysis, "search": search}
     if as_csv:
-        return layerwise.claims(source, results, **asked, limit=limit).csv.rstrip("\n")
+        return layerwise.claims(source, results, **filters, limit=limit).csv.rstrip("\n")
     listed = module("present.claim_list")
-    found = listed.list_claims(source, _results(results), **asked)
+    records = listed.list_claims(source, _results(results), **filters)
     if as_json:
         as_dict = module("engine.records").as_json
-        return _json([as_dict(claim, source) for claim in found[:limit]])
-    return module("present.terminal").Paged(listed.Listing(found[:limit], len(found)))
+        return _json([as_dict(claim, source) for claim in records[:limit]])
+    return module("present.terminal").Paged(listed.Listing(records[:limit], len(records)))
 
 
 @verb(NUMBERS)

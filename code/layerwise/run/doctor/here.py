@@ -53,7 +53,7 @@ def room(root: Path) -> Diagnosis:
 
     folder, memory = default_folder(root), psutil.virtual_memory().available
     here, there = free(root / "results"), free(folder)
-    found = (
+    finding = (
         f"{here / 1e9:.1f} GB free for results, {RESULTS_BYTES / 1e9:.1f} GB needed; "
         f"{there / 1e9:.1f} GB free for {folder}, {DISK_BYTES / 1e9:.1f} GB needed; "
         f"{memory / 2**30:.1f} GiB of memory, up to {WORKER_BYTES / 2**30:.1f} GiB for each of "
@@ -66,7 +66,7 @@ def room(root: Path) -> Diagnosis:
         blocks = (*blocks, REHEARSE)
     if here < RESULTS_BYTES:
         blocks = TARGETS
-    return Diagnosis(found, "make room for what is short" if blocks else "", blocks)
+    return Diagnosis(finding, "make room for what is short" if blocks else "", blocks)
 
 
 CHECKS: dict[str, Check] = {

@@ -11,7 +11,7 @@ from layerwise.models.registry import Model
 from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
 from layerwise.shapes import read_choices
 
-MODELS_ON_DISK = 2  # of weights that go when they are measured: one model is fetched ahead
+MODELS_ON_DISK = 2  # at least, where weights go when measured: one is fetched ahead
 
 
 def gpu(root: Path) -> Diagnosis:
@@ -29,14 +29,14 @@ def gpu(root: Path) -> Diagnosis:
         require_accelerator(device)
         return Diagnosis(f"{device}, as params.yaml asks ({seen}, torch built for CUDA {cuda})")
     except LayerwiseError as error:
-        found = f"{error} ({seen}, torch built for CUDA {cuda})"
+        finding = f"{error} ({seen}, torch built for CUDA {cuda})"
     fix = (
         "take the build that fits the driver, `make setup TORCH=cuda` from 580 on, cuda12 from "
         "525; look at CUDA_VISIBLE_DEVICES, and in a container at `--gpus all`"
         if names
         else "measure where there is a GPU of 40 GB, or with `device: cpu` in params.yaml"
     )
-    return Diagnosis(found, fix, (FULL,))
+    return Diagnosis(finding, fix, (FULL,))
 
 
 def models(root: Path) -> Diagnosis:
@@ -78,7 +78,7 @@ def models(root: Path) -> Diagnosis:
         for measured, reasons in (("not", left_out), ("only in part", in_part))
         for why, slugs in group_by_reason(reasons).items()
     ]
-    found = (
+    finding = (
         f"{len(run)} of {len(registry)} can be measured on {chosen['device']}: about "
         f"{minutes:.0f} min (singular values and the download apart); {download:.1f} GB to fetch"
         f"{f', at most {peak:.1f} GB at a time' if drops_weights() else ''}, "
@@ -94,8 +94,8 @@ def models(root: Path) -> Diagnosis:
             fix += f", or {DROP}=1, and what is fetched is removed once it is measured"
     silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
-        found, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    return Diagnosis(found, fix, (FULL,) if lacks_room or not run else ())
+        finding, fix = silent[0], "ask again later, or fill the cache where there is a network"
+    return Diagnosis(finding, fix, (FULL,) if lacks_room or not run else ())
 
 
 def _free_memory(device: str) -> float:

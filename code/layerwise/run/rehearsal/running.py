@@ -170,7 +170,7 @@ def _run_dvc(
             if stage := BEGUN.match(line):
                 begun(stage[1])
     if process.returncode:
-        told = "\n".join(f"    {line}" for line in "".join(said).strip().splitlines()[-LAST:])
+        ending = "\n".join(f"    {line}" for line in "".join(said).strip().splitlines()[-LAST:])
         failed = ", ".join(FAILED.findall("".join(said))) or f"dvc {' '.join(arguments)}"
-        raise LayerwiseError(f"{failed} failed; all is in {log}\n{told}")
+        raise LayerwiseError(f"{failed} failed; all is in {log}\n{ending}")
     return "".join(said)

@@ -101,9 +101,16 @@ def sentences(name: str) -> Iterator[None]:
         said, code = INTERRUPTED, 130
     finally:
         ended()
+    _tell(name, said, interrupted=code == 130)
+    if code:
+        raise SystemExit(code)
+
+
+def _tell(name: str, said: str, *, interrupted: bool) -> None:
+    """Print a sentence on stderr, and leave nothing in a stream that cannot be written."""
     said = said.removeprefix(f"{name.rpartition(' ')[2]}: ")  # of Python's function of that name
     with contextlib.suppress(OSError):
-        if code == 130:
+        if interrupted:
             print(file=sys.stderr)  # the terminal shows ^C
         if said:
             print(f"{name}: {revealed(said, LAYOUT)}", file=sys.stderr)
@@ -112,8 +119,6 @@ def sentences(name: str) -> Iterator[None]:
             stream.flush()
         except OSError:  # closed or full: what is left of it would be tried again at the very end
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    if code:
-        raise SystemExit(code)
 
 
 def _on_sigterm() -> Callable[[], object]:

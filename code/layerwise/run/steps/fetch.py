@@ -41,18 +41,18 @@ def fetch_weights(slugs: Sequence[str], models: Path | None = None) -> tuple[str
     registry = read_models(models or root / "models.yaml")
     choices = read_choices(root / "params.yaml", "measure")
     wanted = [find_model(registry, slug) for slug in slugs] or [*registry.values()]
-    found, missing = [], []
+    present, missing = [], []
     for model in wanted:
         try:
             if model.skipped:
                 raise LayerwiseError(model.skipped)
             beside = states_beside(model, choices, root / "results" / "scratch")
             files = fetch(look_up_registered(model), beside=beside)
-            found.append(f"{model.slug}: {files.folder}")
-            say(found[-1])
+            present.append(f"{model.slug}: {files.folder}")
+            say(present[-1])
         except (LayerwiseError, OSError) as error:
             missing.append((model, f"not {model.slug}: {error}"))
-    said = "\n".join([f"weights of {len(found)} models are there", *(why for _, why in missing)])
+    said = "\n".join([f"weights of {len(present)} models are there", *(why for _, why in missing)])
     return said, int(any(not model.skipped for model, _ in missing))
 
 

@@ -47,10 +47,10 @@ def run_architectures(as_json: bool) -> Any:
     if as_json:
         return json.dumps({"architectures": listed}, indent=1)
     table = grid(ARCHITECTURE_HEADS)
-    for one in listed:
-        measured = f"no: {one['refused']}" if one["refused"] else "yes"
-        known = "known" if one["spectral"] else "not known"
-        table.add_row(*map(said, (one["family"], one["class"], measured, known)))
+    for architecture in listed:
+        measured = f"no: {architecture['refused']}" if architecture["refused"] else "yes"
+        known = "known" if architecture["spectral"] else "not known"
+        table.add_row(*map(said, (architecture["family"], architecture["class"], measured, known)))
     return Group(table, *(prose(said(line)) for line in ["", ARCHITECTURE_NOTE]))
 
 

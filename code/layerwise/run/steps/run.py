@@ -8,11 +8,10 @@ import json
 import logging
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -34,6 +33,7 @@ from layerwise.models.registry import find_model, read_models
 from layerwise.present.pdfs import typeset
 from layerwise.present.run_summary import summary
 from layerwise.run.doctor.recorded import compare_with_record
+from layerwise.run.look_ahead import AHEAD, LookAhead
 from layerwise.run.so_far import SoFar
 from layerwise.run.steps import program
 
@@ -156,11 +156,14 @@ class Reproduction:
         Raises:
             LayerwiseError: at the end, naming those that failed.
         """
-        with SoFar() as so_far:
-            self.run_stages(source, so_far)
+        with SoFar() as so_far, LookAhead() as look_ahead:
+            self.run_stages(source, so_far, look_ahead)
 
-    def run_stages(self, source: Source, so_far: SoFar) -> None:
-        """Run the stages of `bring_up_to_date`; what is measured so far is shown meanwhile."""
+    def run_stages(self, source: Source, so_far: SoFar, look_ahead: LookAhead) -> None:
+        """Run the stages of `bring_up_to_date`.
+
+        What is measured so far is shown meanwhile, and the weights that come next are fetched.
+        """
         failures: dict[str, str] = {}
         for name, stage in self.stages.items():
             if name.endswith("@published") != (source == "published"):
@@ -172,9 +175,10 @@ class Reproduction:
             self.announce(name, stage)
             if is_model(name):
                 so_far.update()
+                look_ahead.wait_for(name.removeprefix(MODEL))
+                look_ahead.fetch(filter(lacks_weights, self.next_models(name)))
             try:
-                with self.fetching_next(name):
-                    run_stage(self.repo, name, self.force)
+                run_stage(self.repo, name, self.force)
             except DvcException as error:
                 if has_measured(name):
                     continue
@@ -191,21 +195,11 @@ class Reproduction:
                 "to go on"
             )
 
-    @contextmanager
-    def fetching_next(self, name: str) -> Iterator[None]:
-        """While a model's stage runs, fetch and compare the weights that the next one lacks.
-
-        One ahead: there need be no room for more. That it cannot be had is its own stage's to say.
-        """
+    def next_models(self, name: str) -> list[str]:
+        """Return the models whose weights may come while the stage of one runs."""
         models = [*filter(is_model, self.names)]
-        later = models[models.index(name) + 1 :] if name in models else []
-        to_run = (stage.removeprefix(MODEL) for stage in later if self.will_run(stage))
-        following = next(filter(lacks_weights, to_run), None)
-        if following is None:
-            yield
-            return
-        with fetch_weights_meanwhile(following):
-            yield
+        to_run = filter(self.will_run, models[models.index(name) + 1 :])
+        return [stage.removeprefix(MODEL) for stage in islice(to_run, AHEAD)]
 
     def will_run(self, name: str) -> bool:
         """Return whether a stage will run; all that it needs has run by then."""
@@ -240,23 +234,6 @@ def lacks_weights(slug: str) -> bool:
         model = find_model(read_models(Path("models.yaml")), slug)
         return not model.skipped and cache_state(model.hub, model.revision) != "yes"
     return False
-
-
-@contextmanager
-def fetch_weights_meanwhile(slug: str) -> Iterator[None]:
-    """Fetch a model's weights in another process; the block ends when they are there, or refused.
-
-    Ctrl-C ends that process too.
-    """
-    command = [sys.executable, "-P", "-m", "layerwise.run.cli", "fetch", "--weights", slug]
-    silent = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent) as process:
-        try:
-            yield
-            process.wait()
-        except KeyboardInterrupt:
-            stop([psutil.Process(process.pid)])
-            raise
 
 
 def run_stage(repo: Repo, name: str, force: bool) -> None:

@@ -1,10 +1,9 @@
 """All that is measured on a reader's model: numbers of pairs, prompts and matrices, by file.
 
-What `registered_models` is for the papers' models. A reader's numbers fill the roles in which the
-rules that derive statistics from print ask for them.
+What `measuring.registered_models` is for the papers' models. A reader's numbers fill the roles in
+which the rules that derive statistics from print ask for them.
 """
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,18 +11,18 @@ from pathlib import Path
 
 from layerwise import workers
 from layerwise.engine.published import Published
-from layerwise.errors import LayerwiseError
+from layerwise.errors import prefix_errors
 from layerwise.home import AGAIN
-from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, with_random_weights
 from layerwise.models.replicates import Replicates
-from layerwise.models.texts import StatementPairs
-from layerwise.models.token_ids import Wrapping
+from layerwise.models.token_ids import digests_of_ids
 from layerwise.papers.experiments import own_weights, reader
 from layerwise.papers.experiments.reader import Measured
 from layerwise.progress import step
+from layerwise.reader.plan import seconds_of_passes
+from layerwise.reader.prepared import Prepared
 from layerwise.statistics.bootstrap import Draws
 
 STEPS = 4  # of a measurement, as progress counts them
@@ -34,27 +33,12 @@ class Measurement:
     """The measurement of a model, of replicates of it, and of random weights in its place.
 
     Attributes:
-        pairs_name: what errors call the pairs: those of statistics are about them.
-        layers: the sampled ones; None: every 4th and the last.
         published: for what the notebooks typed of other models.
-        without: the parts to leave out, `gains` or `spectral`.
-        template: what every statement is put into.
-        seconds: how long the passes over all texts are expected to take.
-        times: how often all of it is measured, with replicates and draws: progress counts to it.
-        token_ids_sha256: of the ids that were planned and probed, for each kind of text.
     """
 
-    pairs: StatementPairs
-    prompts: Sequence[str]
-    pairs_name: str
-    layers: Sequence[int] | None
+    prepared: Prepared
     draws: Draws
     published: Published
-    without: Sequence[str] = ()
-    template: Wrapping = "none"
-    seconds: float | None = None
-    times: int = 1
-    token_ids_sha256: Sequence[str] | None = None
 
     def measure(self, checkpoint: Checkpoint, folder: Path) -> Measured:
         """Return the numbers of a checkpoint; its hidden states stay in `folder`, for a later run.
@@ -63,7 +47,7 @@ class Measurement:
             LayerwiseError: for a layer that the model has not, a correlation that does not exist,
                 or as for `extract`.
         """
-        return self._measure(checkpoint, folder, self.without, 0)
+        return self._measure(checkpoint, folder, self._left_out, 0)
 
     def measure_replicates(
         self, checkpoint: Checkpoint, n: int, folder: Path
@@ -81,11 +65,16 @@ class Measurement:
         """Yield the same of n draws of random weights."""
         for number in range(n):
             place = folder.parent / AGAIN / f"random_{number}"
-            part, times = f"draw {number + 1} of {n}", self.times - n + number
+            part, which = f"draw {number + 1} of {n}", self.prepared.times - n + number
             # no name for a draw: it would be there still when the next one is drawn
             yield self._measure(
-                with_random_weights(checkpoint, number), place, self.without, times, part
+                with_random_weights(checkpoint, number), place, self._left_out, which, part
             )
+
+    @property
+    def _left_out(self) -> Sequence[str]:
+        """The parts that are not asked for, `gains` or `spectral`."""
+        return self.prepared.request.choices["without"]
 
     def _measure(
         self,
@@ -100,38 +89,31 @@ class Measurement:
         Arguments:
             number: of the measurement, of `times`; `part`: what progress calls it.
         """
+        prepared, request = self.prepared, self.prepared.request
 
         def begin(which: int) -> AbstractContextManager[None]:
-            return step(STEPS * number + which, STEPS * self.times, part)
+            return step(STEPS * number + which, STEPS * prepared.times, part)
 
-        sampled = sampled_layers(checkpoint.n_layers, layers=self.layers)
         with begin(1):
             states = extract(
                 checkpoint,
-                self.pairs.statements,
-                self.prompts,
+                request.pairs.statements,
+                request.prompts,
                 folder,
-                template=self.template,
-                seconds=self.seconds,
-                token_ids_sha256=self.token_ids_sha256,
+                template=request.template,
+                seconds=seconds_of_passes(prepared),
+                token_ids_sha256=digests_of_ids(prepared.ids),
             )
         spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
         with workers.dropped(spectra.values()):
-            with prefix_errors(f"{self.pairs_name} with {checkpoint.name}"):
+            with prefix_errors(f"{request.pairs_name} with {checkpoint.name}"):
                 with begin(2):
-                    values = measure(states, self.pairs, layers=sampled, seed=self.draws.seed)
+                    values = measure(
+                        states, request.pairs, layers=prepared.sampled, seed=self.draws.seed
+                    )
                 with begin(3):
                     files = reader.result_files(values, self.draws, self.published)
             with begin(4):
                 of_weights, absent = own_weights.files(checkpoint, states, spectra, without)
         absent = reader.without_numbers(values) | absent
         return Measured(reader.tables(files | of_weights), absent, values, states.index)
-
-
-@contextlib.contextmanager
-def prefix_errors(place: str) -> Iterator[None]:
-    """Inside the block, an error names the place that it is about."""
-    try:
-        yield
-    except LayerwiseError as error:
-        raise LayerwiseError(f"{place}: {error}") from None
