@@ -27,7 +27,7 @@ from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.present.figures.numbers import Numbers
-from layerwise.present.small_models import FOLDER, SmallAnswer, SmallRow
+from layerwise.present.small_models import FOLDER, SmallAnswer, SmallModel, SmallRow, strip_row
 from layerwise.present.strip import deciding_text, picture
 from layerwise.reader.page import answers as own
 from layerwise.statistics.estimates import Estimate, two_sided_quantile, without_interval
@@ -91,8 +91,10 @@ def beside_small_models(question: Question, answer: Answer) -> Iterator[Shown | 
     _, low, high, *_ = small.numbers
     yield exact(low, high)
     row = SmallRow(question, [small])
-    (cell,), ((_, told),) = row.cells, row.pictures
-    for text in (cell, told):
+    model = SmallModel("m", {question.name: small}, {}, answer.value)
+    drawn = strip_row(question, model, small)
+    yield exact(drawn.thick.low, drawn.thick.high)
+    for text in (*row.cells, drawn.number):
         yield in_text(text)
         yield text
 

@@ -1,4 +1,3 @@
-"use strict";
 // The table by statement: sort by a column, keep the rows that hold some words.
 // Without this script the table stands as it was written, the pairs that make r the largest first.
 {
