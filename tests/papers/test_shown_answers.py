@@ -6,6 +6,8 @@ than that at 95%, and those that show no effect, by a narrower one. Where there 
 or no has its p.
 """
 
+import csv
+import io
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -129,7 +131,23 @@ def in_tables_of_an_own_page(question: Question, answer: Answer) -> Iterator[Sho
     yield cells
 
 
-SURFACES = [on_the_strip, beside_small_models, on_an_own_page, in_tables_of_an_own_page]
+def in_the_file_for_programs(question: Question, answer: Answer) -> Iterator[Shown | str | None]:
+    asked = replace(model_answers(answer, {"spearman": answer}), question=question)
+    rows = [*csv.DictReader(io.StringIO(own.answers_csv([asked])))]
+    assert [row["choice"] for row in rows] == ["", "spearman"]
+    for row in rows:
+        assert (row["word"], float(row["value"])) == (answer.word, answer.value)
+        assert (int(row["n"]), row["unit"]) == (answer.n, answer.unit)
+        yield exact(*(float(row[end]) if row[end] else None for end in ("low", "high")))
+
+
+SURFACES = [
+    on_the_strip,
+    beside_small_models,
+    on_an_own_page,
+    in_tables_of_an_own_page,
+    in_the_file_for_programs,
+]
 Surface = Callable[[Question, Answer], Iterator[Shown | str | None]]
 each_surface = pytest.mark.parametrize("surface", SURFACES)
 

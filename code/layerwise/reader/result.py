@@ -18,7 +18,7 @@ from layerwise.present.figures.numbers import Curves, Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
 from layerwise.present.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
-from layerwise.reader.files import ACROSS, FILES, FILES_ACROSS, PART
+from layerwise.reader.files import ACROSS, ANSWERS, FILES, FILES_ACROSS, PART
 from layerwise.reader.page import figures
 from layerwise.reader.page.answers import answers_as_html, answers_table
 from layerwise.reader.page.page import Own, write
@@ -172,7 +172,7 @@ class Result:
             tables, drawn = f"{out / part}/tables", out / part / "figures"
             figures = f"; figures: {drawn}" if drawn.is_dir() else ""
             lines = [
-                f"{files} in {out}",
+                f"{f'{ANSWERS}, ' if self._is_one and self._page.answers else ''}{files} in {out}",
                 f"the page: {out / index}; tables: {tables}{figures}",
             ]
         left_out = self._page.left_out.items()

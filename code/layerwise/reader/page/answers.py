@@ -20,7 +20,7 @@ from layerwise.engine.seen import equal_p
 from layerwise.engine.words import in_words
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
-from layerwise.present.csv_text import Value
+from layerwise.present.csv_text import Value, csv_text
 from layerwise.present.error_rates import error_rates
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose
@@ -38,6 +38,7 @@ from layerwise.present.values import NOTHING, rounded, with_signs
 from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.page.figures import display_name
 
+OF_CSV = ("question", "choice", "value", "low", "high", "n", "unit", "word", "claim")
 LISTED = 4  # models named beside a claim; more are folded
 PLOT, ENDS = 200, 20  # pixels: the width of a claim's drawing, and what a file has beside it
 # The marks of the papers' page whose colours mean the same.
@@ -317,6 +318,21 @@ def answers_table(answers: Sequence[ModelAnswers], pattern: str) -> Table:
         "computed; leaving units out is one."
     )
     return Table("answers", pattern, dict.fromkeys(columns), rows, [note], shown)
+
+
+def answers_csv(answers: Sequence[ModelAnswers]) -> str:
+    """Return every answer as CSV, a row a question, and one for each other choice of method.
+
+    Low and high are the interval that decides. Question and choice are keys, as in
+    sensitivity.json; without a choice it is the answer.
+    """
+    rows: list[list[Value]] = []
+    for answer in answers:
+        question = answer.question
+        for choice, given in {"": answer.asked, **answer.others}.items():
+            numbers = given.value, *ends_or_none(given), given.n, given.unit
+            rows.append([question.name, choice, *numbers, given.word, question.says])
+    return csv_text(OF_CSV, rows)
 
 
 def claims_table(answers: Sequence[ModelAnswers]) -> Table:

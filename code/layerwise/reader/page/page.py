@@ -15,11 +15,12 @@ from layerwise.files import write_text
 from layerwise.present.figures.picture import Picture
 from layerwise.present.html import TEMPLATES, HeldFiles, fill, inlined, policy
 from layerwise.present.tables import Table
-from layerwise.reader.files import CONTROL
+from layerwise.reader.files import ANSWERS, CONTROL
 from layerwise.reader.page import HELD, HTML, SCRIPTS, STYLES
 from layerwise.reader.page.answers import (
     LISTED,
     answers_by_question,
+    answers_csv,
     claims_by_model,
     claims_table,
     describe,
@@ -105,6 +106,8 @@ def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index:
         if figure.svg:
             figure.save(folder / part / "figures")
             pictures.append(figure)
+    if own.answers and not own.asked:
+        write_text(folder / ANSWERS, answers_csv(own.answers))
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
     files = {
@@ -132,8 +135,7 @@ def html(
         LayerwiseError: for a broken template, or a figure that is not a whole SVG.
     """
     css = "\n".join(inlined(templates / name) for name in STYLES)
-    scripts = SCRIPTS if own.by_pair else SCRIPTS[:1]
-    script = "\n".join(inlined(templates / name) for name in scripts)
+    script = "\n".join(inlined(templates / name) for name in SCRIPTS)
     context = {
         "own": own,
         "answers": [describe(answer, own.beside) for answer in own.answers],
