@@ -1,6 +1,6 @@
 """The answers of readers' models as the page and the tables show them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -296,6 +296,16 @@ def _cells(tag: str, texts: Sequence[str]) -> Markup:
     return Markup("").join(cell.format(text) for text in texts)
 
 
+def answers_in_lines(answers: Sequence[ModelAnswers]) -> Iterator[tuple[str, str, str]]:
+    """Yield every question with its answer, and the numbers behind it in a line of a terminal."""
+    for answer in answers:
+        value, _ = value_and_interval(answer.asked)
+        low_high = " to ".join(interval_ends(answer.asked))
+        number = f"{value} ({low_high})" if low_high else value
+        same = f"; same {answer.n_same} of {len(answer.words)}" if answer.words else ""
+        yield answer.question.says, answer.asked.word, f"{number}, {units(answer)}{same}"
+
+
 def answers_table(answers: Sequence[ModelAnswers], pattern: str) -> Table:
     """Return a row per question: the answer, its number, and whether other readings agree.
 
@@ -313,9 +323,9 @@ def answers_table(answers: Sequence[ModelAnswers], pattern: str) -> Table:
         shown.append([says, asked.word, *numbers])
     columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
     note = (
-        "value, low, high: the number that the question is about and the interval that decides, "
-        "over n units. same, of: other readings of the claim that give the same answer, of those "
-        "computed; leaving units out is one."
+        "The number that the question is about, with the interval that decides, and over what it "
+        "is taken. Same: of the other ways to compute it, those that give the same answer; leaving "
+        "units out is one."
     )
     return Table("answers", pattern, dict.fromkeys(columns), rows, [note], shown)
 

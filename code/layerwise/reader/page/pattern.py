@@ -15,23 +15,31 @@ from layerwise.reader.page.figures import display_name
 
 Documents = Mapping[str, Mapping[str, Any]]  # the result documents, by analysis
 NAMED = 4  # models of the papers that a sentence names; of more it counts
-# What the correlation does with depth, by the words on early and on late layers.
-TURNS = {
+# What the correlation does with depth, by the words on early and late layers; None is open. A sign
+# that is not the papers' is enough to say that it does not turn as they say.
+TURNS: Mapping[tuple[str | None, ...], str] = {
     (YES, YES): "turns with depth as the papers say, from positive to negative",
     (NO, NO): "turns with depth the other way than the papers say, from negative to positive",
     (YES, NO): "does not turn with depth as the papers say: it is positive throughout",
     (NO, YES): "does not turn with depth as the papers say: it is negative throughout",
-}
-# The same where one of the two is open: a sign that is not the papers' is enough to say no.
-ONE_SIGN = {
-    (NO, None): "does not turn as the papers say: it is negative in early layers, with an open sign "
+    (
+        NO,
+        None,
+    ): "does not turn as the papers say: it is negative in early layers, with an open sign "
     "in late ones",
     (None, NO): "does not turn as the papers say: it is positive in late layers, with an open sign "
     "in early ones",
-    (YES, None): "is positive in early layers, as the papers say; whether it turns negative in late "
+    (
+        YES,
+        None,
+    ): "is positive in early layers, as the papers say; whether it turns negative in late "
     "ones cannot be told",
-    (None, YES): "is negative in late layers, as the papers say; whether it turns, from positive in "
+    (
+        None,
+        YES,
+    ): "is negative in late layers, as the papers say; whether it turns, from positive in "
     "early ones, cannot be told",
+    (None, None): "has no clear sign in early or late layers; whether it turns cannot be told",
 }
 
 
@@ -73,11 +81,8 @@ def _describe_curve(early: ModelAnswers, late: ModelAnswers) -> list[str]:
             "statements would say the same cannot be told."
         ]
     words = tuple(word if word in (YES, NO) else None for word in (first.word, last.word))
-    turn = {**TURNS, **ONE_SIGN}.get(
-        words, "may turn with depth or not: neither its early nor its late sign can be told"
-    )
     sentences = [
-        f"The correlation of asymmetry and preference {turn}. Within the categories "
+        f"The correlation of asymmetry and preference {TURNS[words]}. Within the categories "
         f"(n = {first.n}) it is {with_interval(first)} in early layers and {with_interval(last)} "
         "in late ones."
     ]
