@@ -92,7 +92,10 @@ def note_statistics(claims: Path, folder: Path) -> None:
     write_json(claims, sealed(read_json(claims) | {"statistics": hashes_of(folder)}))
 
 
-SVG = '<svg viewBox="0 0 400 300" width="400" height="300"><text>drawn</text></svg>\n'
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300" width="400" height="300">'
+    "<text>drawn</text></svg>\n"
+)
 
 
 UNITS = {"n": 9, "unit": "models", "method": "Student's t"}

@@ -20,7 +20,8 @@ class Page(HTMLParser):
         self.values: list[tuple[str, str]] = []
         self.words: list[str] = []
         self.scripts: list[str] = []
-        self.saved: dict[str, bytes] = {}  # files that the page holds, by the name to save them
+        self.packed: dict[str, Any] = {}  # what scripts of data hold, by their id
+        self._offered: dict[str, str] = {}  # the files behind links, by the name to save them
         self.feed(text)
         self.close()
 
@@ -29,14 +30,17 @@ class Page(HTMLParser):
         self.values += [(name, value or "") for name, value in attrs]
         attributes = dict(attrs)
         if "download" in attributes:
-            name, address = attributes["download"], attributes["href"]
-            assert name not in self.saved
-            self.saved[name] = base64.b64decode(address.partition(";base64,")[2], validate=True)
+            name, file = attributes["download"], attributes["data-file"]
+            assert name not in self._offered
+            self._offered[name] = file
         if tag == "script":
             self.scripts.append("")
+            self._packed_id = attributes.get("id")
 
     def handle_endtag(self, tag: str) -> None:
         self.parts.append(f"/{tag}")
+        if tag == "script" and self._packed_id:
+            self.packed[self._packed_id] = unpacked(self.scripts[-1])
 
     def handle_comment(self, data: str) -> None:
         self.parts.append(("comment, declaration or section", data))
@@ -54,9 +58,24 @@ class Page(HTMLParser):
         return [value for name, value in self.values if name in ("href", "src", "action", "srcset")]
 
     @property
+    def saved(self) -> dict[str, bytes]:
+        """The files that the page holds and offers, by the name to save them."""
+        return {name: self.packed["files"][file].encode() for name, file in self._offered.items()}
+
+    @property
     def data(self) -> Any:
-        """What the script reads."""
-        return unpacked(self.scripts[0])
+        """What the script reads, its columns as records."""
+        data = self.packed["data"]
+        return data | {name: records(data[name]) for name in ("claims", "cells")}
+
+
+def records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """What `by_column` was given."""
+    rows = zip(*columns.values(), strict=True)
+    return [
+        {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+        for row in rows
+    ]
 
 
 def unpacked(text: str) -> Any:

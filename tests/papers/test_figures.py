@@ -264,7 +264,7 @@ def test_save_gives_the_same_bytes_and_an_svg_that_follows_its_page(
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
         assert not re.search(rb"CreationDate|matplotlib\.org", path.read_bytes())
     assert "prefers-color-scheme:dark" in alone
-    inside = re.sub("<title>[^<]*</title>", "", picture.inline)
+    inside = re.sub("<title>[^<]*</title>|<style>.*?</style>", "", picture.svg)
     assert not re.search(r"style|#000000|#ffffff|xlink|\.\d{4}", inside)  # policies forbid styles
     assert 'fill="currentColor"' in inside.partition(">")[0]  # of all that is black
     ids, used = (

@@ -6,6 +6,8 @@ than that at 95%, and those that show no effect, by a narrower one. Where there 
 or no has its p.
 """
 
+import csv
+import io
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +29,7 @@ from layerwise.files import read_json
 from layerwise.papers.across.figures.drawing import draw
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.present.figures.numbers import Numbers
-from layerwise.present.small_models import FOLDER, SmallAnswer, SmallRow
+from layerwise.present.small_models import FOLDER, SmallAnswer, SmallModel, SmallRow, strip_row
 from layerwise.present.strip import deciding_text, picture
 from layerwise.reader.page import answers as own
 from layerwise.statistics.estimates import Estimate, two_sided_quantile, without_interval
@@ -91,8 +93,10 @@ def beside_small_models(question: Question, answer: Answer) -> Iterator[Shown | 
     _, low, high, *_ = small.numbers
     yield exact(low, high)
     row = SmallRow(question, [small])
-    (cell,), ((_, told),) = row.cells, row.pictures
-    for text in (cell, told):
+    model = SmallModel("m", {question.name: small}, {}, answer.value)
+    drawn = strip_row(question, model, small)
+    yield exact(drawn.thick.low, drawn.thick.high)
+    for text in (*row.cells, drawn.number):
         yield in_text(text)
         yield text
 
@@ -127,7 +131,23 @@ def in_tables_of_an_own_page(question: Question, answer: Answer) -> Iterator[Sho
     yield cells
 
 
-SURFACES = [on_the_strip, beside_small_models, on_an_own_page, in_tables_of_an_own_page]
+def in_the_file_for_programs(question: Question, answer: Answer) -> Iterator[Shown | str | None]:
+    asked = replace(model_answers(answer, {"spearman": answer}), question=question)
+    rows = [*csv.DictReader(io.StringIO(own.answers_csv([asked])))]
+    assert [row["choice"] for row in rows] == ["", "spearman"]
+    for row in rows:
+        assert (row["word"], float(row["value"])) == (answer.word, answer.value)
+        assert (int(row["n"]), row["unit"]) == (answer.n, answer.unit)
+        yield exact(*(float(row[end]) if row[end] else None for end in ("low", "high")))
+
+
+SURFACES = [
+    on_the_strip,
+    beside_small_models,
+    on_an_own_page,
+    in_tables_of_an_own_page,
+    in_the_file_for_programs,
+]
 Surface = Callable[[Question, Answer], Iterator[Shown | str | None]]
 each_surface = pytest.mark.parametrize("surface", SURFACES)
 

@@ -128,12 +128,29 @@ def page(window: Browser, pages: dict[str, str]) -> Iterator[Browser]:
 
 def test_rows_are_drawn_as_needed(page: Browser) -> None:
     assert page.run(STATUS) == f"{N} claims"
-    assert page.run(DRAWN) == 60
+    assert page.run(DRAWN) == 10
     page.run("document.getElementById('provenance').scrollIntoView()")
-    assert page.run(DRAWN) == 60  # who jumps past the table gets there
-    page.run("document.getElementById('more').click()")
-    assert page.run(DRAWN) == 120
-    assert page.run(FOCUSED) == first_shown()[60]["id"]
+    assert page.run(DRAWN) == 10  # who jumps past the table gets there
+    page.type("[name=words]", "odd")
+    assert page.run(DRAWN) == 60  # of what is found more are drawn than are seen at once
+    page.click("button[type=reset]")
+    assert page.run(DRAWN) == 10
+    page.click("#more")
+    assert page.run(DRAWN) == N
+    assert page.run(FOCUSED) == first_shown()[10]["id"]
+    page.click("th[data-key=published] button")
+    assert page.run(DRAWN) == N  # who asked for all keeps all
+
+
+def test_a_figure_is_drawn_and_saved_from_what_the_page_holds(page: Browser) -> None:
+    drawn = "return document.querySelectorAll('#figure-layers svg').length"
+    assert page.run(drawn) == 1
+    links = "return [...document.querySelectorAll('a.file')]"
+    assert page.run(f"{links}.every(link => !link.hidden && link.href.startsWith('blob:'))")
+    page.size(390, 800)
+    page.run_later(SETTLED)
+    assert page.run(drawn) == 1
+    assert page.run("return document.querySelector('#figure-layers .drawing.narrow') !== null")
 
 
 @pytest.mark.parametrize(
@@ -377,4 +394,4 @@ def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: P
         assert page.run(UNFOLD) == page.run(DRAWN) == 2 * len(WRITTEN)
         ids = [f"p2.{n}.{revealed(text, keep=chr(10))}" for n, text in enumerate(WRITTEN)]
         assert page.run(small)[: len(ids)] == ids  # what is central and differs comes first
-        assert page.run("return document.querySelectorAll('script, iframe, object').length") == 2
+        assert page.run("return document.querySelectorAll('script, iframe, object').length") == 3

@@ -17,13 +17,15 @@ from claim_records import folders, judged_source, made_central, record
 from git_repositories import git, needs_git
 from hostile import TEX, UNSEEN, is_unseen
 from layerwise.engine.marks import MARKS, OPENNESS
-from layerwise.engine.records import JudgedSource
+from layerwise.engine.records import JudgedSource, read_judged
 from layerwise.engine.seen import Finding
+from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
-from layerwise.present.paper import write_source
+from layerwise.present.paper import REASON, tell_claims, write_source
 from layerwise.present.pictures import Figures
+from layerwise.present.records import central_in_words
 from layerwise.present.strip import count_text, deciding_text
 from layerwise.present.typed_numbers import refuse_typed_numbers, unbacked_digits
 from layerwise.present.typeset import DOCUMENTS, Commit, NoLatexError, build_pdf, find_commit
@@ -164,7 +166,8 @@ def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str
 
 
 def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> None:
-    report = written(tmp_path)["report"]
+    made = written(tmp_path)
+    report, supplement = made["report"], made["supplement"]
     assert "cannot draw: bins (none published)." in report
     central = reported().central
     assert {claim.mark for claim in central} == set(MARKS)
@@ -172,7 +175,7 @@ def test_every_claim_stands_with_its_mark_number_and_reason(tmp_path: Path) -> N
         said = prose(claim.claim)
         why = f" ({claim.why})" if claim.why else ""
         row = rf"{said} & {count_text(claim)} & {prose(deciding_text(claim))}"
-        assert rf"{{{claim.mark}}}{why} & {row}" in report
+        assert rf"{{{claim.mark}}}{why} & {row}" in supplement
         assert rf"\paragraph{{{said}: \grade" in report
         assert rf"{{{claim.mark}}}{why}.}} because 50 \% \& more" in report
 
@@ -438,3 +441,14 @@ def test_what_is_not_there_is_named_with_its_package(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoLatexError, match=r"no latexmk and no pdflatex .*apt-get install texlive"):
         build_pdf(folder, "main")
+
+
+def test_no_sentence_that_explains_a_mark_is_cut(results: Path) -> None:
+    """Of all central claims, however long; notes are shown as far as they fit."""
+    judged = read_judged(results / "published" / "claims.json", "published")
+    central = central_in_words(judged.central, names_here())
+    told = [line for lines in tell_claims(central).values() for line in lines]
+    assert len(told) == len(central)
+    for claim, line in zip(central, told, strict=True):
+        assert line["reason"].startswith(" ".join(claim.reason)), claim.id
+    assert any(len(line["reason"].split()) > REASON for line in told)

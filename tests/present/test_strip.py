@@ -35,6 +35,7 @@ from layerwise.present.strip_picture import (
     STACKED,
     TEXT_LETTER,
     WIDE,
+    repeat_picture,
     row_picture,
     strip_pdf,
     strip_svg,
@@ -296,11 +297,23 @@ def test_no_number_is_rounded_to_zero(value, decimals) -> None:
 def test_its_pictures_are_whole_and_name_every_model(central, layout) -> None:
     whole = "".join(ElementTree.fromstring(strip_svg(central, layout)).itertext())
     for claim in central:
-        wide, phone = ElementTree.fromstring(f"<p>{row_picture(claim)}</p>")
+        wide, phone = ElementTree.fromstring(row_picture(claim))
         for row in picture(claim).rows:
             assert row.label in whole
             for drawn in (wide, phone):
                 assert {row.label, row.number} - {""} <= {*drawn.itertext()}
+
+
+def test_a_repeated_picture_is_one_that_the_page_has(central) -> None:
+    for claim in central:
+        drawn = ElementTree.fromstring(row_picture(claim))
+        ids = {part.get("id") for part in drawn.iter()}
+        again = ElementTree.fromstring(repeat_picture(claim))
+        (used,) = again.iter("use")
+        assert used.get("href", "#").removeprefix("#") in ids
+        assert again.get("aria-labelledby") == drawn.get("id")
+        (repeated,) = again
+        assert repeated.get("viewBox") == drawn[1].get("viewBox")
 
 
 def test_no_row_contradicts_the_legend(central) -> None:

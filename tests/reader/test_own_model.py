@@ -93,20 +93,22 @@ def test_every_number_of_a_table_is_in_the_json_file_beside_it(out: Path, name: 
 
 
 def test_the_page_asks_for_nothing_and_holds_what_it_offers(out: Path) -> None:
-    """Passed on alone it loses no link: each holds the file beside the page."""
+    """Passed on alone it loses no link: it holds the files beside it but for the PDFs."""
     text = (out / "index.html").read_text()
     found = Page(text)
     assert all(link.startswith(("#", "data:")) for link in found.links)
-    offered = [*out.glob("tables/*"), *out.glob("figures/*")]
+    offered = [out / "answers.csv", *out.glob("tables/*"), *out.glob("figures/*.svg")]
+    offered.remove(out / "tables" / "claims.csv")  # the same, with the papers' models
     offered += [out / f"{name}.json" for name in NAMES]
     assert found.saved == {path.name: path.read_bytes() for path in offered}
     assert any(one.startswith("default-src 'none'; img-src data:; ") for _, one in found.values)
-    (script,) = found.scripts
+    _, script = found.scripts  # the first is the files
     (policy,) = (one for name, one in found.values if one.startswith("default-src"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert policy.endswith(f"script-src 'sha256-{digest}'")
     assert set(Counter(one for name, one in found.values if name == "id").values()) == {1}
-    assert text.count('<svg role="img"') == len(FIGURES)
+    drawn = [file for name, file in found.values if name == "data-svg"]
+    assert drawn == [f"figures/{name}.svg" for name in FIGURES]
     kinds = Counter(path.suffix for path in (out / "figures").iterdir())
     assert kinds == dict.fromkeys((".pdf", ".svg"), len(FIGURES))
     order = re.findall(r'<(?:section|details) id="(\w+)"', text)
@@ -117,6 +119,28 @@ def test_the_page_asks_for_nothing_and_holds_what_it_offers(out: Path) -> None:
     measured = [str(index[key]) for key in ("model", "revision", "dtype", "device", "torch")]
     told = [*measured, "weather: 6; kitchen: 6; travel: 6", "0, 4, 5", "There are 3 categories"]
     assert [one for one in told if one not in words] == []
+
+
+def test_the_file_for_programs_has_every_answer_of_the_page(analyzed: Result, out: Path) -> None:
+    with (out / "answers.csv").open(newline="") as file:
+        rows = [*csv.DictReader(file)]
+    asked = {row["claim"]: row for row in rows if not row["choice"]}
+    assert [*asked] == [record["question"] for record in analyzed.answers.records]
+    for record in analyzed.answers.records:
+        row = asked[str(record["question"])]
+        assert (row["word"], float(row["value"])) == (record["answer"], record["value"])
+        choices = [other for other in rows if other["claim"] == row["claim"]]
+        others = [other["word"] == row["word"] for other in choices if other["choice"]]
+        assert len(others) >= record["of"]
+    for row in rows:
+        question = QUESTIONS[row["question"]]
+        if row["low"]:
+            low, high = float(row["low"]), float(row["high"])
+            assert low <= float(row["value"]) <= high
+            is_inside = question.above < low and high < question.below
+            is_outside = high <= question.above or low >= question.below
+            assert {"yes": is_inside, "no": is_outside}.get(row["word"], True), row
+            assert row["word"] != "undecided" or not (is_inside or is_outside), row
 
 
 def test_intervals_are_those_of_the_papers_level_seed_and_resamples(analyzed: Result) -> None:

@@ -176,7 +176,9 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     for file in ("scaling.json", "scaling/tables/peaks.csv"):
         written_file = tmp_path / "out" / file
         assert page.saved[written_file.name] == written_file.read_bytes()
-    assert page.values.count(("role", "img")) == 1
+    assert [value for name, value in page.values if name == "data-svg"] == [
+        "scaling/figures/by_depth.svg"
+    ]
     tests = list(analyzed.documents["category_bootstrap"]["layer_results"].values())
     assert saved.tables["peaks"].records[0]["low"] == tests[-1]["ci_lower"]
     assert found._repr_html_().index("<table>") > 0

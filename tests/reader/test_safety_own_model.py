@@ -42,8 +42,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_names_are_words_of_the_page_and_nothing_else(made: Path) -> None:
     text = (made / "index.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert len(page.scripts) == 1
-    assert not any(name in page.scripts[0] for name in (*HOSTILE, MODEL))
+    assert [*page.packed] == ["files"]
+    assert len(page.scripts) == 2
+    assert not any(name in page.scripts[-1] for name in (*HOSTILE, MODEL))
     assert {part[0] for part in page.parts if isinstance(part, tuple)}.isdisjoint({"img", "iframe"})
     assert not [name for name, _ in page.values if name.startswith("on")]
     assert all(link.startswith(("#", "data:")) for link in page.links)

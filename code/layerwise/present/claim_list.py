@@ -239,8 +239,7 @@ def strip_as_text(judged: JudgedSource, paper: int | None, *, reasons: bool) -> 
 def _deciding(claim: Central) -> str:
     """Return the numbers that decide a claim, and how many of its printed ones come out."""
     counted = f"{count_text(claim)} as printed" if claim.compared else ""
-    told = "; ".join(filter(None, (deciding_text(claim), row_text(claim), counted)))
-    return told.replace("−", "-")  # the sign of everything else on a terminal
+    return "; ".join(filter(None, (deciding_text(claim), row_text(claim), counted)))
 
 
 def _reasons(claim: Central) -> list[str]:

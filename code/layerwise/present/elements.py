@@ -92,8 +92,8 @@ def _element(element: Element) -> str:
             sides = f'x="{x:g}" y="{y:g}" width="{width:.4g}" height="{height:g}"'
             return f'<rect class="{kind}" {sides}{_titled("rect", title)}'
         case Segment(x, y, x_end, y_end, kind):
-            ends = f'x1="{x:g}" x2="{x_end:g}" y1="{y:g}" y2="{y_end:g}"'
-            return f'<line class="{kind}" {ends}/>'
+            along = f"H{x_end:g}" if y == y_end else f"V{y_end:g}" if x == x_end else ""
+            return f'<path class="{kind}" d="M{x:g} {y:g}{along or f"L{x_end:g} {y_end:g}"}"/>'
         case Circle(x, y, radius, kind, title):
             place = f'cx="{x:g}" cy="{y:g}" r="{radius:g}"'
             return f'<circle class="{kind}" {place}{_titled("circle", title)}'

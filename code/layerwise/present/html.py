@@ -113,28 +113,30 @@ def inlined(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-# What a file is, by the ending of its name.
-MEDIA = {
-    ".csv": "text/csv;charset=utf-8",
-    ".json": "application/json",
-    ".pdf": "application/pdf",
-    ".svg": "image/svg+xml",
-    ".tex": "text/plain;charset=utf-8",
-}
+class HeldFiles:
+    """Text files that a page draws and offers to save; it holds those that its template takes."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+        self._taken: dict[str, str] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._files
+
+    def take(self, name: str) -> str:
+        """Return the name of a file, which the page then holds."""
+        self._taken[name] = self._files[name]
+        return name
+
+    def packed(self) -> Markup:
+        """Return the files taken so far, by name, which `files.js` unpacks."""
+        return packed(self._taken)
 
 
-def embedded(files: Mapping[str, bytes]) -> dict[str, Markup]:
-    """Return an address for each file that holds the file itself: the page can be passed on alone.
-
-    Arguments:
-        files: by name, whose ending `MEDIA` knows.
-    """
-    return {
-        name: Markup("data:{};base64,{}").format(
-            MEDIA[Path(name).suffix], Markup(base64.b64encode(content).decode("ascii"))
-        )
-        for name, content in files.items()
-    }
+def by_column(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return records as columns, which pack closer; null where a record lacks a field."""
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names}
 
 
 def policy(style: str, script: str = "") -> str:

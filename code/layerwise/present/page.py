@@ -4,7 +4,7 @@ Everything is inlined: style, script, figures and the claims, as packed JSON. Th
 policy admits exactly that style and that script, by hash, and no network.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,16 @@ from layerwise.errors import LayerwiseError
 from layerwise.models.registry import RANDOM
 from layerwise.present.error_rates import error_rates
 from layerwise.present.figures.picture import Picture, data_address
-from layerwise.present.html import embedded, fill, inlined, linked, packed, policy, reveal_all
+from layerwise.present.html import (
+    HeldFiles,
+    by_column,
+    fill,
+    inlined,
+    linked,
+    packed,
+    policy,
+    reveal_all,
+)
 from layerwise.present.page_tables import evidence_name, page_tables
 from layerwise.present.pictures import Figures
 from layerwise.present.records import claims_in_words, context, surprises_told, view
@@ -42,11 +51,11 @@ from layerwise.present.strip import (
     rows_text,
     symbol,
 )
-from layerwise.present.strip_picture import READING, legend_signs, row_picture
+from layerwise.present.strip_picture import READING, legend_signs, repeat_picture, row_picture
 from layerwise.present.trace import Method
 from layerwise.present.values import SIGNS, value_text
 
-TEMPLATE = "index.html.j2"
+TEMPLATE, SCRIPTS = "index.html.j2", ("files.js", "page.js")
 SHORT = 50  # words of reason and notes that a card shows; the rest is folded
 # Field of a claim, searched on the page alone: the central claims it is part of.
 CENTRAL = "central"
@@ -111,11 +120,11 @@ def page(
             parts = by_id[part["claim"]].get(CENTRAL, "central claim")
             by_id[part["claim"]][CENTRAL] = f"{parts}; {reveal_all(claim.claim)}"
     pictures = {picture.name: picture for picture in figures.pictures}
-    files = {f"{name}.svg": picture.svg for name, picture in pictures.items()}
-    files |= {f"{name}.csv": picture.csv for name, picture in pictures.items()}
+    files = {name: text for picture in figures.pictures for name, text in picture.files.items()}
     for table in page_tables(central, told, shared["counts"], shared["verdicts"], small):
         files[f"{table.name}.csv"] = table.csv
-    style, script = (inlined(templates / name) for name in ("page.css", "page.js"))
+    style = inlined(templates / "page.css")
+    script = "\n".join(inlined(templates / name) for name in SCRIPTS)
     data = {
         "source": source,
         "again": shared["again"],
@@ -126,8 +135,10 @@ def page(
         "search": {"plain": PLAIN, "first": FIRST, "all": [*FIRST, *REST, CENTRAL]},
         "signs": SIGNS,
         "methods": number_methods(claims, views, methods),
-        "claims": views,
-        "cells": number_cells(claims, views, published if source == "published" else None),
+        "cells": by_column(
+            number_cells(claims, views, published if source == "published" else None)
+        ),
+        "claims": by_column(views),
     }
     filled = {
         **reveal_all(shared),
@@ -137,7 +148,7 @@ def page(
             (heading, [(claim, Markup(row_picture(claim))) for claim in group])
             for heading, group in groupby(central, key=block)
         ],
-        "files": embedded({name: text.encode() for name, text in files.items()}),
+        "files": HeldFiles(files),
         "symbol": symbol,
         "mark_of": mark_of,
         "methods_text": methods_text,
@@ -203,7 +214,7 @@ def cards(
         shown, more = first_sentences([*claim.reason, *claim.notes], SHORT)
         yield {
             "central": claim,
-            "picture": Markup(row_picture(claim)),
+            "picture": Markup(repeat_picture(claim)),
             "deciding": shown[0],
             "shown": " ".join(shown[1:]),
             "more": " ".join(more),
@@ -275,7 +286,7 @@ def number_cells(
     views: Sequence[View],
     published: Published | None,
 ) -> list[dict[str, str]]:
-    """Return the cells under all claims, each once; claims name them by position."""
+    """Return the cells under all claims, each once; claims name them by position, in runs."""
     places: dict[str, int] = {}
     cells: list[dict[str, str]] = []
     for claim, shown in zip(claims, views, strict=True):
@@ -290,10 +301,21 @@ def number_cells(
                     raise LayerwiseError(f"claim {claim.id}: {error}") from None
                 cells.append({"file": file, "key": key, "value": value_text(value)})
         if provenance.inputs:
-            shown["inputs"] = [places[cell] for cell in provenance.inputs]
+            shown["inputs"] = _join_runs([places[cell] for cell in provenance.inputs])
         if provenance.runs:
             shown["runs"] = provenance.runs
     return cells
+
+
+def _join_runs(places: Iterable[int]) -> list[list[int]]:
+    """Return positions as runs of neighbours: [first, how many]."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == sum(runs[-1]):
+            runs[-1][1] += 1
+        else:
+            runs.append([place, 1])
+    return runs
 
 
 def describe_machine(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

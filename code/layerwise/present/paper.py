@@ -14,7 +14,6 @@ from layerwise.engine.words import Names, in_words
 from layerwise.files import together, write_text
 from layerwise.present.csv_text import Value, csv_text
 from layerwise.present.latex import render
-from layerwise.present.page import first_sentences
 from layerwise.present.pictures import Figures
 from layerwise.present.records import claims_in_words, context, place, shown_values, surprises_told
 from layerwise.present.small_models import SmallModels
@@ -23,7 +22,6 @@ from layerwise.present.strip import (
     count_text,
     deciding_text,
     methods_text,
-    readings_text,
     row_text,
 )
 from layerwise.present.strip_picture import strip_pdf
@@ -33,24 +31,28 @@ from layerwise.shapes import Loose, read_yaml, require_shape
 
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
 STRIP = "strip.pdf"  # the first figure
-REASON = 60  # words of a claim's reason and notes, in the report
+REASON = 60  # words of a claim's reason and notes in the report; a longer reason stands alone
 
 
 class Cited(Loose):
-    """The fields of CITATION.cff that the title page shows."""
+    """The fields of CITATION.cff that the title page and the PDF's metadata show."""
 
     authors: list[dict[str, Any]]
     version: str
+    abstract: NotRequired[str]
+    keywords: NotRequired[list[str]]
     repository_code: NotRequired[str]
 
 
 def read_citation(citation: Path) -> dict[str, Any]:
-    """Return authors, version, and the address of the repository where one is given."""
+    """Return authors and version, and subject, keywords and address as far as they are given."""
     fields = {key.replace("-", "_"): value for key, value in read_yaml(citation).items()}
     require_shape(citation, Cited, fields, "see citation-file-format.github.io")
     return {
         "authors": ", ".join(map(_author, fields["authors"])),
         "version": fields["version"],
+        "subject": fields.get("abstract", "").strip(),
+        "keywords": ", ".join(fields.get("keywords", [])),
         "address": fields.get("repository_code", ""),
     }
 
@@ -90,13 +92,22 @@ def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
                 "counted": count_text(claim),
                 "row": row_text(claim),
                 "methods": methods_text(claim),
-                "readings": readings_text(claim),
-                "reason": " ".join(first_sentences([*claim.reason, *claim.notes], REASON)[0]),
+                "reason": " ".join(reason_sentences(claim)),
             }
             for claim in group
         ]
         for heading, group in groupby(central, key=block)
     }
+
+
+def reason_sentences(claim: Central) -> list[str]:
+    """Return every sentence that explains the mark, and as many notes as fit in `REASON` words."""
+    shown = [*claim.reason]
+    for note in claim.notes:
+        if len(" ".join([*shown, note]).split()) > REASON:
+            break
+        shown.append(note)
+    return shown
 
 
 def care_csv(claims: Iterable[JudgedClaim]) -> str:

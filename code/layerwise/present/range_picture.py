@@ -7,8 +7,9 @@ axis, of draws of random weights a circle lies on it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from layerwise.engine.answer_words import NO, YES
 from layerwise.engine.marks import OPEN
@@ -176,22 +177,21 @@ def range_svg(picture: RangePicture, about: str = "", plot: int = 200) -> str:
     Arguments:
         about: what it shows, read aloud; empty where the text beside it says so.
     """
-    said = f'role="img" aria-label="{escape(about)}"' if about else 'aria-hidden="true"'
-    return inline_svg(draw_range(picture, plot=plot), plot, picture.height(), said)
+    drawn = svg(draw_range(picture, plot=plot))
+    return inline_svg(drawn, plot, picture.height(), about)
 
 
-def inline_svg(
-    elements: Iterable[Element], width: float, height: float, said: str, kind: str = ""
-) -> str:
-    """Return elements as a part of a page that has their colours.
+def inline_svg(drawn: str, width: float, height: float, about: str = "", kind: str = "") -> str:
+    """Return elements, as SVG, as a part of a page that has their colours.
 
     Arguments:
-        said: the attributes that say what it shows, or hide it from who listens.
+        about: what it shows, read aloud; empty where something around it says so.
         kind: a further class.
     """
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    said = f'role="img" aria-label="{escape(about)}"' if about else 'aria-hidden="true"'
     kind = f"bars {kind}".strip()
-    return f'<svg class="{kind}" {size} {said} font-size="{TEXT}">{svg(elements)}</svg>'
+    return f'<svg class="{kind}" {size} {said} font-size="{TEXT}">{drawn}</svg>'
 
 
 def draw_diamond(x: float, y: float) -> Polygon:
@@ -224,12 +224,18 @@ def draw_range(
     def x(value: float) -> float:
         return round(start + plot * scale.place(value), 1)
 
-    for number, row in enumerate(picture.rows):
-        from_x, to_x = x(row.above), x(row.below)
-        upper = top + number * (ROW + above) + above
-        lower = bottom if number + 1 == len(picture.rows) else upper + ROW
-        yield Rect(from_x, upper, to_x - from_x, lower - upper, "range")
-        for end in (row.above, row.below):
+    def ranged(numbered: tuple[int, RangeRow]) -> tuple[float, ...]:
+        """Return what rows that touch share: a name above each parts them."""
+        number, row = numbered
+        return (row.above, row.below, *([number] if stacked else []))
+
+    n_above = 0
+    for (low, high, *_), rows in groupby(enumerate(picture.rows), key=ranged):
+        upper = top + n_above * (ROW + above) + above
+        n_above += len([*rows])
+        lower = top + n_above * (ROW + above)
+        yield Rect(x(low), upper, x(high) - x(low), lower - upper, "range")
+        for end in (low, high):
             if math.isfinite(end):
                 yield Segment(x(end), upper, x(end), lower, "limit")
         if scale.first < 0 < scale.last and 0 not in picture.borders:
@@ -271,7 +277,6 @@ def _draw_estimate(row: RangeRow, x: Callable[[float], float], middle: float) ->
     middle += LOWER if row.printed is not None else 0
     back = "" if row.decides else " back"
     radius = DOT if row.decides else SMALL_DOT
-    told = " ".join(filter(None, (row.label, row.number)))
     if thick.low is not None and thick.high is not None:
         yield Segment(x(thick.low), middle, x(thick.high), middle, f"{thick.kind} thick{back}")
     if row.printed is not None:
@@ -284,4 +289,4 @@ def _draw_estimate(row: RangeRow, x: Callable[[float], float], middle: float) ->
             yield Segment(x(end), middle - CAP, x(end), middle + CAP, f"{thin.kind} thin")
     shown = thick if thin is None else thin
     hollow = " hollow" if shown.low is None else ""
-    yield Circle(x(shown.value), middle, radius, f"{shown.kind}{hollow}", title=told)
+    yield Circle(x(shown.value), middle, radius, f"{shown.kind}{hollow}")

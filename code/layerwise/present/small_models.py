@@ -4,6 +4,7 @@
 draws of random weights. They are no verdict on the papers' models.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +14,19 @@ from markupsafe import Markup
 
 from layerwise.engine.answers import Answer, read_rows
 from layerwise.engine.measured import CONTROL
-from layerwise.engine.published import DECIDES
+from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.question import DrawnNumbers, Question, find_drawn
 from layerwise.engine.seen import equal_p
 from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
-from layerwise.present.range_picture import RangePicture, RangeRow, Taken, range_svg
+from layerwise.present.range_picture import RangePicture, RangeRow, Taken
+from layerwise.present.strip_picture import row_svg
 from layerwise.present.tables import interval_decimals, significant_decimals
-from layerwise.present.values import NOTHING, rounded
+from layerwise.present.values import NOTHING, rounded, with_signs
 
 FOLDER = Path("examples/measured")
+IN_STRIP = ("early", "late", "numeric", "damping")  # the questions that are drawn
 AGAIN = "measure the small models again, as examples/measured says"
 LATE, ALL_PAIRS = "late", "all_pairs"  # the question that the paragraph names, a reading of it
 ALPHA = 0.05  # a p that one draw in twenty reaches
@@ -79,10 +82,14 @@ class SmallAnswer:
     @property
     def number(self) -> str:
         """The number with the interval that decides, or the p."""
-        number = self.spell(self.value)
+        return self.with_interval(sign=False)
+
+    def with_interval(self, *, sign: bool) -> str:
+        """Return the number with the interval that decides, or the p."""
+        number = rounded(self.value, self._places, sign=sign)
         if self.ends is None:
             return number if self.answer.p is None else f"{number} (p {equal_p(self.answer.p)})"
-        low, high = (rounded(end, self._places) for end in self.ends)
+        low, high = (rounded(end, self._places, sign=sign) for end in self.ends)
         return f"{number} ({low} to {high})"
 
     @property
@@ -106,11 +113,13 @@ class SmallModel:
     Attributes:
         name: of the checkpoint.
         answers: by the name of the question.
+        published: the same as the papers take them.
         late_over_all: the mean r of the late layers over all pairs.
     """
 
     name: str
     answers: Mapping[str, SmallAnswer]
+    published: Mapping[str, Answer]
     late_over_all: float
 
     @property
@@ -133,30 +142,6 @@ class SmallRow:
     answers: Sequence[SmallAnswer | None]
 
     @property
-    def pictures(self) -> list[tuple[Markup, str]]:
-        """For each model its estimate on the question's range, and its number and answer."""
-        return [
-            (Markup(""), NOTHING) if answer is None else self._picture(answer)
-            for answer in self.answers
-        ]
-
-    def _picture(self, answer: SmallAnswer) -> tuple[Markup, str]:
-        low, high = answer.ends or (None, None)
-        row = RangeRow(
-            label="",
-            number="",
-            word=answer.word,
-            thick=Taken(answer.value, answer.word, low, high),
-            above=self.question.above,
-            below=self.question.below,
-        )
-        drawn = [(value, f"random weights {answer.spell(value)}") for value in answer.drawn.numbers]
-        return (
-            Markup(range_svg(RangePicture([row], drawn=drawn), answer.text)),
-            f"{answer.number}: {answer.word}",
-        )
-
-    @property
     def cells(self) -> list[str]:
         """A text for each model."""
         return [NOTHING if answer is None else answer.text for answer in self.answers]
@@ -175,14 +160,37 @@ class SmallModels:
         return [model.short for model in self.models]
 
     @property
-    def text(self) -> str:
-        """The paragraph on what they say."""
-        late = "; ".join(
-            f"{answer.number} within the categories and {answer.spell(model.late_over_all)} over "
-            f"all pairs in {model.short}"
-            for model in self.models
-            for answer in [model.answers[LATE]]
+    def strip(self) -> list[tuple[Question, str, Markup]]:
+        """The questions `IN_STRIP`, each with how many answer what, and the estimates drawn."""
+        return [
+            (row.question, ", ".join(counts), Markup(self._picture(row)))
+            for row in self.rows
+            if row.question.name in IN_STRIP
+            for words in [Counter(answer.word for answer in row.answers if answer is not None)]
+            for counts in [[f"{n} {word}" for word, n in words.items()]]
+        ]
+
+    def _picture(self, row: SmallRow) -> str:
+        """Return the estimates of a question, one below the other, as those of a claim."""
+        name, rows, told = row.question.name, [], []
+        for model, answer in zip(self.models, row.answers, strict=True):
+            if answer is not None:
+                rows.append(strip_row(row.question, model, answer))
+                told.append(f"{model.short} {answer.number}: {answer.word}")
+        return row_svg(RangePicture(rows), f"small-{name}", "; ".join(told))
+
+    @property
+    def about(self) -> str:
+        """What they are, and what they are not."""
+        return (
+            f"{' and '.join(model.short for model in self.models)} were measured on a CPU. They "
+            "are no verdict on the papers' models, of which most are far larger; they show what "
+            "the method says of trained weights."
         )
+
+    @property
+    def of_draws(self) -> str:
+        """How many of their numbers lie beyond those of random weights."""
         rarest = "; ".join(
             f"{len(rare)} of {len(ranked)} questions for {model.short}"
             for model in self.models
@@ -190,14 +198,42 @@ class SmallModels:
             for rare in [[p for p in ranked if p <= ALPHA]]
         )
         return (
-            f"{' and '.join(model.short for model in self.models)} were measured on a CPU, with "
-            "draws of random weights beside each. They are no verdict on the papers' models, of "
-            "which most are far larger; they show what the method says of trained weights. Their "
-            "pairs show what print lacks: the mean correlation of asymmetry and preference over "
-            f"the late layers is {late}. The trained number lies farther out than all draws of "
-            f"random weights (p 0.05) in {rarest}; chance gives that in one question of twenty, so "
+            "Beside each stand draws of random weights. The trained number lies farther out than "
+            f"all of them (p 0.05) in {rarest}; chance gives that in one question of twenty, so "
             "that none is told as a finding."
         )
+
+    @property
+    def text(self) -> str:
+        """The paragraph on what they say, for those who do not see it drawn."""
+        late = "; ".join(
+            f"{answer.number} within the categories and {answer.spell(model.late_over_all)} over "
+            f"all pairs in {model.short}"
+            for model in self.models
+            for answer in [model.answers[LATE]]
+        )
+        return (
+            f"{self.about} Their pairs show what print lacks: the mean correlation of asymmetry "
+            f"and preference over the late layers is {late}. {self.of_draws}"
+        )
+
+
+def strip_row(question: Question, model: SmallModel, answer: SmallAnswer) -> RangeRow:
+    """Return a model's estimate: thick as the papers take it, thin as it is decided."""
+    low, high = answer.ends or (None, None)
+    thick = decides = Taken(answer.value, answer.word, low, high)
+    if (published := model.published.get(question.name)) and published.deciding:
+        ends = published.deciding
+        thick = Taken(published.value, published.word, ends.low, ends.high)
+    return RangeRow(
+        label=model.short,
+        number=with_signs(answer.with_interval(sign=0 in (question.above, question.below))),
+        word=answer.word,
+        thick=thick,
+        above=question.above,
+        below=question.below,
+        thin=None if thick == decides else decides,
+    )
 
 
 def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallModels:
@@ -233,5 +269,10 @@ def _read_model(folder: Path) -> SmallModel:
         if (answer := by_reading.get(DECIDES)) is not None
         and (drawn := find_drawn(control, question, answer.value)) is not None
     }
+    published = {
+        question: by_reading[PUBLISHED]
+        for question, by_reading in answered.items()
+        if PUBLISHED in by_reading
+    }
     over_all = answered[LATE][ALL_PAIRS].value
-    return SmallModel(read_json(folder / "layers.json")["model"], answers, over_all)
+    return SmallModel(read_json(folder / "layers.json")["model"], answers, published, over_all)

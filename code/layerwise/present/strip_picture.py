@@ -29,6 +29,7 @@ from layerwise.present.range_picture import (
     SMALL_DOT,
     TEXT,
     UPPER,
+    RangePicture,
     draw_diamond,
     draw_range,
     inline_svg,
@@ -36,6 +37,7 @@ from layerwise.present.range_picture import (
 from layerwise.present.strip import block, count_text, deciding_text, picture, row_text, symbol
 
 LABELS, PLOT, NUMBERS = 178, 106, 166  # pixels of a row on the page: names, axis, numbers
+ACROSS = LABELS + GAP + PLOT + 2 * GAP + NUMBERS
 STACKED, BESIDE = 330, 10  # pixels: the axis of a row on a phone, and the room at its ends
 HEADING, LINE, SMALL_LINE, MARK_LINE, AROUND = 26, 20, 17, 15, 20  # heights, in pixels
 MARK, CLAIM = 48, 104  # pixels: the middle of the column of marks, the left of the claims
@@ -102,22 +104,44 @@ def row_picture(claim: Central) -> str:
 
     The page defines its colours, and which of the two it shows.
     """
+    return row_svg(picture(claim), claim.id, deciding_text(claim)) if claim.points else ""
+
+
+def row_svg(drawn: RangePicture, name: str, about: str) -> str:
+    """Return a picture of estimates twice, wide and for a phone, read aloud once.
+
+    Arguments:
+        name: of the picture, by which `repeat_picture` shows that of a phone again.
+        about: what it shows.
+    """
+    name = escape(name)
+    narrow = svg(draw_range(drawn, plot=STACKED, left=BESIDE, stacked=True))
+    wide = inline_svg(
+        svg(draw_range(drawn, labels=LABELS, plot=PLOT)), ACROSS, drawn.height(), kind="wide"
+    )
+    # the style of the page reaches a repeated part by its own class alone
+    phone = _phone_svg(drawn, f'<g class="bars" id="phone-{name}">{narrow}</g>')
+    said = f'id="drawn-{name}" role="img" aria-label="{escape(about)}"'
+    return f"<div {said}>{wide}{phone}</div>"
+
+
+def repeat_picture(claim: Central) -> str:
+    """Return the picture of a phone for another place on a page that has it; may be empty."""
     if not claim.points:
         return ""
-    drawn = picture(claim)
-    said = f'role="img" aria-label="{escape(deciding_text(claim))}"'
-    wide = draw_range(drawn, labels=LABELS, plot=PLOT)
-    width = LABELS + GAP + PLOT + 2 * GAP + NUMBERS
-    phone = draw_range(drawn, plot=STACKED, left=BESIDE, stacked=True)
-    return inline_svg(wide, width, drawn.height(), said, "wide") + inline_svg(
-        phone, PHONE.width, drawn.height(stacked=True), said, "phone"
-    )
+    name = escape(claim.id)
+    repeated = _phone_svg(picture(claim), f'<use href="#phone-{name}"/>')
+    return f'<div role="img" aria-labelledby="drawn-{name}">{repeated}</div>'
+
+
+def _phone_svg(drawn: RangePicture, content: str) -> str:
+    return inline_svg(content, PHONE.width, drawn.height(stacked=True), kind="phone")
 
 
 def legend_signs() -> list[tuple[str, str]]:
     """Return every sign of the pictures as SVG with what it means, for a page."""
     return [
-        (inline_svg(_draw_sign(kind, 0, 7), 20, 14, 'aria-hidden="true"'), meaning)
+        (inline_svg(svg(_draw_sign(kind, 0, 7)), 20, 14), meaning)
         for kind, meaning in LEGEND.items()
     ]
 

@@ -23,6 +23,7 @@ from layerwise.files import revealed
 
 PROSE = 100  # columns: longer lines are hard to read
 UNFOLDED = 10_000  # columns where nobody looks
+MINUS = "-"  # the sign of files and of results, which every terminal has
 GOOD, BAD, OPEN, FAINT = "green", "red", "yellow", "dim"
 # Of the words that answer: a claim's verdict, a central claim's mark, an own model's answer.
 STYLES = {
@@ -74,8 +75,11 @@ def as_text(what: RenderableType, width: int | None = None, encoding: str = "utf
 
 
 def said(text: object, style: str = "") -> Text:
-    """Return a text of somebody else's: what the eye cannot see is written out, none commands."""
-    return Text(revealed(str(text)), style)
+    """Return a text as a terminal shows it: what the eye cannot see is written out, none commands.
+
+    A minus is `MINUS` everywhere.
+    """
+    return Text(revealed(str(text)).replace("\N{MINUS SIGN}", MINUS), style)
 
 
 def line(text: str) -> Text:

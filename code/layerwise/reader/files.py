@@ -4,6 +4,7 @@ from layerwise.papers.shared.result_files import RESULTS
 
 # Where each result document holds the record of its run, and scaling.json that of each model.
 RECORD, RECORDS = "_run", "_runs"
+ANSWERS = "answers.csv"  # the answers for programs
 REPLICATES, CONTROL = "replicates", "control"
 DOCUMENTS = tuple(f"{name}.json" for name in (*RESULTS, REPLICATES, CONTROL))
 FIGURES = (
@@ -38,7 +39,7 @@ def _drawn_and_tabulated(figures: tuple[str, ...], tables: tuple[str, ...]) -> t
 
 
 # Every file that a run may write: what replaces what an earlier run wrote, and nothing else.
-FILES = ("index.html", *DOCUMENTS, *_drawn_and_tabulated(FIGURES, TABLES))
+FILES = ("index.html", ANSWERS, *DOCUMENTS, *_drawn_and_tabulated(FIGURES, TABLES))
 FILES_ACROSS = (
     ACROSS,
     SCALING,

@@ -11,6 +11,7 @@ from markupsafe import escape
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from layerwise.engine.answer_words import MEANINGS
 from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import together, write_json
 from layerwise.papers.across.figures.printing import print_possible
@@ -18,9 +19,9 @@ from layerwise.present.figures.numbers import Curves, Numbers
 from layerwise.present.html import reveal_all
 from layerwise.present.tables import Table
 from layerwise.present.terminal import FAINT, OPEN, as_text, grid, line, prose, said, word
-from layerwise.reader.files import ACROSS, FILES, FILES_ACROSS, PART
+from layerwise.reader.files import ACROSS, ANSWERS, FILES, FILES_ACROSS, PART
 from layerwise.reader.page import figures
-from layerwise.reader.page.answers import answers_as_html, answers_table
+from layerwise.reader.page.answers import answers_as_html, answers_in_lines, answers_table
 from layerwise.reader.page.page import Own, write
 from layerwise.reader.results_folder import (
     alone,
@@ -37,6 +38,7 @@ Document = Mapping[str, Any]
 # Where figures and tables are, and the page: of one model, of several.
 OF_ONE = Path(), "index.html"
 OF_SEVERAL = Path(PART), ACROSS
+WIDEST = max(map(len, MEANINGS))  # letters of a word that answers
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,14 +71,33 @@ class Result:
 
     @property
     def _answers(self) -> RenderableType:
-        """The table of answers, the words in their colours."""
+        """The answers, the words in their colours."""
         table = self.answers
-        rows = grid([*table.columns], [*table.columns][2:] if self._is_one else [])
-        for row in table.texts:
-            question, *cells = row
-            rows.add_row(said(question), *map(word, cells))
         notes = [prose(said(note, FAINT)) for note in table.notes]
-        return Group(prose(said(table.caption, "bold")), rows, *notes)
+        return Group(prose(said(table.caption, "bold")), self._rows, *notes)
+
+    @property
+    def _rows(self) -> RenderableType:
+        """The answers: of one model each in two lines, of several a column each."""
+        table = self.answers
+        if self._is_one:
+            told = answers_in_lines(self._page.answers)
+            return Group(
+                *(
+                    row
+                    for says, answer, numbers in told
+                    for row in (
+                        said(says),
+                        Text.assemble(
+                            "  ", word(answer, answer.ljust(WIDEST)), "  ", said(numbers)
+                        ),
+                    )
+                )
+            )
+        rows = grid([*table.columns])
+        for question, *cells in table.texts:
+            rows.add_row(said(question), *map(word, cells))
+        return rows
 
     @property
     def _is_one(self) -> bool:
@@ -172,7 +193,7 @@ class Result:
             tables, drawn = f"{out / part}/tables", out / part / "figures"
             figures = f"; figures: {drawn}" if drawn.is_dir() else ""
             lines = [
-                f"{files} in {out}",
+                f"{f'{ANSWERS}, ' if self._is_one and self._page.answers else ''}{files} in {out}",
                 f"the page: {out / index}; tables: {tables}{figures}",
             ]
         left_out = self._page.left_out.items()

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup, escape
-
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, write_text
 
@@ -59,24 +57,20 @@ class Picture:
         return {field: getattr(self, field) for field in about} | {"left_out": self.reason or None}
 
     @property
-    def narrow_address(self) -> str:
-        """The narrow SVG as the address of an image."""
-        return data_address(self.narrow)
-
-    @property
-    def inline(self) -> Markup:
-        """The SVG as a part of a page, which colours its text and reads its caption aloud.
+    def files(self) -> dict[str, str]:
+        """The files that a page draws it from and offers to save, by name.
 
         Raises:
-            LayerwiseError: if it is no whole SVG file.
+            LayerwiseError: if the SVG is no whole file.
         """
         if not self.svg.startswith("<svg ") or not self.svg.endswith("</svg>\n"):
             raise LayerwiseError(
                 f"figure {self.name}: expected a whole SVG file, found {len(self.svg)} characters "
                 "of something else or a part of one; draw it again"
             )
-        about = f'<svg role="img" aria-label="{escape(self.caption)}" '
-        return Markup(self.svg.replace(ALONE, "", 1).replace("<svg ", about, 1))
+        narrow = {f"{self.name}{NARROW}.svg": self.narrow} if self.narrow else {}
+        numbers = {f"{self.name}.csv": self.csv} if self.csv else {}
+        return {f"{self.name}.svg": self.svg, **narrow, **numbers}
 
     def save(self, folder: Path, pdf: Path | None = None) -> None:
         """Write NAME.pdf, NAME.svg, NAME-narrow.svg and NAME.csv, as far as they are there.

@@ -11,4 +11,5 @@ of_one     the page of one model; `across`: of several, the papers' families bes
 
 HTML = "index.html.j2"
 STYLES = ("page/page.css", "own_model/own.css")
-SCRIPT = "own_model/own.js"
+SCRIPTS = ("page/files.js", "own_model/own.js")
+HELD = (".csv", ".json", ".svg")  # files that the page can hold

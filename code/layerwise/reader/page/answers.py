@@ -1,6 +1,6 @@
 """The answers of readers' models as the page and the tables show them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from layerwise.engine.seen import equal_p
 from layerwise.engine.words import in_words
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.across.together import PAPERS
-from layerwise.present.csv_text import Value
+from layerwise.present.csv_text import Value, csv_text
 from layerwise.present.error_rates import error_rates
 from layerwise.present.figures.picture import data_address
 from layerwise.present.html import prose
@@ -38,6 +38,7 @@ from layerwise.present.values import NOTHING, rounded, with_signs
 from layerwise.reader.files import CONTROL, REPLICATES
 from layerwise.reader.page.figures import display_name
 
+OF_CSV = ("question", "choice", "value", "low", "high", "n", "unit", "word", "claim")
 LISTED = 4  # models named beside a claim; more are folded
 PLOT, ENDS = 200, 20  # pixels: the width of a claim's drawing, and what a file has beside it
 # The marks of the papers' page whose colours mean the same.
@@ -295,6 +296,16 @@ def _cells(tag: str, texts: Sequence[str]) -> Markup:
     return Markup("").join(cell.format(text) for text in texts)
 
 
+def answers_in_lines(answers: Sequence[ModelAnswers]) -> Iterator[tuple[str, str, str]]:
+    """Yield every question with its answer, and the numbers behind it in a line of a terminal."""
+    for answer in answers:
+        value, _ = value_and_interval(answer.asked)
+        low_high = " to ".join(interval_ends(answer.asked))
+        number = f"{value} ({low_high})" if low_high else value
+        same = f"; same {answer.n_same} of {len(answer.words)}" if answer.words else ""
+        yield answer.question.says, answer.asked.word, f"{number}, {units(answer)}{same}"
+
+
 def answers_table(answers: Sequence[ModelAnswers], pattern: str) -> Table:
     """Return a row per question: the answer, its number, and whether other readings agree.
 
@@ -312,11 +323,26 @@ def answers_table(answers: Sequence[ModelAnswers], pattern: str) -> Table:
         shown.append([says, asked.word, *numbers])
     columns = ("question", "answer", "value", "low", "high", "n", "same", "of")
     note = (
-        "value, low, high: the number that the question is about and the interval that decides, "
-        "over n units. same, of: other readings of the claim that give the same answer, of those "
-        "computed; leaving units out is one."
+        "The number that the question is about, with the interval that decides, and over what it "
+        "is taken. Same: of the other ways to compute it, those that give the same answer; leaving "
+        "units out is one."
     )
     return Table("answers", pattern, dict.fromkeys(columns), rows, [note], shown)
+
+
+def answers_csv(answers: Sequence[ModelAnswers]) -> str:
+    """Return every answer as CSV, a row a question, and one for each other choice of method.
+
+    Low and high are the interval that decides. Question and choice are keys, as in
+    sensitivity.json; without a choice it is the answer.
+    """
+    rows: list[list[Value]] = []
+    for answer in answers:
+        question = answer.question
+        for choice, given in {"": answer.asked, **answer.others}.items():
+            numbers = given.value, *ends_or_none(given), given.n, given.unit
+            rows.append([question.name, choice, *numbers, given.word, question.says])
+    return csv_text(OF_CSV, rows)
 
 
 def claims_table(answers: Sequence[ModelAnswers]) -> Table:

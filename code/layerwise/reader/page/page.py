@@ -13,13 +13,14 @@ from layerwise.engine.measured import group_by_reason
 from layerwise.engine.question import ModelAnswers
 from layerwise.files import write_text
 from layerwise.present.figures.picture import Picture
-from layerwise.present.html import MEDIA, TEMPLATES, embedded, fill, inlined, policy
+from layerwise.present.html import TEMPLATES, HeldFiles, fill, inlined, policy
 from layerwise.present.tables import Table
-from layerwise.reader.files import CONTROL
-from layerwise.reader.page import HTML, SCRIPT, STYLES
+from layerwise.reader.files import ANSWERS, CONTROL
+from layerwise.reader.page import HELD, HTML, SCRIPTS, STYLES
 from layerwise.reader.page.answers import (
     LISTED,
     answers_by_question,
+    answers_csv,
     claims_by_model,
     claims_table,
     describe,
@@ -105,12 +106,14 @@ def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index:
         if figure.svg:
             figure.save(folder / part / "figures")
             pictures.append(figure)
+    if own.answers and not own.asked:
+        write_text(folder / ANSWERS, answers_csv(own.answers))
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
     files = {
-        path.relative_to(folder).as_posix(): path.read_bytes()
+        path.relative_to(folder).as_posix(): path.read_bytes().decode("utf-8")
         for path in folder.rglob("*")
-        if path.suffix in MEDIA
+        if path.suffix in HELD
     }
     write_text(folder / index, html(own, pictures, part.as_posix(), files))
 
@@ -119,7 +122,7 @@ def html(
     own: Own,
     pictures: Sequence[Picture],
     part: str = ".",
-    files: Mapping[str, bytes] = MappingProxyType({}),
+    files: Mapping[str, str] = MappingProxyType({}),
     templates: Path = TEMPLATES,
 ) -> str:
     """Return the page: one text that opens from disk and asks for nothing.
@@ -132,7 +135,7 @@ def html(
         LayerwiseError: for a broken template, or a figure that is not a whole SVG.
     """
     css = "\n".join(inlined(templates / name) for name in STYLES)
-    script = inlined(templates / SCRIPT) if own.by_pair else ""
+    script = "\n".join(inlined(templates / name) for name in SCRIPTS)
     context = {
         "own": own,
         "answers": [describe(answer, own.beside) for answer in own.answers],
@@ -142,7 +145,7 @@ def html(
         "meanings": WORDS,
         "pictures": pictures,
         "at": "" if part == "." else f"{part}/",
-        "files": embedded(files),
+        "files": HeldFiles(files),
         "style": Markup(css),
         "script": Markup(script),
         "policy": policy(css, script),

@@ -15,15 +15,32 @@ from layerwise.reader.page.figures import display_name
 
 Documents = Mapping[str, Mapping[str, Any]]  # the result documents, by analysis
 NAMED = 4  # models of the papers that a sentence names; of more it counts
-# What the sign of r does, by the words on early and late layers.
-SIGNS = {
-    (YES, YES): "it turns from positive to negative with depth, as the papers say",
-    (NO, NO): "it turns from negative to positive, the other way than the papers say",
-    (YES, NO): "it is positive in both",
-    (NO, YES): "it is negative in both",
+# What the correlation does with depth, by the words on early and late layers; None is open. A sign
+# that is not the papers' is enough to say that it does not turn as they say.
+TURNS: Mapping[tuple[str | None, ...], str] = {
+    (YES, YES): "turns with depth as the papers say, from positive to negative",
+    (NO, NO): "turns with depth the other way than the papers say, from negative to positive",
+    (YES, NO): "does not turn with depth as the papers say: it is positive throughout",
+    (NO, YES): "does not turn with depth as the papers say: it is negative throughout",
+    (
+        NO,
+        None,
+    ): "does not turn as the papers say: it is negative in early layers, with an open sign "
+    "in late ones",
+    (None, NO): "does not turn as the papers say: it is positive in late layers, with an open sign "
+    "in early ones",
+    (
+        YES,
+        None,
+    ): "is positive in early layers, as the papers say; whether it turns negative in late "
+    "ones cannot be told",
+    (
+        None,
+        YES,
+    ): "is negative in late layers, as the papers say; whether it turns, from positive in "
+    "early ones, cannot be told",
+    (None, None): "has no clear sign in early or late layers; whether it turns cannot be told",
 }
-EARLY = {YES: "it is positive in the early ones", NO: "it is negative in the early ones"}
-LATE = {YES: "it is negative in the late ones", NO: "it is positive in the late ones"}
 
 
 def describe_pattern(answers: Sequence[ModelAnswers], documents: Documents) -> list[str]:
@@ -63,20 +80,13 @@ def _describe_curve(early: ModelAnswers, late: ModelAnswers) -> list[str]:
             "No two categories of four pairs stand behind them, so whether other kinds of "
             "statements would say the same cannot be told."
         ]
-    text = (
-        f"Within the categories (n = {first.n}) asymmetry and preference correlate by "
-        f"{with_interval(first)} in early layers and {with_interval(last)} in late ones"
-    )
-    parts = [EARLY.get(first.word), LATE.get(last.word)]
-    if (first.word, last.word) in SIGNS:
-        sign = SIGNS[first.word, last.word]
-    elif any(parts):
-        other = "late" if parts[0] else "early"
-        sign = f"{parts[0] or parts[1]}; the {other} sign cannot be told"
-    else:
-        sign = "neither sign can be told"
-    sentences = [f"{text}: {sign}."]
-    alike = _alike(late) if parts[1] else ""
+    words = tuple(word if word in (YES, NO) else None for word in (first.word, last.word))
+    sentences = [
+        f"The correlation of asymmetry and preference {TURNS[words]}. Within the categories "
+        f"(n = {first.n}) it is {with_interval(first)} in early layers and {with_interval(last)} "
+        "in late ones."
+    ]
+    alike = _alike(late) if words[1] else ""
     if alike:
         sentences.append(
             f"In late layers r has the same sign as published, over all pairs, in {alike}."

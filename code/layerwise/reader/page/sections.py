@@ -261,9 +261,7 @@ SECTIONS = (
     Section(
         "anisotropy",
         "Anisotropy over depth",
-        "Do the states of the prompts' tokens crowd into few directions, and at which layer most? "
-        "L_star_paper2, gap and match_verdict of the file are the notebook's comparison with a "
-        "layer of Pythia-6.9B, and say nothing of another model.",
+        "Do the states of the prompts' tokens crowd into few directions, and at which layer most?",
     ),
     Section(
         "gains",

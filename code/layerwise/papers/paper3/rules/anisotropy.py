@@ -207,8 +207,10 @@ def gemma_statistics(profile: Entry) -> Rules:
 
 
 def own_profile(profile: Entry) -> Rules:
-    """The profile of a reader's model, beside the layer that notebook 004 typed."""
-    return {**profile_statistics(profile), "L_star_paper2": partial(typed_layer, profile)}
+    """The profile of a reader's model, without what compares it with a layer of Pythia-6.9B."""
+    compared = ("gap", "match_verdict", "three_phases")
+    rules = profile_statistics(profile)
+    return {name: rule for name, rule in rules.items() if name not in compared}
 
 
 DOCUMENTS = {

@@ -1,7 +1,20 @@
-"use strict";
+// One button for all other readings of the answers.
+{
+  const all = document.getElementById("all-readings");
+  const readings = document.querySelectorAll(".reading");
+  if (all && readings.length) {
+    all.hidden = false;
+    all.addEventListener("click", () => {
+      const shown = all.getAttribute("aria-pressed") !== "true";
+      all.setAttribute("aria-pressed", shown);
+      for (const reading of readings) reading.open = shown;
+    });
+  }
+}
+
 // The table by statement: sort by a column, keep the rows that hold some words.
 // Without this script the table stands as it was written, the pairs that make r the largest first.
-{
+if (document.querySelector("table.statements")) {
   const table = document.querySelector("table.statements");
   const body = table.tBodies[0];
   const rows = [...body.rows];

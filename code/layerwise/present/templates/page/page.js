@@ -1,19 +1,23 @@
-"use strict";
 // The table of claims: search, filters in the address, sort; and the panel of one claim.
 // Texts reach the page as text nodes and attributes only.
 (async () => {
+  // What is open in a wide window is folded on a phone
+  const wide = matchMedia("(min-width: 44.01rem)");
+  const unfold = () => document.querySelectorAll("[data-wide]").forEach((fold) => { fold.open = wide.matches; });
+  wide.addEventListener("change", unfold);
+  unfold();
   const table = document.querySelector("table.claims");
   const status = document.querySelector(".status");
-  if (!("DecompressionStream" in window)) {
+  if (!canUnpack) {
     status.textContent = "The table needs a browser of 2023 or later. The command 'layerwise claims' lists the same claims.";
     table.removeAttribute("aria-busy");
     return;
   }
-  const bytes = Uint8Array.from(atob(document.getElementById("data").textContent), (sign) => sign.charCodeAt(0));
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const data = await new Response(unpacked).json();
+  const data = await unpack("data");
+  await filesOffered; // what is linked stands where it will stay
   const { verdicts, again } = data;
-  const CHUNK = 60; // rows drawn before the reader asks for more
+  const FIRST = 10; // rows of a table that nobody has asked anything
+  const FOUND = 60; // rows drawn of what a search or a filter finds
   const LAST = 10; // ranks of places are below it
   const COLUMNS = [
     ["place", "printed in"],
@@ -25,7 +29,15 @@
   ];
   const FILTERS = ["paper", "place", "verdict", "model", "origin", "analysis"];
 
-  const { claims, cells } = data;
+  // Columns to records; what a record lacks is null there
+  function recordsOf(columns) {
+    const names = Object.keys(columns);
+    const count = Math.max(0, ...names.map((name) => columns[name].length));
+    return Array.from({ length: count }, (_, row) => Object.fromEntries(
+      names.map((name) => [name, columns[name][row]]).filter(([, value]) => value !== null)));
+  }
+
+  const [claims, cells] = [recordsOf(data.claims), recordsOf(data.cells)];
   const form = document.querySelector(".filters");
   const body = table.tBodies[0];
   const heads = [...table.querySelectorAll("thead th")];
@@ -36,6 +48,7 @@
   const collator = new Intl.Collator("en", { numeric: true });
   let matching = claims;
   let drawn = 0;
+  let wantsAll = false; // the reader asked for all rows
 
   function make(tag, attributes, ...children) {
     const node = document.createElement(tag);
@@ -136,7 +149,7 @@
     } else if (!key) matching.sort((one, other) => weight(one) - weight(other));
     body.replaceChildren();
     drawn = 0;
-    draw(CHUNK);
+    draw(wantsAll ? matching.length : wanted.length || asked.length ? FOUND : FIRST);
     status.textContent = matching.length === 0 ? "No claim fits. Take words out of the search, or clear the filters." :
       matching.length === claims.length ? `${claims.length} claims` : `${matching.length} of ${claims.length} claims`;
   }
@@ -172,6 +185,7 @@
     body.append(...matching.slice(drawn, end).map(rowOf));
     drawn = end;
     more.hidden = drawn >= matching.length;
+    more.textContent = `Show all ${matching.length}`;
   }
 
   function rowOf(claim) {
@@ -207,17 +221,17 @@
 
   function inputsOf(claim) {
     if (!claim.inputs) return null;
+    const inputs = claim.inputs.flatMap(([first, count]) => cells.slice(first, first + count));
     const rows = make("tbody");
     const files = new Set();
-    for (const cell of claim.inputs) {
-      const { file, key, value } = cells[cell];
+    for (const { file, key, value } of inputs) {
       if (!files.has(file)) rows.append(make("tr", {}, make("th", { scope: "rowgroup", colspan: "2" }, ...fileFacts(file))));
       files.add(file);
       rows.append(make("tr", {}, make("td", {}, code(key)), make("td", { class: "number" }, signed(value))));
     }
-    const heading = make("h3", {}, `Rests on ${claim.inputs.length} ${data.source} number${claim.inputs.length > 1 ? "s" : ""}`);
+    const heading = make("h3", {}, `Rests on ${inputs.length} ${data.source} number${inputs.length > 1 ? "s" : ""}`);
     const listed = make("table", { class: "cells", "aria-label": "Numbers that this one rests on" }, rows);
-    const box = claim.inputs.length > 12 ? { class: "scroll", tabindex: "0", role: "region", "aria-label": "Inputs" } : {};
+    const box = inputs.length > 12 ? { class: "scroll", tabindex: "0", role: "region", "aria-label": "Inputs" } : {};
     return make("div", {}, heading, make("div", box, listed));
   }
 
@@ -353,7 +367,8 @@
   });
   more.addEventListener("click", () => {
     const next = matching[drawn];
-    draw(CHUNK);
+    wantsAll = true;
+    draw(matching.length);
     [...body.rows].find((row) => row.dataset.claim === next.id).querySelector("a").focus();
   });
   document.addEventListener("click", (event) => {
@@ -361,13 +376,7 @@
     if (link && link.getAttribute("href") === location.hash) follow(); // no hashchange will come
   });
   addEventListener("hashchange", follow);
-  const folds = form.querySelector("details"); // of a wide window: always open
-  const wide = matchMedia("(min-width: 44.01rem)");
-  const unfold = () => { folds.open = wide.matches; };
-  wide.addEventListener("change", unfold);
-
   fillFilters();
-  unfold();
   form.hidden = table.hidden = false;
   apply();
   follow();
