@@ -203,9 +203,9 @@ def test_what_a_row_says_beside_its_estimates() -> None:
     readings = [
         {"reading": word, "text": word, "word": word} for word in ("yes", "no", "undecided")
     ]
-    assert text(readings=readings) == "same answer under 1 of 3 other readings"
-    assert text("fails", readings=readings[:1]) == "same answer under 0 of 1 other reading"
-    told = f"{OPENNESS['undecided']}; same answer under 1 of 1 other reading"
+    assert text(readings=readings) == "same answer in 1 of 3 other ways to compute it"
+    assert text("fails", readings=readings[:1]) == "same answer in 0 of 1 other way to compute it"
+    told = f"{OPENNESS['undecided']}; same answer in 1 of 1 other way to compute it"
     assert text("undecided", readings=readings[2:]) == told
     taken = point("m", "no")["published"]
     lacking = {"value": None, "low": None, "high": None}

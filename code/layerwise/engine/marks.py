@@ -30,7 +30,7 @@ OPENNESS = {
     "no categories": "the units come from one category, or from none that is told",
     "no spread": "there are single numbers, without an interval",
     "too few": "so few units could not answer, whatever they showed",
-    "undecided": "an interval lies across the border of what the claim says",
+    "undecided": "an interval includes both answers",
     DEPENDS: "another reading that the paper allows answers the opposite",
 }
 

@@ -94,7 +94,7 @@ def agreement_text(claim: Central) -> str:
     """Return under how many other readings the answer is the same; empty where there are none."""
     n = len(claim.readings)
     same = sum(reading["word"] == claim.word for reading in claim.readings)
-    return f"same answer under {same} of {n} other reading{'s' * (n > 1)}" if n else ""
+    return f"same answer in {same} of {n} other way{'s' * (n > 1)} to compute it" if n else ""
 
 
 def readings_text(claim: Central) -> str:
@@ -132,7 +132,8 @@ def deciding_text(claim: Central) -> str:
             and published == (point.published["word"] if point.value is None else None)
         ]
         if texts:
-            answer = word if published is None else f"{published} as published, {word}"
+            shown = word if word in (YES, NO) else f"open ({word})"
+            answer = shown if published is None else f"{published} as published, {shown}"
             groups.append(f"{'' if decides else 'beside it, '}{', '.join(texts)}: {answer}")
     return f"{claim.number}: {'; '.join(groups)}"
 

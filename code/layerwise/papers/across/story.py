@@ -164,8 +164,8 @@ LAWS = {  # by claim: of which question and model the number is, and what it say
     ),
     "p3.spectral": (
         *("spectral_predicts", OVER_MODELS),
-        "the ratio of two weight norms predicts the gain (r = {value:+.2f}, {ends:+.2f}; {n} "
-        "models)",
+        "the norms of two weight matrices, W_V over W_O, predict the gain (r = {value:+.2f}, "
+        "{ends:+.2f}; {n} models)",
     ),
 }
 FARES = {  # one of them, several
@@ -332,7 +332,8 @@ def surprises(seen: Seen) -> Iterator[str]:
     if law.falls and law.reading("density of heads instead of depth").gives:
         yield (
             f"Paper 3 prints r = {law.printed} for depth and gain; that is the r of another "
-            f"variable, heads per width. Depth gives {law:+.2f}{holds}."
+            "variable, the number of attention heads over the width of one. Depth gives "
+            f"{law:+.2f}{holds}."
         )
     own = seen.answer("bound", "pythia-1b")
     if own.no:
