@@ -48,7 +48,7 @@ STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Flag = Annotated[bool, StrictField()]
-Paper = Literal[1, 2, 3]
+PaperNumber = Literal[1, 2, 3]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
 Device = Annotated[str, AfterValidator(_device)]
 Shape = TypeVar("Shape")

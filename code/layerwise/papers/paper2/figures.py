@@ -77,7 +77,7 @@ def by_pair(numbers: Numbers) -> Figure:
     model, drawn = numbers.model("by_pair", "asymmetry", "preference", "category")
     results = numbers.document("pairs", model, "results", "n_pairs")["results"]
     layers = thin(style.layers_of(drawn["asymmetry"]), MOST_PANELS)
-    correlations = {layer: style.interval(results[str(layer)][METRIC]) for layer in layers}
+    correlations = {layer: style.r_and_ends(results[str(layer)][METRIC]) for layer in layers}
     ends = {
         layer: f"{style.signed_interval(r, (low, high))} at layer {layer}"
         for layer, (r, low, high, _) in correlations.items()
@@ -208,7 +208,7 @@ def layer_curves(numbers: Numbers) -> Figure:
         for name, _, _, by_metric in CURVES
         if name in drawn_models
     }
-    starts = {name: style.interval(rows["0"]) for name, rows in by_model.items() if "0" in rows}
+    starts = {name: style.r_and_ends(rows["0"]) for name, rows in by_model.items() if "0" in rows}
     below = {name: r for name, (r, _, high, _) in starts.items() if high < 0}
     remark = "".join(
         f"{numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: the "

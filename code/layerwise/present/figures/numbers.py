@@ -15,10 +15,10 @@ from layerwise.files import read_json
 from layerwise.models.registry import read_models
 
 Document = Mapping[str, Any]
-Curve = list[
+DepthCurve = list[
     tuple[float, float]
 ]  # over relative depth (layer over number of blocks): (depth, value)
-Curves = Mapping[str, Mapping[str, Curve]]  # by quantity, then by model
+Curves = Mapping[str, Mapping[str, DepthCurve]]  # by quantity, then by model
 RANDOM = "random weights: the numbers mean nothing"
 RELATIVE_DEPTH = "relative depth (layer / blocks)"  # an axis for models of any depth
 OWN = "own"  # a reader's own model, which is no source of the pipeline

@@ -13,7 +13,7 @@ from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, OVER_MODELS, PAIRWISE
 from layerwise.present.figures import signs, style
-from layerwise.present.figures.numbers import Curve, Numbers
+from layerwise.present.figures.numbers import DepthCurve, Numbers
 
 SHARE = "intrinsic_dim_ratio"
 QUANTITIES = {  # title and name on the axis
@@ -146,7 +146,7 @@ def by_depth(numbers: Numbers) -> Figure:
 def _panels(
     numbers: Numbers,
     title: str,
-    curves_by_model: Mapping[str, Mapping[str, Curve]],
+    curves_by_model: Mapping[str, Mapping[str, DepthCurve]],
     names: Mapping[str, tuple[str, str]],
     **grid: Any,
 ) -> Figure:
@@ -178,7 +178,7 @@ def _panels(
     return figure
 
 
-def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> None:
+def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, DepthCurve]) -> None:
     """Draw own curves in colour."""
     for number, (name, curve) in enumerate(curves.items()):
         look = {**_look(number, len(curves)), "zorder": 3, "markersize": 3.5}
