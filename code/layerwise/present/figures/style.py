@@ -39,6 +39,7 @@ from layerwise.present.figures.signs import (
     REFERENCE,
     SINGLED_OUT,
     SPREAD,
+    Look,
     explain,
     explain_cross,
     legend_below,
@@ -194,7 +195,7 @@ def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10, unit: int =
     if len(layers) > 1 and not axes.patches:  # once, of however many curves
         first, before, last = (layer / unit for layer in (layers[0], *layers[-2:]))
         half = max((last - before) / 2, 0.02 * (last - first))
-        span: dict[str, Any] = {"color": CONTEXT, "alpha": 0.15, "linewidth": 0, "zorder": 0}
+        span: Look = {"color": CONTEXT, "alpha": 0.15, "linewidth": 0, "zorder": 0}
         axes.axvspan(last - half, last + half, label=FINAL_NORM, **span)
         axes.set_xlim(first - half, last + half)
 
@@ -346,7 +347,7 @@ def name_points(
     leaders: list[Path] = []
     for name in sorted(points, key=lambda name: name not in bold):
         others = [*names, *(dot for other, dot in dots.items() if other != name)]
-        look: dict[str, Any] = {"fontweight": "bold", "color": SINGLED_OUT} if name in bold else {}
+        look: Look = {"fontweight": "bold", "color": SINGLED_OUT} if name in bold else {}
         label = axes.annotate(name, points[name], (0, 0), textcoords="offset points")
         label.set(**{"color": CONTEXT, **look})
         label.set_in_layout(False)
@@ -414,7 +415,7 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes]) -> None:
         for quantity, axes in panels.items()
         if numbers.beside.get(quantity)
     ]
-    look: dict[str, Any] = {"color": CONTEXT, "alpha": 0.5, "linewidth": 0.8, "zorder": 0.5}
+    look: Look = {"color": CONTEXT, "alpha": 0.5, "linewidth": 0.8, "zorder": 0.5}
     for axes, curves in shown:
         for curve in curves.values():
             x, y = zip(*curve, strict=True)
