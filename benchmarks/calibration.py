@@ -55,7 +55,7 @@ from layerwise.papers.paper3.rules.spectral_norms import models_with_gains, valu
 from layerwise.papers.shared.names import EXTRACTIONS, FACTS, NUMERIC
 from layerwise.papers.shared.published import read_published
 from layerwise.papers.shared.result_files import CHOICES_FILE, CROSS, CURVES
-from layerwise.present.error_rates import RECORD, Row, read_rows
+from layerwise.present.error_rates import RECORD, Row, read_error_rates
 from layerwise.statistics.bootstrap import Draws, correlation_interval
 from layerwise.statistics.by_category import (
     Correlations,
@@ -959,7 +959,7 @@ def main(
 def write_record(rows: Sequence[Row], path: Mapping[str, int]) -> None:
     """Write the recorded table; a trained model that was not given keeps its rows."""
     given = {row.model for row in rows}
-    kept = [row for row in read_rows() if row.model not in given] if RECORD.exists() else []
+    kept = [row for row in read_error_rates() if row.model not in given] if RECORD.exists() else []
     place = [*QUESTIONS, READING]
     ordered = sorted([*rows, *kept], key=lambda row: (place.index(row.question), row.model))
     lines = ",\n".join(json.dumps(asdict(row)) for row in ordered)

@@ -12,8 +12,8 @@ from layerwise.papers.across.questions import QUESTIONS
 from layerwise.present.error_rates import (
     Row,
     percent,
+    read_error_rates,
     read_record,
-    read_rows,
     rows_by_question,
     worst_of,
 )
@@ -101,7 +101,7 @@ def rows() -> str:
         counts = (row.sets, row.yes, row.no, row.covered)
         return (row.question, row.data, row.model, right, *counts, met, row.why)
 
-    return format_csv(COLUMNS, map(cells, read_rows()))
+    return format_csv(COLUMNS, map(cells, read_error_rates()))
 
 
 if __name__ == "__main__":

@@ -11,12 +11,13 @@ import sys
 import tempfile
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError
 
+JsonObject = Mapping[str, Any]  # of a document whose keys its readers know, each by itself
 LONGEST_NAME = 100  # characters: more do not fit into a table or a figure
 LAUNCHER = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 _PART = ".layerwise-"  # begins the name of what is being written

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, overload
 
 import yaml
 from pydantic import (
@@ -48,7 +48,7 @@ STRICT = ConfigDict(strict=True, extra="forbid")
 Whole = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Flag = Annotated[bool, StrictField()]
-Paper = Literal[1, 2, 3]
+PaperNumber = Literal[1, 2, 3]
 Times = Annotated[int, Field(ge=0, le=100)]  # something is done again
 Device = Annotated[str, AfterValidator(_device)]
 Shape = TypeVar("Shape")
@@ -95,7 +95,8 @@ class Analysing(Strict):
 
 
 _adapter: Any = cache(TypeAdapter)  # of a shape, made once
-SECTIONS = {"measure": Measuring, "analyse": Analysing}
+SectionName = Literal["measure", "analyse"]
+SECTIONS: Mapping[SectionName, Any] = {"measure": Measuring, "analyse": Analysing}
 
 
 # What a tag says of a value that is none of it, say a date, PyYAML finds out in every way.
@@ -132,15 +133,20 @@ def parse_yaml(place: object, text: str) -> Any:
         raise LayerwiseError(f"{place}: not valid YAML ({said:.300}); correct it") from None
 
 
-def read_choices(path: Path, section: str) -> dict[str, Any]:
+@overload
+def read_choices(path: Path, section: Literal["measure"]) -> Measuring: ...
+@overload
+def read_choices(path: Path, section: Literal["analyse"]) -> Analysing: ...
+def read_choices(path: Path, section: SectionName) -> Measuring | Analysing:
     """Return a section of params.yaml: what the stage of that name was left to choose."""
     if not path.is_file():
         raise LayerwiseError(f"{path}: no such file; run it in the repository's root")
     document = read_yaml(path)
     if not isinstance(document, dict) or section not in document:
         raise LayerwiseError(f"{path}: there is no section {section!r}; restore it")
-    require_shape(f"{path}: {section}", SECTIONS[section], document[section])
-    choices: dict[str, Any] = document[section]
+    shape = SECTIONS[section]
+    choices: Measuring | Analysing
+    choices = require_shape(f"{path}: {section}", shape, document[section])
     return choices
 
 

@@ -13,8 +13,8 @@ from layerwise.engine.answers import (
     AnswerRecord,
     Interval,
     answer_of,
+    read_answer_rows,
     read_answers,
-    read_rows,
     rows_of,
 )
 from layerwise.engine.question import FamilyOfTests, Question, Range
@@ -54,7 +54,7 @@ def test_an_answer_is_read_as_it_was_written(one: Answer) -> None:
 @given(st.dictionaries(names, made, max_size=3))
 def test_the_answers_of_a_readers_model_are_read_as_they_were_written(by_reading) -> None:
     rows = json.loads(json.dumps([*rows_of("late", by_reading)]))
-    assert read_rows(rows, "") == ({"late": by_reading} if by_reading else {})
+    assert read_answer_rows(rows, "") == ({"late": by_reading} if by_reading else {})
 
 
 @given(st.dictionaries(names, made, max_size=3), st.dictionaries(names, made, max_size=3))

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from claim_records import central_claim
 from layerwise.engine.answer_words import NO, UNDECIDED, YES
-from layerwise.engine.answers import Answer, read_answers, read_rows
+from layerwise.engine.answers import Answer, read_answer_rows, read_answers
 from layerwise.engine.central import Central, points
 from layerwise.engine.published import DECIDES, OVER_MODELS
 from layerwise.engine.question import DrawnNumbers, Question
@@ -178,7 +178,7 @@ def recorded(works: Any, root: Any) -> list[tuple[Question, Answer]]:
     """Every answer of print, and of the small models."""
     printed = read_answers({"questions": works["questions"].documents})
     measured = [
-        read_rows(read_json(path)["rows"], "")
+        read_answer_rows(read_json(path)["rows"], "")
         for path in sorted((root / FOLDER).glob("*/sensitivity.json"))
     ]
     by_reading = [(name, each) for name, models in printed.items() for each in models.values()]

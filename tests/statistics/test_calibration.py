@@ -11,7 +11,7 @@ import pytest
 
 from layerwise.engine.answer_words import NO, YES
 from layerwise.papers.across.questions import QUESTIONS
-from layerwise.present.error_rates import Row, error_rate, read_rows, rows_by_question
+from layerwise.present.error_rates import Row, error_rate, read_error_rates, rows_by_question
 
 BENCH = runpy.run_path(
     str(Path(__file__).parents[2] / "benchmarks" / "calibration.py"), run_name="calibration"
@@ -79,7 +79,7 @@ def test_a_right_word_is_no_wrong_one():
 
 
 def test_the_recorded_table_says_why_an_aim_is_missed():
-    rows = read_rows()
+    rows = read_error_rates()
     assert [row for row in rows if not row.is_met and not row.why] == []
     cannot = {"trace", "peak_shift", "tuning_never"}
     assert set(QUESTIONS) - set(rows_by_question()) == cannot

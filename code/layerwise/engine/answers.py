@@ -239,7 +239,7 @@ def rows_of(question: str, by_reading: ByReading) -> Iterator[AnswerRow]:
 RowsByQuestion = Mapping[str, Mapping[str, Answer]]  # {question: {reading: answer}}
 
 
-def read_rows(rows: object, again: str) -> RowsByQuestion:
+def read_answer_rows(rows: object, again: str) -> RowsByQuestion:
     """Return the answers in `sensitivity.json`, {question: {reading: answer}}.
 
     Raises:

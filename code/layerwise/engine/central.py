@@ -24,7 +24,7 @@ from layerwise.engine.reasons import reasons
 from layerwise.engine.seen import Claimed, Detail, Seen, Sentences, told
 from layerwise.engine.verdicts import Statistics
 from layerwise.errors import LayerwiseError
-from layerwise.shapes import Flag, Paper, Strict, read_yaml, require_shape
+from layerwise.shapes import Flag, PaperNumber, Strict, read_yaml, require_shape
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
     from layerwise.engine.question import Question, Range
@@ -77,7 +77,7 @@ class CentralEntry(Strict, total=False):
     """
 
     id: Required[str]
-    paper: Required[Paper]
+    paper: Required[PaperNumber]
     source: SourceOfClaim
     where: Required[str]
     claim: Required[str]
@@ -230,7 +230,7 @@ class Central:
     """
 
     id: str
-    paper: Paper
+    paper: PaperNumber
     source: SourceOfClaim
     where: str
     claim: str
@@ -285,7 +285,7 @@ def judge_central(
     known = {claim.id: claim for claim in claims}
     judged = []
     for entry in entries:
-        _require_known(entry, known, questions)
+        _require_known_names(entry, known, questions)
         for ask in entry["asks"]:
             require_as_registered(entry["id"], ask, questions[ask["question"]])
         judged.append(_judge(entry, known, results, questions, name, reading_in_words))
@@ -342,7 +342,7 @@ def _judge(
         counts=Counts(yes=counts[YES], no=counts[NO], open=counts[OPEN]),
         points=[
             point
-            for shown in entry.get("shows") or [_shown(ask) for ask in asks]
+            for shown in entry.get("shows") or [_show_ask(ask) for ask in asks]
             for point in points(shown, answers, questions, known)
         ],
         readings=[
@@ -392,7 +392,7 @@ def spell_range(given: "Range | None") -> str:
     return f"below {below}" if math.isinf(given.above) else f"between {above} and {below}"
 
 
-def _require_known(
+def _require_known_names(
     entry: Mapping[str, Any], known: Mapping[str, JudgedClaim], questions: Mapping[str, "Question"]
 ) -> None:
     """Refuse an entry that names a question or a claim that there is not."""
@@ -429,7 +429,7 @@ def _tell(central: Central, sentences: Sentences, seen: Seen) -> Central:
     )
 
 
-def _shown(ask: Ask) -> Shown:
+def _show_ask(ask: Ask) -> Shown:
     """Return what a row shows of a question: every estimate that is asked for."""
     shown = Shown(question=ask["question"], answer=ask.get("answer", "yes"))
     if "of" in ask:

@@ -20,7 +20,7 @@ from layerwise.csv_rows import read_rows
 from layerwise.engine.published import Published, Value, leaves, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.files import parse_json
-from layerwise.shapes import STRICT, Paper, Strict, explained, read_yaml, require_shape
+from layerwise.shapes import STRICT, PaperNumber, Strict, explained, read_yaml, require_shape
 
 DocumentKind = Literal["paper", "supplement", "notebook"]
 DOCUMENT_KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)  # in the order of lists
@@ -85,7 +85,7 @@ class Claim:
     """One printed number or label, and the statistic that answers it."""
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.+-]{1,100}$")]
-    paper: Paper
+    paper: PaperNumber
     document: DocumentKind
     printed: Printed
     where: str = ""
@@ -134,7 +134,7 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
         LayerwiseError: naming file and line for a row that is no claim (a number of other decimals
             than it says, an unknown kind, an answer that is no statistic), or an id that is taken.
     """
-    papers: Mapping[str, Paper] = {f"paper{paper}": paper for paper in get_args(Paper)}
+    papers: Mapping[str, PaperNumber] = {f"paper{paper}": paper for paper in get_args(PaperNumber)}
     if unknown := sorted({path.name for path in folder.glob("paper*")} - papers.keys()):
         raise LayerwiseError(
             f"{folder / unknown[0]}: the ledger must stand in {', '.join(papers)}; rename the "
@@ -158,7 +158,7 @@ def read_ledger(folder: Path, published: Published) -> list[Claim]:
     return claims
 
 
-def _read_paper(folder: Path, paper: Paper, published: Published) -> list[Claim]:
+def _read_paper(folder: Path, paper: PaperNumber, published: Published) -> list[Claim]:
     """Return the claims of the folder of a paper; none where there is no such folder."""
     names = sorted(path.name for path in folder.glob("*") if path.suffix in (".csv", ".yaml"))
     if unknown := [name for name in names if name not in FILES]:
@@ -183,7 +183,7 @@ def _read_paper(folder: Path, paper: Paper, published: Published) -> list[Claim]
 
 def _read_claim(
     row: LedgerRow,
-    paper: Paper,
+    paper: PaperNumber,
     readings: Mapping[str, str],
     denial: Denial | None,
     published: Published,

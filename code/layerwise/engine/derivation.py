@@ -170,7 +170,7 @@ def _bound(rules: Section | Rules, entry: Any) -> Rules:
 
 
 # the documents of one analysis; which there are can depend on what was measured
-Table = Mapping[str, Document] | Callable[[Evidence], Mapping[str, Document]]
+Analysis = Mapping[str, Document] | Callable[[Evidence], Mapping[str, Document]]
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class Derivation:
         return self.documents
 
 
-def derive(table: Table, evidence: Evidence) -> Derivation:
+def derive(table: Analysis, evidence: Evidence) -> Derivation:
     """Return every statistic of one analysis.
 
     A count of names alone is none. Over measured numbers a statistic stays out that needs one
@@ -275,7 +275,7 @@ def rule_at(document: Document, evidence: Evidence, key: str) -> Origin | None:
     return Origin(rule, compute)
 
 
-def documents_of(table: Table, evidence: Evidence) -> Mapping[str, Document]:
+def documents_of(table: Analysis, evidence: Evidence) -> Mapping[str, Document]:
     """Return the documents of a table, over these numbers."""
     return table(evidence) if callable(table) else table
 
@@ -391,7 +391,7 @@ def _blank(document: Any, key: str) -> None:
         node[last] = None
 
 
-def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Table]) -> Evidence:
+def evidence_of(cells: Published, draws: Draws, analyses: Mapping[str, Analysis]) -> Evidence:
     """Return the evidence of one source; a number that nobody measured is derived by its rule."""
     evidence = Evidence(cells, draws)
     if evidence.measured:

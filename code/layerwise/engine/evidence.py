@@ -262,12 +262,12 @@ class Entry:
 
     def row(self, **columns: str) -> Entry:
         """Return the one entry with these names, of which an owner before a slash is no part."""
-        wanted = {name: _short(value) for name, value in columns.items()}
+        wanted = {name: _bare_name(value) for name, value in columns.items()}
         names = [{name: entry[name] for name in wanted} for entry in self._node]
         rows = [
             number
             for number, labels in enumerate(names)
-            if {name: _short(value) for name, value in labels.items()} == wanted
+            if {name: _bare_name(value) for name, value in labels.items()} == wanted
         ]
         if len(rows) != 1:
             known = "; ".join(" ".join(map(str, labels.values())) for labels in names)
@@ -309,6 +309,6 @@ def measured_among(entries: Mapping[str, Read], rule: Callable[[Read], Any]) -> 
     return measured
 
 
-def _short(name: Any) -> str:
+def _bare_name(name: Any) -> str:
     """Return a model's name without its owner, in small letters: facebook/opt-125m -> opt-125m."""
     return str(name).rpartition("/")[2].lower()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from layerwise.engine.measured import Fragments
 from layerwise.engine.published import BEYOND, Published, leaves, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Trace
@@ -18,7 +19,6 @@ from layerwise.measures.values import Values
 from layerwise.models.registry import Extraction, Model, lookup_key
 from layerwise.statistics.bootstrap import Draws
 
-Fragments = dict[str, dict[str, Any]]  # file -> JSON Pointer -> what stands there
 Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
 
 
@@ -68,7 +68,7 @@ class Experiment:
         prompts = self._own_value(self.prompts, experiment, slug)
         place = self._place(file, experiment, subject)
         entry = dict(self.measure(subject, prompts and subject.prompts[prompts]["prompts"]))
-        fragments: Fragments = {}
+        fragments: dict[str, dict[str, object]] = {}
         if beyond := entry.pop("beyond", None):
             fragments[f"{BEYOND}{experiment}"] = {pointer(slug): beyond}
         if place is not None:

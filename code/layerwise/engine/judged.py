@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from layerwise.engine.claims import Decimals, DocumentKind, Printed
-from layerwise.shapes import Paper
+from layerwise.shapes import PaperNumber
 
 AS_RANDOM = "reproduced, as by random weights"
 TOO_NOISY, NO_NOISE, NO_CONTROL = "too noisy to tell", "noise missing", "control missing"
@@ -140,7 +140,7 @@ class JudgedClaim:
     """
 
     id: str
-    paper: Paper
+    paper: PaperNumber
     document: DocumentKind
     where: str
     quantity: str

@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Required
 
-from layerwise.engine.answers import Answers, RowsByQuestion, read_rows
+from layerwise.engine.answers import Answers, RowsByQuestion, read_answer_rows
 from layerwise.engine.central import judge_central, read_central
 from layerwise.engine.claims import read_ledger, statistic_parts
 from layerwise.engine.derivation import (
+    Analysis,
     Derivation,
-    Table,
     derive,
     derived_cells,
     documents_of,
@@ -58,7 +58,7 @@ WRITTEN = ("documents", "derived", "given", "undefined")
 OF_MEASURED = ("missing",)  # in print nothing is missing
 
 
-def derive_all(tables: Mapping[str, Table], evidence: Evidence) -> dict[str, Derivation]:
+def derive_all(tables: Mapping[str, Analysis], evidence: Evidence) -> dict[str, Derivation]:
     """Return the documents of every analysis, and from which cells they were derived or given."""
     return {name: derive(table, evidence) for name, table in tables.items()}
 
@@ -72,7 +72,7 @@ class Recomputed(NamedTuple):
     is_copy: bool
 
 
-def recomputed_cells(tables: Mapping[str, Table], evidence: Evidence) -> Iterator[Recomputed]:
+def recomputed_cells(tables: Mapping[str, Analysis], evidence: Evidence) -> Iterator[Recomputed]:
     """Yield what the rules give for every published cell that a document has a place for."""
     for analysis, table in tables.items():
         for document in documents_of(table, evidence).values():
@@ -93,7 +93,7 @@ def _is_copy(value: Any, read: Collection[Cell], numbers: Published) -> bool:
 
 
 def statistics_files(
-    tables: Mapping[str, Table], numbers: Published, draws: Draws
+    tables: Mapping[str, Analysis], numbers: Published, draws: Draws
 ) -> dict[str, dict[str, Any]]:
     """Return, by analysis, its documents and what in them was derived or given, as JSON holds it.
 
@@ -105,12 +105,12 @@ def statistics_files(
     evidence = evidence_of(numbers, draws, tables)
     kept = (*WRITTEN, *OF_MEASURED) if evidence.measured else WRITTEN
     return {
-        name: {key: map_leaves(getattr(derivation, key), _finite) for key in kept}
+        name: {key: map_leaves(getattr(derivation, key), _finite_or_none) for key in kept}
         for name, derivation in derive_all(tables, evidence).items()
     }
 
 
-def _finite(leaf: Any) -> Any:
+def _finite_or_none(leaf: Any) -> Any:
     """Return a leaf, None where it is not finite: half precision leaves layers without a number."""
     return None if isinstance(leaf, float) and not math.isfinite(leaf) else leaf
 
@@ -178,7 +178,9 @@ def read_statistics(
 def read_trained(folder: Path) -> dict[str, RowsByQuestion]:
     """Return the answers of the small trained models, a folder for each, by model."""
     return {
-        path.parent.name: read_rows(read_json(path)["rows"], "measure the small models again")
+        path.parent.name: read_answer_rows(
+            read_json(path)["rows"], "measure the small models again"
+        )
         for path in sorted(folder.glob("*/sensitivity.json"))
     }
 
@@ -356,7 +358,7 @@ def judge_paper(paper: Paper, folder: Path, draws: Draws | None = None) -> Judge
             "one with the columns file, key and value"
         )
     published = read_tables(folder / NUMBERS, names)
-    tables: dict[str, Table] = {"questions": partial(documents_of_questions, paper.questions)}
+    tables: dict[str, Analysis] = {"questions": partial(documents_of_questions, paper.questions)}
     analyses = statistics_files(
         tables | dict(paper.rules), published, draws or Draws(N_RESAMPLES, LEVEL, SEED)
     )

@@ -9,14 +9,14 @@ what they call their models, and the constants that the notebooks typed are left
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NotRequired
 
 from layerwise.engine.published import Cell, Constants, Published, Roles, Value, leaves
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json, write_json
+from layerwise.files import JsonObject, read_json, write_json
 from layerwise.models.registry import RANDOM
 from layerwise.shapes import Loose, require_shape
 
@@ -27,14 +27,42 @@ LACKING: Final = "lacking"  # of a run: what of it is missing, and `why`
 NAN = "NaN"  # strict JSON has none: half precision leaves some layers without a number
 
 
-class Run(Loose):
+Fragments = Mapping[str, Mapping[str, object]]  # file -> JSON Pointer -> what stands there
+Kind = Literal["noise", "control"]
+KINDS: tuple[Kind, ...] = (NOISE, CONTROL)
+
+
+class Without(Loose):
+    """What a run lacks, and why."""
+
+    categories: NotRequired[Sequence[str]]
+    prompts: NotRequired[bool]
+    why: str
+
+
+class Setting(Loose, total=False):
+    """How a run measured, as far as it is read again."""
+
+    random_weights: bool
+    dtype: str
+    passes: JsonObject
+    lacking: Without
+
+
+class Run(Setting):
     """The numbers that one run measured, by file and place, and the setting of the run."""
 
-    fragments: dict[str, dict[str, Any]]
-    random_weights: NotRequired[bool]
+    fragments: Fragments
 
 
-class Runs(Loose):
+class About(Loose, total=False):
+    """Which model a document is about; the draws in it do not say."""
+
+    model: str | None
+    hub: str
+
+
+class Runs(About):
     """`measured.json`: of a model; `noise` and `control` are the same again, some times each."""
 
     runs: dict[str, Run]
@@ -43,17 +71,16 @@ class Runs(Loose):
     control: NotRequired[list[Runs]]
 
 
-Fragments = Mapping[str, Mapping[str, Any]]
-Measurements = Mapping[str, Mapping[str, Any]]  # by slug: `Runs` as a document
+Measurements = Mapping[str, Runs]  # by slug
 
 
-def merge(fragments: Iterable[Fragments]) -> dict[str, dict[str, Any]]:
+def merge(fragments: Iterable[Fragments]) -> Fragments:
     """Return all fragments together.
 
     Raises:
         LayerwiseError: for two of the same place.
     """
-    merged: dict[str, dict[str, Any]] = {}
+    merged: dict[str, dict[str, object]] = {}
     for fragment in fragments:
         for file, parts in fragment.items():
             taken = merged.setdefault(file, {})
@@ -158,7 +185,7 @@ def tables_of(
     return Published(cells, kept=kept, documents=documents, roles=roles or {}, constants=constants)
 
 
-def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
+def read_measurements(folder: Path) -> Measurements:
     """Read `FOLDER/SLUG/measured.json` by slug: `runs` with their fragments, what is `absent`."""
     measurements = {
         path.parent.name: require_shape(path, Runs, read_fragments(path), "measure it again")
@@ -169,18 +196,18 @@ def read_measurements(folder: Path) -> dict[str, dict[str, Any]]:
     return measurements
 
 
-def all_fragments(measurements: Measurements) -> dict[str, dict[str, Any]]:
+def all_fragments(measurements: Measurements) -> Fragments:
     """Return the fragments of all runs of all models together."""
     runs = (run for measurement in measurements.values() for run in measurement["runs"].values())
     return merge(run["fragments"] for run in runs)
 
 
-def replicates(measurements: Measurements) -> list[dict[str, Any]]:
+def replicates(measurements: Measurements) -> list[Measurements]:
     """Return the measurements with one draw of rounding noise each, as many as every model has.
 
     What does not round, or rests on the weights alone, is in them as it was measured.
     """
-    replicates_by_number = []
+    replicates_by_number: list[Measurements] = []
     for number in range(_fewest(measurements, NOISE)):
         replicates_by_number.append(
             {slug: _with_noise(measurement, number) for slug, measurement in measurements.items()}
@@ -188,11 +215,11 @@ def replicates(measurements: Measurements) -> list[dict[str, Any]]:
     return replicates_by_number
 
 
-def _with_noise(measurement: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _with_noise(measurement: Runs, number: int) -> Runs:
     if not measurement.get(NOISE):
-        return dict(measurement)
+        return measurement
     noisy = measurement[NOISE][number]["runs"]
-    runs = {
+    runs: dict[str, Run] = {
         name: {**run, "fragments": _laid_over(run["fragments"], noisy[name]["fragments"])}
         if name in noisy
         else run
@@ -201,11 +228,11 @@ def _with_noise(measurement: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**measurement, "runs": runs}
 
 
-def _laid_over(fragments: Fragments, others: Fragments) -> dict[str, dict[str, Any]]:
+def _laid_over(fragments: Fragments, others: Fragments) -> Fragments:
     return {file: {**parts, **others.get(file, {})} for file, parts in fragments.items()}
 
 
-def controls(measurements: Measurements) -> list[dict[str, Any]]:
+def controls(measurements: Measurements) -> list[Measurements]:
     """Return the measurements of random weights, draw by draw; those of texts as they were.
 
     A model whose random weights gave nothing has no runs in them.
@@ -216,14 +243,14 @@ def controls(measurements: Measurements) -> list[dict[str, Any]]:
     ]
 
 
-def _control_draw(measurement: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+def _control_draw(measurement: Runs, number: int) -> Runs:
     if CONTROL not in measurement:
         return measurement
-    drawn: list[Any] = measurement[CONTROL]
+    drawn = measurement[CONTROL]
     return drawn[number] if drawn else {"runs": {}, "absent": {}}
 
 
-def _fewest(measurements: Measurements, kind: str) -> int:
+def _fewest(measurements: Measurements, kind: Kind) -> int:
     """Return how many of them all models have that have any."""
     return min(
         (len(measurement[kind]) for measurement in measurements.values() if measurement.get(kind)),
@@ -239,17 +266,17 @@ def sides(measurements: Measurements) -> dict[str, Measurements]:
     return by_folder
 
 
-def absent_document(model: str, hub: str, names: Iterable[str], reason: str) -> dict[str, Any]:
+def absent_document(model: str, hub: str, names: Iterable[str], reason: str) -> Runs:
     """Return the document of a model of which nothing is measured, for one reason."""
     absent = dict.fromkeys(names, reason)
     return {"model": model, "hub": hub, "runs": {}, "absent": absent, NOISE: [], CONTROL: []}
 
 
-def failures(measurement: Mapping[str, Any]) -> dict[str, str]:
+def failures(measurement: Runs) -> dict[str, str]:
     """Return the reasons why runs of a model, or replicates and controls of others, are absent."""
     elsewhere = {
         f"{name} ({kind})": why
-        for kind in (NOISE, CONTROL)
+        for kind in KINDS
         for other in measurement.get(kind, [])
         for name, why in other["absent"].items()
         if name in measurement["runs"]
@@ -257,7 +284,7 @@ def failures(measurement: Mapping[str, Any]) -> dict[str, str]:
     return {**measurement["absent"], **elsewhere}
 
 
-def shortfalls(measurement: Mapping[str, Any]) -> dict[str, str]:
+def shortfalls(measurement: Runs) -> dict[str, str]:
     """Return why runs of a model lack some of their numbers, by the run."""
     runs = measurement["runs"].items()
     return {name: run[LACKING]["why"] for name, run in runs if LACKING in run}
@@ -271,7 +298,7 @@ def group_by_reason(absent: Mapping[str, str]) -> dict[str, list[str]]:
     return names_by_reason
 
 
-def said_of(document: Mapping[str, Any], place: Path) -> str:
+def said_of(document: Runs, place: Path) -> str:
     """Say what was measured of a model and written to a place, and what failed, by the reason."""
     counts = f"{len(document['runs'])} runs in {place}, {len(document['absent'])} absent"
     reasons = group_by_reason({**shortfalls(document), **failures(document)}).items()
@@ -287,7 +314,7 @@ def is_random(measurements: Measurements) -> bool:
     )
 
 
-def write_fragments(path: Path, document: dict[str, Any]) -> None:
+def write_fragments(path: Path, document: JsonObject) -> None:
     """Write what was measured as strict JSON, NaN as a word."""
     write_json(path, map_leaves(document, lambda x: NAN if x != x else x))  # NaN alone
 

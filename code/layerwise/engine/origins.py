@@ -5,20 +5,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import JsonValue
 
 from layerwise.engine.judged import JudgedClaim
 from layerwise.engine.measured import (
     CONTROL,
     NAME,
     NOISE,
+    Kind,
+    Measurements,
     failures,
     group_by_reason,
     shortfalls,
 )
-from layerwise.engine.published import Cell, Published, leaves, split_pointer
+from layerwise.engine.published import Cell, Published, Value, leaves, split_pointer
 from layerwise.engine.words import slugs, studies
-from layerwise.files import sha256_of
+from layerwise.files import JsonObject, sha256_of
 from layerwise.models.registry import LARGE, Model, lookup_key
 
 RUN = "/_run"  # the setting of a run, in a file that records it
@@ -53,7 +57,7 @@ class Behind(NamedTuple):
     """The files and runs that judged claims rest on, and what is absent; see `JudgedSource`."""
 
     inputs: dict[str, str]
-    runs: dict[str, dict[str, Any]]
+    runs: dict[str, dict[str, JsonValue]]
     failed: dict[str, Absences]
     left_out: dict[str, Absences]
 
@@ -68,7 +72,7 @@ class Origins:
         published: for what the entries of files are about.
     """
 
-    measurements: Mapping[str, Mapping[str, Any]]
+    measurements: Measurements
     models: Mapping[str, Model]
     published: Published
 
@@ -125,7 +129,7 @@ class Origins:
         ]
         return bool(pairs) and all(recorded == kernels for recorded, kernels in pairs)
 
-    def _recorded(self, file: str) -> dict[str, Any]:
+    def _recorded(self, file: str) -> dict[str, Value]:
         """Return the kernels of which a published file says that they gave its numbers."""
         starts = tuple(f"{RUN}/{name}" for name in KERNELS)
         cells = self.published.cells
@@ -135,7 +139,7 @@ class Origins:
             if any(f"{key}/".startswith(f"{start}/") for start in starts)
         }
 
-    def _kernels(self, run: str) -> dict[str, Any]:
+    def _kernels(self, run: str) -> dict[str, Value]:
         """Return the kernels of a run, in the form of a file's cells."""
         settings = self.settings(run)
         named = {name: settings[name] for name in KERNELS if name in settings}
@@ -158,7 +162,7 @@ class Origins:
         slug = run.partition("/")[0]
         return slug in self.models and self.models[slug].parameters >= LARGE
 
-    def _why_none(self, runs: Iterable[str], kind: str, choice: str) -> str | None:
+    def _why_none(self, runs: Iterable[str], kind: Kind, choice: str) -> str | None:
         for run in runs:
             slug, _, name = run.partition("/")
             others = self.measurements[slug].get(kind, [])
@@ -170,13 +174,11 @@ class Origins:
                     return f"{run}, {kind} {number}: {why}"
         return None
 
-    def settings(self, run: str) -> dict[str, Any]:
+    def settings(self, run: str) -> dict[str, JsonValue]:
         """Return the setting of a run: model, dtype, device, kernels, revision, versions."""
         slug, _, name = run.partition("/")
-        measurement = self.measurements[slug]
-        return {
-            key: value for key, value in measurement["runs"][name].items() if key != "fragments"
-        }
+        recorded: JsonObject = self.measurements[slug]["runs"][name]
+        return {key: value for key, value in recorded.items() if key != "fragments"}
 
     def behind(self, claims: Sequence[JudgedClaim], folder: Path) -> Behind:
         """Return what judged claims rest on, and what is absent."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from layerwise.engine.derivation import Table
+from layerwise.engine.derivation import Analysis
 from layerwise.engine.question import Question
 from layerwise.engine.seen import Matter, Sentences, Tell, say_nothing
 from layerwise.errors import LayerwiseError
@@ -32,7 +32,7 @@ class Paper:
     name: str
     title: str
     about: str
-    rules: Mapping[str, Table]
+    rules: Mapping[str, Analysis]
     questions: Mapping[str, Question]
     readings: Mapping[str, str]
     sentences: Sentences

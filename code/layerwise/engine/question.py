@@ -26,6 +26,7 @@ from layerwise.engine.derivation import Document, Function, all_of, any_of
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.statistics.estimates import LEVEL, ONE_SIDED, Estimate, family_level
 from layerwise.statistics.noise import FEWEST_DRAWS, band, draws_p
 
@@ -268,7 +269,7 @@ def document(question: Question, evidence: Evidence) -> Document:
 # --- the answers about one model ---
 
 
-Results = Mapping[str, Mapping[str, Any]]  # the result documents of one model, by analysis
+Results = Mapping[str, JsonObject]  # the result documents of one model, by analysis
 Printed = Mapping[str, Mapping[str, Answer]]  # by question, then by the papers' model
 
 
@@ -365,13 +366,13 @@ def numbers_of_draws(
     return {"n": len(draws), "answers": by_question} if draws else {}
 
 
-def find_replicated(document: Mapping[str, Any], question: str) -> Replicated | None:
+def find_replicated(document: JsonObject, question: str) -> Replicated | None:
     """Return what the document of replicates says of a question; None where it says nothing."""
     row = document.get("answers", {}).get(question)
     return None if row is None else Replicated(document["n"], row["same"], row["band"])
 
 
-def find_drawn(document: Mapping[str, Any], question: str, value: float) -> DrawnNumbers | None:
+def find_drawn(document: JsonObject, question: str, value: float) -> DrawnNumbers | None:
     """Return what the document of random weights says of a question; None without anything.
 
     Arguments:

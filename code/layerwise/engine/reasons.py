@@ -75,7 +75,7 @@ def _tell_ask(
 ) -> Iterator[str]:
     """Yield the sentences on one ask: what is refuted, what is open, what is shown."""
     turned = ask.get("answer", YES) == NO
-    inside, outside = _places(question, turned=turned)
+    inside, outside = _range_texts(question, turned=turned)
 
     def tell(models: Iterable[str], reading: str) -> str:
         return _list_numbers(models, by_model, reading, name, decimals)
@@ -130,7 +130,7 @@ def _tell_published(
     turned: bool,
 ) -> Iterator[str]:
     """Yield what the paper's own number and interval would answer, word by word."""
-    inside, outside = _places(question, turned=turned)
+    inside, outside = _range_texts(question, turned=turned)
     for word, place in ((YES, inside), (NO, outside), (UNDECIDED, f"not shown to lie {inside}")):
         wanted = {YES: NO, NO: YES}.get(word, word) if turned else word
         given = [model for model in models if by_model[model][PUBLISHED].word == wanted]
@@ -140,15 +140,15 @@ def _tell_published(
             yield f"As the paper takes it, the number {verb} {place}{numbers}."
 
 
-def _places(question: "Question", *, turned: bool) -> tuple[str, str]:
+def _range_texts(question: "Question", *, turned: bool) -> tuple[str, str]:
     """Return where the number lies if the claim is right, and if it is wrong, in words."""
-    inside, outside = _place(question.within), _complement(question.within)
+    inside, outside = _range_text(question.within), _complement(question.within)
     if question.against is not None:
-        outside = _place(question.against)
+        outside = _range_text(question.against)
     return (outside, inside) if turned else (inside, outside)
 
 
-def _place(given: "Range") -> str:
+def _range_text(given: "Range") -> str:
     if math.isinf(given.below):
         return "above zero" if given.above == 0 else f"above {given.above:.4g}"
     if math.isinf(given.above):
@@ -163,7 +163,7 @@ def _complement(given: "Range") -> str:
         return "below zero" if given.above == 0 else f"at or below {given.above:.4g}"
     if math.isinf(given.above):
         return "above zero" if given.below == 0 else f"at or above {given.below:.4g}"
-    return f"beyond {_place(given).removeprefix('within ')}"
+    return f"beyond {_range_text(given).removeprefix('within ')}"
 
 
 def _list_numbers(
@@ -175,14 +175,14 @@ def _list_numbers(
 ) -> str:
     """Return ": Llama -0.30 (-0.42 to -0.18) and ...", or "; ..." where nothing is named."""
     known = [model for model in models if reading in by_model.get(model, {})]
-    told = [_number(model, by_model[model][reading], name, decimals) for model in known[:MOST_TOLD]]
+    told = [_answer(model, by_model[model][reading], name, decimals) for model in known[:MOST_TOLD]]
     if not told:
         return ""
     more = f" and {len(known) - MOST_TOLD} more" if len(known) > MOST_TOLD else ""
     return f": {', '.join(told)}{more}" if more else f": {listed(told)}"
 
 
-def _number(model: str, answer: Answer, name: Callable[[str], str], decimals: int) -> str:
+def _answer(model: str, answer: Answer, name: Callable[[str], str], decimals: int) -> str:
     of_model = "" if model == OVER_MODELS else f"{name(model)} "
     where = f"; {answer.where}" if answer.where else ""
     ends = answer.deciding

@@ -17,7 +17,7 @@ from layerwise.engine.judged import FALLS, JudgedClaim
 from layerwise.engine.published import DECIDES, OVER_MODELS, pointer
 from layerwise.engine.verdicts import Statistics, statistic_value
 from layerwise.errors import LayerwiseError
-from layerwise.shapes import Paper
+from layerwise.shapes import PaperNumber
 
 LEAST_P = 0.001  # that is spelled in digits
 NO_VALUE = "\ue000"  # in the place of a missing value: a private character, which no text has
@@ -266,7 +266,7 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def verb(names: Sequence[str], one: str, several: str) -> str:
+def agree(names: Sequence[str], one: str, several: str) -> str:
     """Return the form of a verb for one name, or for several."""
     return several if len(names) > 1 else one
 
@@ -322,7 +322,7 @@ class Finding:
     """A fact that does not stand: what is said of it, and the claims that it speaks of."""
 
     id: str
-    paper: Paper
+    paper: PaperNumber
     text: str
     claims: list[str]
 
@@ -355,7 +355,7 @@ def tell_findings(
 
 def _left_over(claims: Iterable[JudgedClaim]) -> list[Finding]:
     """Return a finding for every quantity of a paper."""
-    groups: dict[tuple[Paper, str], list[JudgedClaim]] = {}
+    groups: dict[tuple[PaperNumber, str], list[JudgedClaim]] = {}
     for claim in claims:
         groups.setdefault((claim.paper, claim.quantity), []).append(claim)
     return [

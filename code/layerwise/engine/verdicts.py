@@ -377,7 +377,7 @@ class Case:
         self, word: str, cause: str | None = None, control: RandomDraws | None = None
     ) -> Verdict:
         """Return a verdict on the value, with its noise beside it."""
-        return Verdict(word, cause, None if self.noise is None else _plain(self.noise), control)
+        return Verdict(word, cause, None if self.noise is None else _noted(self.noise), control)
 
 
 Gate = Callable[[Case], Verdict | None]
@@ -492,7 +492,7 @@ def drowns(claim: Claim, noise: Noise) -> bool:
     )
 
 
-def _plain(noise: Noise) -> NoisyNumber | NoisyWord:
+def _noted(noise: Noise) -> NoisyNumber | NoisyWord:
     """Return noise as a claim has it: an infinite band is None."""
     if noise.same is not None:
         return NoisyWord(noise.same, noise.replicates)

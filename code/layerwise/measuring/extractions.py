@@ -1,16 +1,16 @@
 """The numbers of an extraction, from its hidden states: without torch, for another process."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from layerwise.engine.experiment import Fragments, PairSubject
+from layerwise.engine.experiment import PairSubject
+from layerwise.engine.measured import Fragments
 from layerwise.engine.published import Published
 from layerwise.measuring.reduction import measure
 from layerwise.models.registry import Model
 from layerwise.models.store import open_states
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.experiments.table import fill_experiments
+from layerwise.shapes import Measuring
 from layerwise.statistics.bootstrap import Draws
 
 
@@ -20,7 +20,7 @@ def numbers_of_states(
     model: Model,
     name: str,
     published: Published,
-    choices: Mapping[str, Any],
+    choices: Measuring,
     draws: Draws,
     is_whole: bool,
 ) -> Fragments:
@@ -36,7 +36,12 @@ def numbers_of_states(
         LayerwiseError: as for `measure`.
     """
     extraction = model.extractions[name]
-    sampling = {"layer_step": extraction.layer_step, "seed": choices["seed"]}
-    values = measure(open_states(folder), pairs, **sampling, **choices["bins"])
+    values = measure(
+        open_states(folder),
+        pairs,
+        layer_step=extraction.layer_step,
+        seed=choices["seed"],
+        **choices["bins"],
+    )
     subject = PairSubject(model.slug, extraction, values, published, draws)
     return fill_experiments(subject, name, is_whole=is_whole)

@@ -7,13 +7,12 @@ A file is written beside its place and renamed. Another fingerprint's is not tak
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import layerwise
-from layerwise.engine.measured import read_fragments, write_fragments
+from layerwise.engine.measured import Run, read_fragments, write_fragments
 from layerwise.errors import LayerwiseError
 
 FOLDER = "kept"
@@ -36,7 +35,7 @@ class Kept:
             return None
         return kept.get("run")
 
-    def put(self, name: str, run: Mapping[str, Any]) -> None:
+    def put(self, name: str, run: Run) -> None:
         """Keep a run."""
         write_fragments(self._file(name), {"fingerprint": self.fingerprint, "run": run})
 

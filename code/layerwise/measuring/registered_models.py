@@ -12,18 +12,20 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import cast
 
 import torch
 
 from layerwise import workers
 from layerwise.engine.experiment import Subject
-from layerwise.engine.measured import CONTROL, LACKING, NOISE, Runs
+from layerwise.engine.measured import CONTROL, LACKING, NOISE, About, Fragments, Run, Runs, Setting
 from layerwise.engine.published import Published, leaves
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.measuring.extractions import numbers_of_states
 from layerwise.measuring.given_texts import Lacking, Texts
 from layerwise.measuring.kept import Kept, fingerprint
@@ -45,6 +47,7 @@ from layerwise.models.store import HiddenStates
 from layerwise.models.token_ids import check_texts
 from layerwise.papers.experiments.table import measure_experiment, reads_weights_alone
 from layerwise.progress import Advance, meter, say, track
+from layerwise.shapes import Analysing, Measuring
 from layerwise.statistics.bootstrap import Draws
 
 CUT_OFF = "measuring random weights was cut off; run it again"
@@ -58,10 +61,10 @@ def measure_registered(
     published: Published,
     scratch: Path,
     *,
-    choices: Mapping[str, Any],
-    draws: Mapping[str, Any],
-    keep: Callable[[dict[str, Any]], object] = lambda document: None,
-) -> dict[str, Any]:
+    choices: Measuring,
+    draws: Analysing,
+    keep: Callable[[Runs], object] = lambda document: None,
+) -> Runs:
     """Return a model's document: its runs, why others are absent, noise and control.
 
     `control` is the same of several draws of random weights in the same architecture: what these
@@ -74,7 +77,7 @@ def measure_registered(
         keep: is given the model's own document before random weights are drawn, whatever becomes of
             them; in it they are absent.
     """
-    about = {"model": model.slug, "hub": model.hub}
+    about = About(model=model.slug, hub=model.hub)
     files, reason = _files_of(model, states_beside(model, choices, scratch))
     passes: dict[str, Passes] = {}  # by dtype, as the model itself was found to be run right
 
@@ -105,7 +108,7 @@ def measure_registered(
         document = as_it_is.document()
         if document["runs"] and choices[CONTROL]:
             to_come = dict.fromkeys(document["runs"], CUT_OFF)
-            cut_off = [{"runs": {}, "absent": to_come}] * choices[CONTROL]
+            cut_off: list[Runs] = [{"runs": {}, "absent": to_come}] * choices[CONTROL]
             keep({**about, **document, CONTROL: cut_off})
             places = (scratch / f"{CONTROL}-{draw}" for draw in range(choices[CONTROL]))
             random = [passed(place, draw=draw) for draw, place in enumerate(places)]
@@ -130,8 +133,8 @@ def pass_through(
     published: Published,
     scratch: Path,
     *,
-    choices: Mapping[str, Any],
-    draws: Mapping[str, Any],
+    choices: Measuring,
+    draws: Analysing,
     replicates: int = 0,
     label: str = "",
 ) -> PassedThrough:
@@ -183,7 +186,7 @@ class _Pass:
     seed: int | None
     scratch: Path
     fingerprint: str
-    runs: dict[str, Any] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     begun: dict[str, Callable[[], None]] = field(default_factory=dict)
 
@@ -213,7 +216,7 @@ class _Pass:
             return nullcontext(replicates.checkpoint)
         return replicates.disturbed(self.seed)
 
-    def add(self, name: str, run: Callable[[], dict[str, Any]]) -> None:
+    def add(self, name: str, run: Callable[[], Run]) -> None:
         """Add what a run gives, or why it gives nothing; what is added is kept."""
         try:
             measured = run()
@@ -270,8 +273,8 @@ class _Measuring:
     model: Model
     texts: Texts
     published: Published
-    choices: Mapping[str, Any]
-    draws: Mapping[str, Any]
+    choices: Measuring
+    draws: Analysing
     lacking: dict[str, Lacking] = field(default_factory=dict)  # by extraction; replicates share it
     passes: dict[str, Passes] = field(default_factory=dict)  # by dtype
 
@@ -366,11 +369,11 @@ class _Measuring:
 
     def _measure_prompts(
         self, name: str, checkpoint: Checkpoint, weights: Callable[[], Weights]
-    ) -> Callable[[], dict[str, Any]]:
+    ) -> Callable[[], Run]:
         """Return what measures an experiment of Paper 3, in the published places."""
         about, is_replicate = _describe(checkpoint), checkpoint.rounding is not None
 
-        def measure() -> dict[str, Any]:
+        def measure() -> Run:
             trace = partial(tracing.trace, checkpoint)
             subject = Subject(self.model, trace, weights(), self.texts.sets, self.published)
             fragments = measure_experiment(name, subject, of_texts_alone=is_replicate)
@@ -386,18 +389,21 @@ class _Measuring:
         except Exception as error:
             into.fail(name, error)
             return
-        of_states = {choice: states.index[choice] for choice in HOW}
-        about = {**_describe(checkpoint), **of_states}
+        about = _describe(checkpoint, {choice: states.index[choice] for choice in HOW})
         lacking = self.lacking.get(name, Lacking())
         if lacking.why:
-            about[LACKING] = asdict(lacking)
+            categories, prompts = [*lacking.categories], lacking.prompts
+            about[LACKING] = {"categories": categories, "prompts": prompts, "why": lacking.why}
         arguments = (folder, texts.pairs, self.model, name, self.published, self.choices)
         # copies: a thread sends them, while this one reads on and so fills their caches
         sent = (*map(copy, arguments), Draws(**self.draws), not lacking.categories)
         n_bytes = sum(file.stat().st_size for file in folder.iterdir())
         most = processes_with(n_bytes)
         numbers = workers.submit(numbers_of_states, lambda: sent, most=most)
-        measured = lambda: {**about, "fragments": numbers.result()}  # noqa: E731
+
+        def measured() -> Run:
+            return {**about, "fragments": numbers.result()}
+
         into.begun[name] = partial(into.add, name, measured)
 
     def _states(
@@ -429,17 +435,17 @@ class _Measuring:
         return states, texts
 
 
-def _describe(checkpoint: Checkpoint) -> dict[str, Any]:
+def _describe(checkpoint: Checkpoint, of_states: JsonObject = MappingProxyType({})) -> Setting:
     """Return what measured a number: model, device, versions, and the commit of this code."""
-    return {**describe(checkpoint), "commit": commit_of_code()}
+    return cast(Setting, {**describe(checkpoint), "commit": commit_of_code(), **of_states})
 
 
 def _fingerprint(
     model: Model,
     texts: Texts,
     published: Published,
-    choices: Mapping[str, Any],
-    draws: Mapping[str, Any],
+    choices: Measuring,
+    draws: Analysing,
 ) -> str:
     """Return a digest of what a number can depend on but weights, which are the folder's."""
     inputs = [
@@ -453,7 +459,7 @@ def _fingerprint(
     return fingerprint(inputs, places, dict(choices), dict(draws), here)
 
 
-def require_finite(name: str, fragments: Mapping[str, Mapping[str, Any]]) -> None:
+def require_finite(name: str, fragments: Fragments) -> None:
     """Refuse an infinity; NaN is what the papers' half precision leaves of some layers."""
     for file, parts in fragments.items():
         for place, part in parts.items():

@@ -6,7 +6,7 @@ from markupsafe import escape
 
 from layerwise.engine.central import Central
 from layerwise.engine.marks import MARKS
-from layerwise.present.records import verb
+from layerwise.present.records import verb_of_mark
 from layerwise.present.strip_picture import COLOURS
 
 HEIGHT, LETTER, PAD = 20, 6.5, 7  # pixels: the mean width of a letter at 11 pixels
@@ -19,7 +19,7 @@ def badge_svg(central: Sequence[Central]) -> str:
     fields = [(f"{len(marks)} claims recomputed", LABEL)]
     for mark in MARKS:
         if count := marks.count(mark):
-            fields.append((f"{count} {verb(mark, count)}", COLOURS[mark][0]))
+            fields.append((f"{count} {verb_of_mark(mark, count)}", COLOURS[mark][0]))
     said = ", ".join(text for text, _ in fields)
     parts, x = [], 0.0
     for text, colour in fields:

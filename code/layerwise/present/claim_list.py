@@ -23,7 +23,7 @@ from layerwise.present.records import (
     answers_told,
     central_in_words,
     claims_in_words,
-    place,
+    full_place,
     shown_values,
     surprises_told,
     tally,
@@ -39,7 +39,7 @@ from layerwise.present.strip import (
     row_text,
 )
 from layerwise.present.terminal import FAINT, grid, said, word
-from layerwise.shapes import PLAIN, Folder, Paper, Strict, Whole, converted, require_shape
+from layerwise.shapes import PLAIN, Folder, PaperNumber, Strict, Whole, converted, require_shape
 
 COLUMNS = ("id", "quantity", "where", "printed", "recomputed", "verdict")
 WIDEST = max(map(len, MARKS))
@@ -64,13 +64,13 @@ class AskedOfCentral(Strict):
 
     source: Source
     results: Folder
-    paper: Paper | None
+    paper: PaperNumber | None
 
 
 class OfPaper(Strict):
     """The paper whose claims are wanted; None: all."""
 
-    paper: Paper | None
+    paper: PaperNumber | None
 
 
 def list_claims(
@@ -178,7 +178,7 @@ class Listing:
 def _table(claims: Sequence[JudgedClaim]) -> Grid:
     table = grid(COLUMNS, numbers=("printed", "recomputed"))
     for claim in claims:
-        cells = [_subject(claim), place(claim), *shown_values(claim)]
+        cells = [_subject(claim), full_place(claim), *shown_values(claim)]
         table.add_row(said(claim.id, "bold"), *map(said, cells), word(claim.verdict))
     return table
 
@@ -189,7 +189,7 @@ def _paragraphs(claims: Sequence[JudgedClaim]) -> Group:
         published, recomputed = shown_values(claim)
         title = said(claim.id, "bold"), "  ", word(claim.verdict)
         below = [
-            f"{_subject(claim)} ({place(claim)})",
+            f"{_subject(claim)} ({full_place(claim)})",
             f"printed {published}, recomputed {recomputed}",
         ]
         lines.append(Text.assemble(*title, overflow="fold"))

@@ -76,7 +76,7 @@ Element = Rect | Segment | Circle | Polygon | Text
 Look = Mapping[str, str]  # CSS properties
 
 
-def escape(text: str) -> Markup:
+def svg_text(text: str) -> Markup:
     """Return a text as SVG shows it: no element, and what the eye cannot see written out."""
     return escaped(revealed(text))
 
@@ -108,12 +108,12 @@ def _element(element: Element) -> str:
 
 
 def _titled(name: str, title: str) -> str:
-    return f"><title>{escape(title)}</title></{name}>" if title else "/>"
+    return f"><title>{svg_text(title)}</title></{name}>" if title else "/>"
 
 
 def raised(text: str) -> str:
     """Return a text as SVG, its exponents raised and its indices lowered."""
-    return LOWERED.sub(f"W{_shifted(4)}", RAISED.sub(_shifted(-5), str(escape(text))))
+    return LOWERED.sub(f"W{_shifted(4)}", RAISED.sub(_shifted(-5), str(svg_text(text))))
 
 
 def _shifted(by: int) -> str:

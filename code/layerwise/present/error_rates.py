@@ -99,7 +99,7 @@ def read_record() -> dict[str, Any]:
     return dict(read_json(RECORD))
 
 
-def read_rows() -> list[Row]:
+def read_error_rates() -> list[Row]:
     """Return the recorded rows."""
     return [Row(**row) for row in read_record()["rows"]]
 
@@ -108,7 +108,7 @@ def read_rows() -> list[Row]:
 def rows_by_question() -> dict[str, list[Row]]:
     """Return the recorded rows of each question."""
     found: dict[str, list[Row]] = {}
-    for row in read_rows():
+    for row in read_error_rates():
         found.setdefault(row.question, []).append(row)
     return found
 

@@ -15,7 +15,13 @@ from layerwise.files import together, write_text
 from layerwise.present.csv_text import Value, csv_text
 from layerwise.present.latex import render
 from layerwise.present.pictures import Figures
-from layerwise.present.records import claims_in_words, context, place, shown_values, surprises_told
+from layerwise.present.records import (
+    claims_in_words,
+    context,
+    full_place,
+    shown_values,
+    surprises_told,
+)
 from layerwise.present.small_models import SmallModels
 from layerwise.present.strip import (
     block,
@@ -117,7 +123,7 @@ def care_csv(claims: Iterable[JudgedClaim]) -> str:
     rows: list[list[Value]] = []
     for claim in claims:
         if claim.verdict in CARE:
-            rows.append([claim.id, claim.paper, place(claim), claim.quantity, claim.model])
+            rows.append([claim.id, claim.paper, full_place(claim), claim.quantity, claim.model])
             rows[-1] += [*shown_values(claim), claim.verdict, claim.cause]
     return csv_text(headings, rows)
 

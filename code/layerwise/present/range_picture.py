@@ -20,8 +20,8 @@ from layerwise.present.elements import (
     Rect,
     Segment,
     Text,
-    escape,
     svg,
+    svg_text,
 )
 from layerwise.present.values import with_signs
 
@@ -189,7 +189,7 @@ def inline_svg(drawn: str, width: float, height: float, about: str = "", kind: s
         kind: a further class.
     """
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    said = f'role="img" aria-label="{escape(about)}"' if about else 'aria-hidden="true"'
+    said = f'role="img" aria-label="{svg_text(about)}"' if about else 'aria-hidden="true"'
     kind = f"bars {kind}".strip()
     return f'<svg class="{kind}" {size} {said} font-size="{TEXT}">{drawn}</svg>'
 

@@ -177,7 +177,7 @@ def tally(central: Sequence[Central]) -> str:
     counts = {mark: marks.count(mark) for mark in _VERBS if mark in marks}
     if not counts:
         return ""
-    parts = [f"{n} {verb(mark, n)}" for mark, n in counts.items()]
+    parts = [f"{n} {verb_of_mark(mark, n)}" for mark, n in counts.items()]
     if OPEN in counts:
         reasons = Counter(claim.why for claim in of_papers if claim.why)
         told = [f"{n} {_OPEN[why]}" for why in OPENNESS if (n := reasons[why])]
@@ -186,7 +186,7 @@ def tally(central: Sequence[Central]) -> str:
     return f"Of {len(of_papers)} central claim{'s' * (len(of_papers) > 1)} {told_of}."
 
 
-def verb(mark: str, count: int) -> str:
+def verb_of_mark(mark: str, count: int) -> str:
     """Return how a sentence says that so many claims have a mark: "hold", "is open"."""
     return _VERBS[mark][count > 1]
 
@@ -194,7 +194,7 @@ def verb(mark: str, count: int) -> str:
 # --- a claim --------------------------------------------------------------------------------------
 
 
-def place(claim: JudgedClaim) -> str:
+def full_place(claim: JudgedClaim) -> str:
     """Return paper and place of a claim; some places begin with the paper."""
     where = claim.where
     return where if where.startswith("Paper ") else f"Paper {claim.paper}, {where}"
@@ -264,7 +264,7 @@ def view(claim: JudgedClaim) -> dict[str, Any]:
     gap = relative_difference(claim.published, claim.recomputed)
     provenance = claim.provenance
     shown = {
-        "place": place(claim),
+        "place": full_place(claim),
         "id": claim.id,
         "paper": claim.paper,
         "verdict": claim.verdict,

@@ -33,7 +33,7 @@ REST = ("quantity", "model", "unit", "id", "verdict", "recomputed", "rounded", "
 
 def search_claims(claims: Sequence[JudgedClaim], query: str) -> list[JudgedClaim]:
     """Return the claims that a query finds, those first whose place or print has its words."""
-    words = [f" {word.replace('~', ' ')}" for word in plain(query).split()]
+    words = [f" {word.replace('~', ' ')}" for word in fold_text(query).split()]
     hits = [
         (all(f"{word.rstrip()} " in searchable_text(shown, FIRST) for word in words), claim)
         for claim, shown in zip(claims, map(view, claims), strict=True)
@@ -59,11 +59,11 @@ def searchable_text(shown: Mapping[str, Any], fields: Sequence[str]) -> str:
     Arguments:
         shown: the claim as the page's script reads it.
     """
-    text = plain(" | ".join(shown.get(name, "") for name in fields)).replace("~", " ")
+    text = fold_text(" | ".join(shown.get(name, "") for name in fields)).replace("~", " ")
     return f" {' '.join([*text.split(), *text.replace('-', ' ').split()])} "
 
 
-def plain(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text in small letters, with one way of writing signs, places and numbers."""
     text = unicodedata.normalize("NFKC", text).lower()
     for pattern, meant in PLAIN:

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from layerwise.engine.answers import Answer, read_rows
+from layerwise.engine.answers import Answer, read_answer_rows
 from layerwise.engine.measured import CONTROL
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.question import DrawnNumbers, Question, find_drawn
@@ -261,7 +261,7 @@ def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallM
 
 
 def _read_model(folder: Path) -> SmallModel:
-    answered = read_rows(read_json(folder / "sensitivity.json")["rows"], AGAIN)
+    answered = read_answer_rows(read_json(folder / "sensitivity.json")["rows"], AGAIN)
     control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")
     answers = {
         question: SmallAnswer(answer, drawn)

@@ -141,7 +141,7 @@ def deciding_text(claim: Central) -> str:
 def _estimate(claim: Central, point: Point) -> str:
     """Return an estimate with its name, its interval and what else is printed for it."""
     sign, decimals = is_signed(point, claim.points), claim.decimals
-    number = number_text(point, decimals, sign=sign)
+    number = point_text(point, decimals, sign=sign)
     beside = [beside_text(point, decimals, sign=sign)]
     if len(claim.points) > MOST_INTERVALS and point.p is None:
         beside = []
@@ -205,7 +205,7 @@ def question_of(point: Point) -> str:
     return point.statistic.split(":")[1] if point.statistic else ""
 
 
-def number_text(point: Point, decimals: int, *, sign: bool) -> str:
+def point_text(point: Point, decimals: int, *, sign: bool) -> str:
     """Return the number that decides; where the source lacks it, what its paper took."""
     value = point.published["value"] if point.value is None else point.value
     return estimate_text(value, decimals, sign=sign)
@@ -226,7 +226,7 @@ def picture(claim: Central) -> RangePicture:
     rows = []
     for point in claim.points:
         sign, taken = is_signed(point, claim.points), point.published
-        number = number_text(point, claim.decimals, sign=sign)
+        number = point_text(point, claim.decimals, sign=sign)
         beside = beside_text(point, claim.decimals, sign=sign)
         thin = None
         if point.value is not None and not point.is_published:

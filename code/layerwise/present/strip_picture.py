@@ -17,8 +17,8 @@ from layerwise.present.elements import (
     Segment,
     Text,
     draw_elements,
-    escape,
     svg,
+    svg_text,
 )
 from layerwise.present.range_picture import (
     CAP,
@@ -114,14 +114,14 @@ def row_svg(drawn: RangePicture, name: str, about: str) -> str:
         name: of the picture, by which `repeat_picture` shows that of a phone again.
         about: what it shows.
     """
-    name = escape(name)
+    name = svg_text(name)
     narrow = svg(draw_range(drawn, plot=STACKED, left=BESIDE, stacked=True))
     wide = inline_svg(
         svg(draw_range(drawn, labels=LABELS, plot=PLOT)), ACROSS, drawn.height(), kind="wide"
     )
     # the style of the page reaches a repeated part by its own class alone
     phone = _phone_svg(drawn, f'<g class="bars" id="phone-{name}">{narrow}</g>')
-    said = f'id="drawn-{name}" role="img" aria-label="{escape(about)}"'
+    said = f'id="drawn-{name}" role="img" aria-label="{svg_text(about)}"'
     return f"<div {said}>{wide}{phone}</div>"
 
 
@@ -129,7 +129,7 @@ def repeat_picture(claim: Central) -> str:
     """Return the picture of a phone for another place on a page that has it; may be empty."""
     if not claim.points:
         return ""
-    name = escape(claim.id)
+    name = svg_text(claim.id)
     repeated = _phone_svg(picture(claim), f'<use href="#phone-{name}"/>')
     return f'<div role="img" aria-labelledby="drawn-{name}">{repeated}</div>'
 
@@ -260,7 +260,7 @@ def svg_file(elements: Iterable[Element], width: float, height: float, about: st
     width, height = round(width), round(height)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{escape(about)}" '
+        f'height="{height}" role="img" aria-label="{svg_text(about)}" '
         f'font-family="system-ui, sans-serif" font-size="{TEXT}">'
     )
     return f"{head}<style>{_style()}</style>{svg(elements)}</svg>\n"

@@ -117,7 +117,7 @@ class Table:
                 value_text(
                     value,
                     decimals,
-                    number=p_text if heading == P_VALUE else _number,
+                    number=p_text if heading == P_VALUE else _cell_number,
                     text=lambda text: self.labels.get(text, text),
                 )
                 for value, (heading, decimals) in zip(row, self.columns.items(), strict=True)
@@ -137,7 +137,7 @@ def _kind(column: Sequence[Value]) -> str:
     return "long" if any(len(text) > LONG for text in column if isinstance(text, str)) else "text"
 
 
-def _number(value: float | int, decimals: int | None) -> str:
+def _cell_number(value: float | int, decimals: int | None) -> str:
     return significant(value) if decimals is None else rounded(value, decimals)
 
 

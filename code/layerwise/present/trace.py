@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from layerwise.engine.central import Central, Point, QuestionPart
 from layerwise.engine.claims import statistic_parts
 from layerwise.engine.derivation import (
+    Analysis,
     Origin,
-    Table,
     documents_of,
     module_of,
     plain,
@@ -41,15 +41,15 @@ from layerwise.present.records import (
     central_in_words,
     claims_in_words,
     control,
+    full_place,
     noise,
-    place,
     readings,
 )
 from layerwise.present.search import search_claims
 from layerwise.present.strip import count_text, mark_of, parts_text
 from layerwise.present.values import short_text, with_unit
 
-Rules = Mapping[str, Table]  # by analysis
+Rules = Mapping[str, Analysis]  # by analysis
 Method = dict[str, str]  # the key of a rule, its words and its module
 NEAR, ALIKE = 5, 0.8  # ids that are offered for one that there is not, and how alike they are
 STORED = "a published number, as it is stored"
@@ -296,10 +296,10 @@ def as_text(traced: TracedClaim | TracedCentral) -> str:
             fields.append(("run", f"{run}: {setting}"))
         for file, sha256 in behind.input_files.items():
             fields.append(("files", f"{sha256}  {file}"))
-    return _lines(claim.id, fields)
+    return _field_lines(claim.id, fields)
 
 
-def _lines(claim_id: str, fields: Iterable[Field]) -> str:
+def _field_lines(claim_id: str, fields: Iterable[Field]) -> str:
     lines, before = [claim_id], ""
     for name, text in fields:
         if text:
@@ -320,7 +320,7 @@ def central_as_text(traced: TracedCentral) -> str:
         *(("note", sentence) for sentence in claim.notes),
         ("to decide", claim.decide),
         ("as printed", count_text(claim) if claim.compared else ""),
-        *(("part", _part(part, names)) for part in claim.parts),
+        *(("part", _part_text(part, names)) for part in claim.parts),
         ("parts", parts_text(claim)),
         *(("reading", f"{reading['text']}: {reading['word']}") for reading in claim.readings),
         ("decides", claim.number),
@@ -335,10 +335,10 @@ def central_as_text(traced: TracedCentral) -> str:
             cells = [f"{cell} = {value}" for cell, value in now.read.items()]
             fields += [("inputs", line) for line in below_files(first_cells(cells, FEW))]
     fields += [("printed", f"{part['claim']}: {part['verdict']}") for part in claim.printed]
-    return _lines(claim.id, fields)
+    return _field_lines(claim.id, fields)
 
 
-def _part(part: QuestionPart, names: Names) -> str:
+def _part_text(part: QuestionPart, names: Names) -> str:
     """Return a question asked of a model, and its word."""
     model = part["model"]
     of_model = "" if model == OVER_MODELS else f" of {label_model(model, names)}"
@@ -351,15 +351,15 @@ def _estimate_lines(point: Point) -> list[str]:
     Each with its interval, what gives it, and over which units.
     """
     limits = [
-        *([f"above {_short(point.above)}"] if point.above is not None else []),
-        *([f"below {_short(point.below)}"] if point.below is not None else []),
+        *([f"above {_brief(point.above)}"] if point.above is not None else []),
+        *([f"below {_brief(point.below)}"] if point.below is not None else []),
     ]
     lines = [f"{point.model}: {point.word}; the claim holds {' and '.join(limits)}"]
     taken = point.published
     if point.value is not None:
         level = "" if point.level is None else f" at {point.level:.4g}"
         tests = "" if point.family is None else f", tests of a yes, of a no: {_tests(point.family)}"
-        p = "" if point.p is None else f", p = {_short(point.p)}"
+        p = "" if point.p is None else f", p = {_brief(point.p)}"
         number = _with_ends(point.value, point.low, point.high)
         lines.append(f"decides: {number}{level}{p}{_by(point.method, point.n, point.unit)}{tests}")
     if not point.is_published:
@@ -374,7 +374,7 @@ def _tests(family: Sequence[int]) -> str:
 
 
 def _with_ends(value: float, low: float | None, high: float | None) -> str:
-    return _short(value) + ("" if low is None else f" ({_short(low)} to {_short(high)})")
+    return _brief(value) + ("" if low is None else f" ({_brief(low)} to {_brief(high)})")
 
 
 def _by(method: str, n: int, unit: str) -> str:
@@ -388,7 +388,7 @@ def judged_fields(claim: JudgedClaim, compared: str) -> list[Field]:
     return [
         ("quantity", claim.quantity),
         ("model", claim.model),
-        ("where", place(claim)),
+        ("where", full_place(claim)),
         ("printed", with_unit(printed, unit)),
         ("recomputed", with_unit(recomputed, unit)),
         ("noise", noise(claim)),
@@ -408,7 +408,7 @@ def method_fields(now: Recomputation, value: Any, recomputed: Any, names: Names)
         ("method", f"{rule['name']}: {rule['says']} ({rule['at']})") for rule in now.method
     ]
     compared = "the same" if value == recomputed else f"not {_every_digit(recomputed)} as recorded"
-    return [*rules, ("now", f"{in_words(_short(value), names)}, {compared}")]
+    return [*rules, ("now", f"{in_words(_brief(value), names)}, {compared}")]
 
 
 def further_cells(reading: OtherReading, inputs: Iterable[str]) -> list[str]:
@@ -439,16 +439,16 @@ def first_cells(cells: list[str], most: int) -> list[str]:
 
 def distinct_texts(claim: JudgedClaim) -> tuple[str, str]:
     """Return printed and recomputed value, told apart by all digits where they differ."""
-    printed, recomputed = short_text(claim.published, claim.decimals), _short(claim.recomputed)
+    printed, recomputed = short_text(claim.published, claim.decimals), _brief(claim.recomputed)
     if claim.verdict == "differs" and printed == recomputed:
         return _every_digit(claim.published), _every_digit(claim.recomputed)
     return printed, recomputed
 
 
-def _short(value: Any) -> str:
+def _brief(value: Any) -> str:
     """Return a value as it is compared by eye; --json has every digit."""
     return "-" if value is None else short_text(value, None)
 
 
 def _every_digit(value: Any) -> str:
-    return _short(value) if value is None or isinstance(value, list) else str(value)
+    return _brief(value) if value is None or isinstance(value, list) else str(value)

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import cast
 
 from layerwise.errors import LayerwiseError, system_in_words
+from layerwise.files import JsonObject
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
 from layerwise.reader.files import RECORD, RECORDS
 from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
-from layerwise.reader.result import Document, Result
+from layerwise.reader.result import Result
 from layerwise.reader.results_folder import check_comparison_folder
-from layerwise.reader.run_record import Record, read_run, unlike_settings, unlike_texts
+from layerwise.reader.run_record import read_run, unlike_settings, unlike_texts
 from layerwise.shapes import Folder, converted, read_place
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -24,7 +25,7 @@ UNLIKE = "_unlike"  # in scaling.json: the sentences on what differs between the
 class Analysed:
     """One of the models: its result documents, and the folder that they were read from."""
 
-    documents: Mapping[str, Document]
+    documents: Mapping[str, JsonObject]
     folder: Path | None = None
 
     @property
@@ -32,8 +33,8 @@ class Analysed:
         return str(self.documents["layers"]["model_display"])
 
     @property
-    def record(self) -> Record:
-        return cast(Record, self.documents["layers"][RECORD])
+    def record(self) -> JsonObject:
+        return cast(JsonObject, self.documents["layers"][RECORD])
 
 
 @system_in_words()
@@ -93,8 +94,8 @@ def compare(
 
 
 def _differences(
-    documents: Mapping[str, Mapping[str, Document]],
-    records: Mapping[str, Record],
+    documents: Mapping[str, Mapping[str, JsonObject]],
+    records: Mapping[str, JsonObject],
     other_pairs: bool,
 ) -> list[str]:
     """Return a sentence for each run on other pairs; refuse them unless they are asked for.
@@ -131,7 +132,7 @@ def _analysed(model: Result | str | Path) -> Analysed:
     return Analysed(read_run(folder), folder)
 
 
-def _cautions(name: str, record: Record) -> list[str]:
+def _cautions(name: str, record: JsonObject) -> list[str]:
     """Return what was measured of a model in another way than of the papers'."""
     cautions = []
     if record["limit"] is not None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from layerwise.engine.answer_words import MEANINGS
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.files import together, write_json
+from layerwise.files import JsonObject, together, write_json
 from layerwise.papers.across.figures.printing import print_possible
 from layerwise.present.figures.numbers import Curves, Numbers
 from layerwise.present.html import reveal_all
@@ -34,7 +34,6 @@ from layerwise.shapes import read_place
 if TYPE_CHECKING:  # matplotlib is for who looks at figures
     from layerwise.papers.across.figures.drawing import Drawn
 
-Document = Mapping[str, Any]
 # Where figures and tables are, and the page: of one model, of several.
 OF_ONE = Path(), "index.html"
 OF_SEVERAL = Path(PART), ACROSS
@@ -53,8 +52,8 @@ class Result:
         folder: where the files are; None: nowhere yet.
     """
 
-    models: Mapping[str, Mapping[str, Document]]
-    documents: Mapping[str, Document]
+    models: Mapping[str, Mapping[str, JsonObject]]
+    documents: Mapping[str, JsonObject]
     _page: Own
     _beside: Curves
     folder: Path | None = None

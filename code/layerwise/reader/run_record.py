@@ -10,7 +10,7 @@ from typing import Any
 
 import layerwise
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import JsonObject, read_json
 from layerwise.measures.values import sampled_layers
 from layerwise.models.passes import VERSION
 from layerwise.models.registry import RANDOM
@@ -20,8 +20,6 @@ from layerwise.papers.across.analyses import READER_ANALYSES
 from layerwise.reader.files import RECORD
 from layerwise.statistics.bootstrap import Draws
 
-Document = Mapping[str, Any]
-Record = Mapping[str, Any]
 FORMAT = 3  # raise when `compare` reads other keys of the documents
 AGAIN = "run `layerwise analyze` for this model again"
 TEXTS = ("side_a", "side_b", "categories")
@@ -80,12 +78,12 @@ def run_record(
     }
 
 
-def with_record(documents: Mapping[str, Document], record: Record) -> dict[str, Document]:
+def with_record(documents: Mapping[str, JsonObject], record: JsonObject) -> dict[str, JsonObject]:
     """Return a run's documents with its record in each."""
     return {name: {**document, RECORD: record} for name, document in documents.items()}
 
 
-def read_run(folder: Path) -> dict[str, Document]:
+def read_run(folder: Path) -> dict[str, JsonObject]:
     """Read the documents of a run from its folder; that on layers must be there.
 
     Raises:
@@ -127,7 +125,7 @@ def read_run(folder: Path) -> dict[str, Document]:
     return documents
 
 
-def unlike_texts(records: Mapping[str, Record]) -> list[str]:
+def unlike_texts(records: Mapping[str, JsonObject]) -> list[str]:
     """Return a sentence for each run whose pairs are not those of the first one."""
     (first, expected), *others = records.items()
     sentences = []
@@ -147,7 +145,7 @@ def unlike_texts(records: Mapping[str, Record]) -> list[str]:
     return sentences
 
 
-def unlike_settings(records: Mapping[str, Record]) -> list[str]:
+def unlike_settings(records: Mapping[str, JsonObject]) -> list[str]:
     """Return a sentence that names in what else the runs differ; none where they are alike."""
     differing = []
     for key, name in NAMED.items():
@@ -158,7 +156,7 @@ def unlike_settings(records: Mapping[str, Record]) -> list[str]:
     return [f"The runs differ in {', '.join(differing)}."] if differing else []
 
 
-def _setting(record: Record, key: str) -> str:
+def _setting(record: JsonObject, key: str) -> str:
     """Return a setting as text; layers that were not chosen follow one rule at every depth."""
     if key == "layers":
         usual = list(sampled_layers(record["n_layers"]))

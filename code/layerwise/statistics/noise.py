@@ -89,7 +89,7 @@ def band(
     """
     if not all(map(is_number, replicates)):
         return math.inf
-    moved = [_distance(value, replicate, of_log=of_log) for replicate in replicates]
+    moved = [_difference(value, replicate, of_log=of_log) for replicate in replicates]
     from scipy.special import stdtrit  # a list of claims is read without it
 
     spread = math.sqrt(sum(replicate * replicate for replicate in moved) / len(moved))
@@ -101,7 +101,7 @@ def is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _distance(value: float, other: float, *, of_log: bool) -> float:
+def _difference(value: float, other: float, *, of_log: bool) -> float:
     if of_log and value > 0 and other > 0:
         return math.log(value) - math.log(other)
     return value - other

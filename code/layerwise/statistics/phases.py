@@ -2,19 +2,18 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from layerwise.errors import LayerwiseError
-from layerwise.statistics.curves import fishers_z
+from layerwise.statistics.curves import Curve, fishers_z
 
 PHASES = ("early", "mid", "late")
 NO_TRANSITION = "---"
 BOUND = 0.1  # how far from zero a phase mean must lie to count in a label
 
 Partition = dict[str, list[int]]
-Curve = Mapping[int, float]
 
 
 def thirds_of_list(layers: Sequence[int]) -> Partition:

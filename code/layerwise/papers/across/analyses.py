@@ -8,7 +8,7 @@ it stands is known for whole parts of a document, by the key they begin at.
 
 from typing import Any
 
-from layerwise.engine.derivation import Derivation, Document, Table, derive
+from layerwise.engine.derivation import Analysis, Derivation, Document, derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
 from layerwise.papers.across import questions
@@ -81,7 +81,7 @@ READER_ANALYSES = {name: name for name in RESULTS} | {
 }
 
 
-TABLES: dict[str, Table] = {name: module.DOCUMENTS for name, module in MODULES.items()}
+TABLES: dict[str, Analysis] = {name: module.DOCUMENTS for name, module in MODULES.items()}
 READER: dict[str, Document] = {
     name: (MODULES | {"sensitivity": sensitivity})[analysis].READER
     for name, analysis in READER_ANALYSES.items()

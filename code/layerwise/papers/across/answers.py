@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from layerwise.engine.answers import Answer, RowsByQuestion, read_answers, read_rows
+from layerwise.engine.answers import Answer, RowsByQuestion, read_answer_rows, read_answers
 from layerwise.engine.derivation import derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
@@ -21,7 +21,7 @@ AGAIN = "run `layerwise analyze` for this model again"
 def answers(results: Results, printed: Printed) -> list[ModelAnswers]:
     """Return the answers that the result files of one model give, in the papers' order."""
     answered = results.get("sensitivity", {}).get("rows", [])
-    return _collect_answers(read_rows(answered, AGAIN), printed)
+    return _collect_answers(read_answer_rows(answered, AGAIN), printed)
 
 
 def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list[ModelAnswers]:
@@ -36,7 +36,7 @@ def answers_over_models(models: Mapping[str, Results], printed: Printed) -> list
     draws = Draws(N_RESAMPLES, LEVEL, SEED)  # nothing is drawn
     sample = {"sample": {OVER_MODELS: (SWEEP, "/models")}}
     several = Evidence(tables_of_reader({SWEEP: {"models": gains}}, sample), draws)
-    return _collect_answers(read_rows(rows(several, ["depth_gain"]), AGAIN), printed)
+    return _collect_answers(read_answer_rows(rows(several, ["depth_gain"]), AGAIN), printed)
 
 
 def _collect_answers(answered: RowsByQuestion, printed: Printed) -> list[ModelAnswers]:

@@ -10,23 +10,23 @@ from layerwise.engine.question import Results
 from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, PAIRWISE, strategies_by_layer
-from layerwise.present.figures.numbers import Curve
+from layerwise.present.figures.numbers import DepthCurve
 
 PROFILE = ("intrinsic_dim_ratio", "effective_rank", "avg_cos_sim")
 
 
-def curve_over_depth(layers: Mapping[int, Any], n_layers: int) -> Curve:
+def curve_over_depth(layers: Mapping[int, Any], n_layers: int) -> DepthCurve:
     """Return a value by layer over the relative depth."""
     return [(layer / n_layers, float(value)) for layer, value in layers.items()]
 
 
-def curve_behind_blocks(blocks: Iterable[Any]) -> Curve:
+def curve_behind_blocks(blocks: Iterable[Any]) -> DepthCurve:
     """Return a value by block, each at the layer behind it."""
     values = list(blocks)
     return curve_over_depth(dict(enumerate(values, start=1)), len(values))
 
 
-def curves_by_quantity(documents: Mapping[str, Any]) -> dict[str, Curve]:
+def curves_by_quantity(documents: Mapping[str, Any]) -> dict[str, DepthCurve]:
     """Return the curves of one model's profile, gains and norms that there are, by quantity."""
     curves = {}
     for key in PROFILE if "anisotropy" in documents else ():
@@ -39,7 +39,7 @@ def curves_by_quantity(documents: Mapping[str, Any]) -> dict[str, Curve]:
     return curves
 
 
-def own_curves(results: Results) -> dict[str, Curve]:
+def own_curves(results: Results) -> dict[str, DepthCurve]:
     """Return the curves of one reader's model, by quantity that was measured."""
     n = results["layers"]["n_layers"]
     strategies = strategies_by_layer(results["layers"].get("strategies", {}))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, UNDECIDED
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
-from layerwise.engine.seen import Matter, Seen, SeenAnswer, verb
+from layerwise.engine.seen import Matter, Seen, SeenAnswer, agree
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper1.central import MODELS
 from layerwise.papers.paper2.central import APERTUS, LLAMA, PYTHIA, TEMPLATED, r_of_pythia
@@ -182,7 +182,7 @@ def answer_on_laws(seen: Seen) -> str:
     for mark, forms in FARES.items():
         laws = [claim for claim in LAWS if seen.central(claim).mark == mark]
         if laws:
-            fares = verb(laws, *forms)
+            fares = agree(laws, *forms)
             descriptions = ", and that ".join(describe_law(seen, claim) for claim in laws)
             parts.append(f"{NUMBERS[len(laws)]} {fares}: that {descriptions}.")
     first, *others = parts

@@ -5,11 +5,10 @@ the mean. And what decides, which print lacks: r within each category and withou
 what is known of every pair.
 """
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float
 
+from layerwise.files import JsonObject
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import (
     ANISOTROPY,
@@ -32,13 +31,13 @@ from layerwise.statistics.sizes import FEWEST_PAIRS
 CENTROID = list(METRICS).index("centroid_asymmetry")  # the measure of Paper 2's curves
 
 
-def choices_document(values: Values, draws: Draws) -> dict[str, Any]:
+def choices_document(values: Values, draws: Draws) -> JsonObject:
     """Return what this model's values give; the questions and `sensitivity` read it.
 
     Curves need three sampled layers with the last among them, the profile needs prompts, and r over
     the categories needs three of them; without preferences there is the calibration alone.
     """
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         **(_r_by_layer(values) if values.has_r_over_categories else {"by_layer": {}}),
         **_last_layer_by_choice(values, draws),
         "by_pair": _pair_values(values),
@@ -57,16 +56,16 @@ def choices_document(values: Values, draws: Draws) -> dict[str, Any]:
     return document
 
 
-def _r_by_layer(values: Values) -> dict[str, Any]:
+def _r_by_layer(values: Values) -> JsonObject:
     """Return r over the categories by layer, as published and in other readings of the states."""
     y = values.category_preferences()
 
-    def r(reading: str) -> dict[str, Any]:
+    def r(reading: str) -> JsonObject:
         names = (f"{SERIES[0]} ({reading})", SERIES[1])
         ua = values.asymmetries(reading)
         return {"r": pearson_r(ua, y, names), "without": _without_each(values, ua)}
 
-    document: dict[str, Any] = {"by_layer": {str(n): r(layer_reading(n)) for n in values.layers}}
+    document: dict[str, object] = {"by_layer": {str(n): r(layer_reading(n)) for n in values.layers}}
     if values.pair_metrics_all_tokens is not None:
         document[Choice.ALL_TOKENS] = {str(n): r(all_tokens_reading(n)) for n in values.layers}
     if values.pair_metrics_before_norm is not None:
@@ -74,7 +73,7 @@ def _r_by_layer(values: Values) -> dict[str, Any]:
     return document
 
 
-def _last_layer_by_choice(values: Values, draws: Draws) -> dict[str, dict[Choice, Any]]:
+def _last_layer_by_choice(values: Values, draws: Draws) -> dict[str, dict[Choice, JsonObject]]:
     """Return r over the categories and mean neutral UA, by reading of the last layer.
 
     Left out are readings that are the same in every statement, or in every category.
@@ -96,7 +95,8 @@ def _last_layer_by_choice(values: Values, draws: Draws) -> dict[str, dict[Choice
         stream = np.random.RandomState(draws.seed)
         return r_and_ends(correlation_interval(ua, y, stream, draws.n_resamples, draws.level))
 
-    r, calibration = {}, {}
+    r: dict[Choice, JsonObject] = {}
+    calibration: dict[Choice, JsonObject] = {}
     for choice, reading in readings.items():
         if choice is not Choice.PUBLISHED and (
             reading not in values.readings or values.has_no_r(reading)
@@ -125,7 +125,7 @@ def _without_each(values: Values, ua: Float[np.ndarray, " category"]) -> dict[st
     return {name: correlation.r for name, correlation in left_out.items()}
 
 
-def curves_of_pairs(values: Values) -> dict[Choice, Any]:
+def curves_of_pairs(values: Values) -> dict[Choice, JsonObject]:
     """Return r over the pairs by layer, in each category, over all of them and without each.
 
     A category of under four pairs has no r of its own, nor has one without variation.
@@ -145,7 +145,7 @@ def curves_of_pairs(values: Values) -> dict[Choice, Any]:
     }
 
 
-def _correlations(values: Values, series: Float[np.ndarray, " pair"], at: str) -> dict[str, Any]:
+def _correlations(values: Values, series: Float[np.ndarray, " pair"], at: str) -> JsonObject:
     """Return r of one layer: over all pairs, in each category, and without each."""
     y, names = values.preferences, (f"the asymmetry at {at}", "the preference of the pairs")
     inside = {
@@ -166,13 +166,13 @@ def _correlations(values: Values, series: Float[np.ndarray, " pair"], at: str) -
     }
 
 
-def _pair_values(values: Values) -> dict[str, Any]:
+def _pair_values(values: Values) -> JsonObject:
     """Return what is known of every pair, for questions that nobody asked yet.
 
     Asymmetry by layer, the category's UA at the last layer without the pair, and the pair's term in
     it, which changes its sign with the pair's sides.
     """
-    by_category: dict[str, Any] = {}
+    by_category: dict[str, dict[str, object]] = {}
     curves = zip(values.layers, values.pair_metrics[:, CENTROID], strict=True)
     by_layer = {str(layer): series for layer, series in curves}
     for number, name in enumerate(values.categories):

@@ -7,10 +7,11 @@ order of its notebook.
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
+from layerwise.engine.experiment import Documents
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import MEAN_POOLED, POOLED, Values, layer_reading
@@ -22,6 +23,16 @@ from layerwise.statistics.correlation import pearson_r
 from layerwise.statistics.random_bins import sweep
 
 Intervals = dict[int, CorrelationInterval]
+
+
+class Strategy(TypedDict):
+    """What the states of one pooling, or of one layer, give over the categories."""
+
+    correlation: float | None
+    category_uas: list[float]
+    category_prefs: list[float]
+
+
 OF_BINS = ("the asymmetry of the bins", "the preference of the bins")
 COSINES: tuple[str, ...] = ("uniformity_a", "uniformity_b")
 OF_LAST_LAYER = (*COSINES, "output_preference", "pct_prefer_a")
@@ -118,7 +129,7 @@ def ends_by_layer(intervals: Intervals) -> dict[str, dict[str, float]]:
     return {str(layer): r_and_ends(interval) for layer, interval in intervals.items()}
 
 
-def strategies(values: Values) -> dict[str, dict[str, Any]]:
+def strategies(values: Values) -> dict[str, Strategy]:
     """Return r over the categories by pooling and by layer (notebook 001).
 
     A token reading in which all statements share one vector (the first token, where the tokenizer
@@ -126,7 +137,7 @@ def strategies(values: Values) -> dict[str, dict[str, Any]]:
     word), has no r: it is None. One whose states were not given is not there.
     """
     preferences = values.category_preferences()
-    by_strategy: dict[str, dict[str, Any]] = {}
+    by_strategy: dict[str, Strategy] = {}
     for name in (*POOLED, *map(layer_reading, values.layers)):
         if name not in values.readings:
             continue
@@ -150,7 +161,7 @@ def asymmetries_by_reading(values: Values) -> dict[str, dict[str, float]]:
     }
 
 
-def r_over_binnings(values: Values) -> dict[str, dict[str, Any]]:
+def r_over_binnings(values: Values) -> dict[str, dict[str, dict[str, float]]]:
     """Return r over random bins, averaged over many binnings, by k and layer (notebook 000)."""
     return {
         str(k): {
@@ -181,16 +192,14 @@ def profile_of_states(values: Values) -> dict[str, Any]:
     }
 
 
-def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
+def layer_documents(values: Values, draws: Draws) -> Documents:
     """Return the documents on one model's layers, by the result that they are for.
 
     `intervals` are those over the categories that bins are compared with. Every interval is drawn
     once. Without preferences there are asymmetries by layer alone, without three categories the
     pairs beside them.
     """
-    by_result: dict[str, dict[str, Any]] = {
-        "layers": {"asymmetries": asymmetries_by_reading(values)}
-    }
+    by_result: Documents = {"layers": {"asymmetries": asymmetries_by_reading(values)}}
     if values.has_r_over_categories:
         by_result = _category_documents(values, draws)
     if values.output is not None:
@@ -198,7 +207,7 @@ def layer_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
     return by_result
 
 
-def _category_documents(values: Values, draws: Draws) -> dict[str, dict[str, Any]]:
+def _category_documents(values: Values, draws: Draws) -> Documents:
     """Return the documents that correlate over the categories, and over bins beside them."""
     by_category, by_bins = category_intervals(values, draws), bin_intervals(values, draws)
     n_resamples = {"n_bootstrap": draws.n_resamples}

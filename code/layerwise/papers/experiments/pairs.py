@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from layerwise.engine.experiment import Documents, Fragments, PairSubject
+from layerwise.engine.experiment import Documents, PairSubject
+from layerwise.engine.measured import Fragments
 from layerwise.engine.published import pointer
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import MEAN_POOLED, layer_reading

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from layerwise.engine.experiment import Documents
 from layerwise.engine.published import DATASET, PROMPTS, Published
+from layerwise.files import JsonObject
 from layerwise.measures.values import Values
 from layerwise.papers.experiments import choices, documents
 from layerwise.papers.shared.names import READER_ENTRY
@@ -53,7 +54,7 @@ class Measured:
     numbers: Published
     absent: Mapping[str, str]
     values: Values
-    index: Mapping[str, Any]
+    index: JsonObject
 
 
 def without_numbers(values: Values) -> dict[str, str]:
@@ -63,7 +64,7 @@ def without_numbers(values: Values) -> dict[str, str]:
     return {} if values.has_r_over_categories else dict(WITHOUT_CATEGORIES)
 
 
-def result_files(values: Values, draws: Draws, published: Published) -> dict[str, dict[str, Any]]:
+def result_files(values: Values, draws: Draws, published: Published) -> Documents:
     """Return the files that the analyses of a reader's model read; every interval is drawn once.
 
     Arguments:
@@ -76,7 +77,7 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
     counts = np.bincount(values.category_of_pair).tolist()
     sizes = zip(values.categories, counts, strict=True)
     under_choices = choices.choices_document(values, draws)
-    files: dict[str, dict[str, Any]] = {
+    files: Documents = {
         DATASET: {category: {"n_pairs": count} for category, count in sizes},
         PROMPTS: {"anisotropy": {"n_prompts": values.n_prompts}},
         own_file("validation"): _category_document(values, draws, name, published),
@@ -104,7 +105,7 @@ def result_files(values: Values, draws: Draws, published: Published) -> dict[str
     return files
 
 
-def tables(files: Mapping[str, Any]) -> Published:
+def tables(files: Mapping[str, JsonObject]) -> Published:
     """Return the tables of a reader's model, and the roles that its files fill.
 
     Args:
@@ -116,7 +117,7 @@ def tables(files: Mapping[str, Any]) -> Published:
 
 def _category_document(
     values: Values, draws: Draws, name: dict[str, str], published: Published
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The file on UA, with what a notebook typed of other models."""
     typed = published.document(TYPED_MODELS)["reference_models"]
     columns, what = documents.COSINES, "uniformity asymmetry"
@@ -137,7 +138,7 @@ def _category_document(
     }
 
 
-def _published_texts(result: str, values: Values) -> dict[str, Any]:
+def _published_texts(result: str, values: Values) -> dict[str, object]:
     """Return what the published file says beside its numbers."""
     if result == "bins":
         return {"method": "Option A: Random Bins (same metric)"}

@@ -6,13 +6,12 @@ from functools import cache
 
 from layerwise.engine.experiment import (
     Experiment,
-    Fragments,
     Needs,
     PairExperiment,
     PairSubject,
     Subject,
 )
-from layerwise.engine.measured import merge
+from layerwise.engine.measured import Fragments, merge
 from layerwise.engine.published import pointer
 from layerwise.papers.experiments import attention_sheaf as sheaf
 from layerwise.papers.experiments import choices, gains, matrices, pairs, streams

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from layerwise.engine.answers import Answer
 from layerwise.engine.published import PUBLISHED
 from layerwise.engine.words import category_labels, key_in_words
+from layerwise.files import JsonObject
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.result_files import CATEGORIES, METRIC
 from layerwise.present.figures import signs, style
@@ -50,11 +51,12 @@ def pairs(numbers: Numbers) -> Figure:
         title = f"In {len(turning)} of {len(metrics)} measures r has opposite signs at layers "
         title += f"{first} and {last}, in {clear} with both intervals excluding zero"
     remark = f"{numbers.names[model]}, n = {document['n_pairs']} pairs."
-    shape: dict[str, Any] = {"n": len(metrics), "columns": 3, "sharey": True}
-    figure, panels = style.panels(numbers, title, 2.0, remark, **shape)
+    figure, panels = style.panels(
+        numbers, title, 2.0, remark, n=len(metrics), columns=3, sharey=True
+    )
     for axes, metric in zip(panels, metrics, strict=True):
         rows_of_metric = {layer: row[metric] for layer, row in results.items()}
-        turns: dict[str, Any] = {
+        turns: signs.Look = {
             "color": signs.SINGLED_OUT,
             "words": f"r of opposite signs at layers {first} and {last}",
         }
@@ -77,7 +79,7 @@ def by_pair(numbers: Numbers) -> Figure:
     model, drawn = numbers.model("by_pair", "asymmetry", "preference", "category")
     results = numbers.document("pairs", model, "results", "n_pairs")["results"]
     layers = thin(style.layers_of(drawn["asymmetry"]), MOST_PANELS)
-    correlations = {layer: style.interval(results[str(layer)][METRIC]) for layer in layers}
+    correlations = {layer: style.r_and_ends(results[str(layer)][METRIC]) for layer in layers}
     ends = {
         layer: f"{style.signed_interval(r, (low, high))} at layer {layer}"
         for layer, (r, low, high, _) in correlations.items()
@@ -89,8 +91,9 @@ def by_pair(numbers: Numbers) -> Figure:
     remark = f"{numbers.names[model]}, n = {n_pairs} pairs"
     remark += f", {len(kept)} of them drawn." if len(kept) < n_pairs else "."
     remark += f" Layer {layers[-1]} is read after the final norm."
-    shape: dict[str, Any] = {"n": len(layers), "columns": min(3, len(layers)), "sharey": True}
-    figure, panels = style.panels(numbers, title, 1.9, remark, **shape)
+    figure, panels = style.panels(
+        numbers, title, 1.9, remark, n=len(layers), columns=min(3, len(layers)), sharey=True
+    )
     apart, labels = (
         _decisive_category(numbers, model),
         category_labels(dict.fromkeys(drawn["category"])),
@@ -142,8 +145,9 @@ def within_categories(numbers: Numbers) -> Figure:
     if len(names) < len(all_names):
         remark += f" {len(names)} of {len(all_names)} categories are drawn."
     height = 0.9 + 0.16 * len(names)
-    shape: dict[str, Any] = {"n": len(ends), "columns": len(ends), "sharey": True}
-    figure, panels = style.panels(numbers, title, height, remark, **shape)
+    figure, panels = style.panels(
+        numbers, title, height, remark, n=len(ends), columns=len(ends), sharey=True
+    )
     for axes, layer in zip(panels, ends, strict=True):
         _draw_categories(axes, by_layer[str(layer)], names)
         axes.set_title(f"layer {layer}")
@@ -151,7 +155,7 @@ def within_categories(numbers: Numbers) -> Figure:
     return figure
 
 
-def _draw_categories(axes: Axes, layer: Mapping[str, Any], names: Sequence[str]) -> None:
+def _draw_categories(axes: Axes, layer: JsonObject, names: Sequence[str]) -> None:
     """Draw a row for r in each category of a layer, in the mean category and over all pairs."""
     rows = [(layer["by_category"].get(name), signs.ESTIMATE, "a category") for name in names]
     rows += [
@@ -208,15 +212,16 @@ def layer_curves(numbers: Numbers) -> Figure:
         for name, _, _, by_metric in CURVES
         if name in drawn_models
     }
-    starts = {name: style.interval(rows["0"]) for name, rows in by_model.items() if "0" in rows}
+    starts = {name: style.r_and_ends(rows["0"]) for name, rows in by_model.items() if "0" in rows}
     below = {name: r for name, (r, _, high, _) in starts.items() if high < 0}
     remark = "".join(
         f"{numbers.names[name]} begins below zero, r = {style.signed(r, 2)} at layer 0: the "
         "embeddings, before any block. "
         for name, r in below.items()
     )
-    shape: dict[str, Any] = {"n": len(drawn_models), "columns": 2, "sharey": True}
-    figure, panels = style.panels(numbers, title, 2.1, remark, **shape)
+    figure, panels = style.panels(
+        numbers, title, 2.1, remark, n=len(drawn_models), columns=2, sharey=True
+    )
     curves = (entry for entry in CURVES if entry[0] in drawn_models)
     for axes, (name, analysis, *_) in zip(panels, curves, strict=True):
         style.intervals_by_layer(axes, by_model[name])
@@ -321,8 +326,7 @@ def validation(numbers: Numbers) -> Figure:
         name, most = next(iter(without.items()))
         title += f", and {style.signed_interval(most['r'], most.get('interval'))} without {name}"
     height = max(2.3, 0.9 + 0.17 * min(len(without) or 1, MOST_NAMED))
-    shape: dict[str, Any] = {"columns": 2, "width_ratios": (4, 3)}
-    figure, (left, right) = style.panels(numbers, title, height, **shape)
+    figure, (left, right) = style.panels(numbers, title, height, columns=2, width_ratios=(4, 3))
     looks = _looks(points, without)
     _draw_scatter(left, points, looks)
     left.set_title(f"n = {len(points)} categories")
@@ -336,7 +340,7 @@ def validation(numbers: Numbers) -> Figure:
     return figure
 
 
-def _points(document: Mapping[str, Any]) -> Points:
+def _points(document: JsonObject) -> Points:
     labels = category_labels(name for name in document if not name.startswith("_"))
     return {
         label: (document[name]["asymmetry"], document[name]["output_preference"])
@@ -344,7 +348,7 @@ def _points(document: Mapping[str, Any]) -> Points:
     }
 
 
-def _r_without_each(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _r_without_each(document: JsonObject) -> dict[str, JsonObject]:
     """Return r over the other categories, the one that changes it most first."""
     whole = document["_global_stats"]["ua_output_correlation"]
     labels = category_labels(document["_without_one"])
@@ -352,7 +356,7 @@ def _r_without_each(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]
     return dict(sorted(others.items(), key=lambda item: -abs(item[1]["r"] - whole)))
 
 
-def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _looks(points: Points, without: Mapping[str, JsonObject]) -> dict[str, signs.Look]:
     """Return a look per category, black for the one that changes r most.
 
     Shapes part them where there is no room for their names.
@@ -363,7 +367,7 @@ def _looks(points: Points, without: Mapping[str, Any]) -> dict[str, dict[str, An
     return looks | {name: {**looks[name], "color": signs.SINGLED_OUT} for name in kept[:1]}
 
 
-def _draw_scatter(axes: Axes, points: Points, looks: Mapping[str, dict[str, Any]]) -> None:
+def _draw_scatter(axes: Axes, points: Points, looks: Mapping[str, signs.Look]) -> None:
     for name, point in points.items():
         look = looks.get(name, {"marker": ".", "color": signs.ESTIMATE})
         style.draw_points(axes, [name], *([number] for number in point), **look)
@@ -376,15 +380,13 @@ def _draw_without_each(
     axes: Axes,
     r: float,
     interval: Sequence[float] | None,
-    without: Mapping[str, Mapping[str, Any]],
-    looks: Mapping[str, dict[str, Any]],
+    without: Mapping[str, JsonObject],
+    looks: Mapping[str, signs.Look],
 ) -> None:
     """Draw a row for r over all categories, and one for r without each of them."""
-    whole: dict[str, Any] = {"r": r, "interval": interval}
+    whole: JsonObject = {"r": r, "interval": interval}
     look_of_all = signs.series_look(0, 1)
-    rows: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
-        ("all categories", whole, look_of_all)
-    ]
+    rows: list[tuple[str, JsonObject, signs.Look]] = [("all categories", whole, look_of_all)]
     rows += [(name, left_out, looks[name]) for name, left_out in without.items() if name in looks]
     names = [name if not place else f"without {name}" for place, (name, *_) in enumerate(rows)]
     crosses = len({look["marker"] for *_, look in rows}) == 1  # no shapes that part categories
@@ -419,13 +421,13 @@ def layers(numbers: Numbers) -> Figure:
     results = document["layer_results"]
     title = f"Over {document['n_categories']} categories the papers' interval of r excludes zero "
     title += f"at {document['drawn']['n_excluding_zero']} of {len(results)} layers"
-    shape: dict[str, Any] = {"columns": 2, "width_ratios": (5, 2), "sharey": True}
-    figure, row = style.panels(numbers, title, 2.5, **shape)
+    figure, row = style.panels(numbers, title, 2.5, columns=2, width_ratios=(5, 2), sharey=True)
     unit = numbers.depth_unit(max(map(int, results)))
     for change in curve["summary"]["sign_changes"]:
         middle = (change["layer_before"] + change["layer_after"]) / 2 / unit
-        dotted: dict[str, Any] = {"color": signs.CONTEXT, "linestyle": ":", "linewidth": 0.8}
-        row[0].axvline(middle, label="sign of r changes", **dotted)
+        row[0].axvline(
+            middle, label="sign of r changes", color=signs.CONTEXT, linestyle=":", linewidth=0.8
+        )
     words = f"r, {document['ci_level']:.0%} interval"
     style.intervals_by_layer(row[0], results, words=words, unit=unit)
     row[0].set(ylim=(-1.05, 1.05), ylabel=quantities.R_OVER_CATEGORIES)

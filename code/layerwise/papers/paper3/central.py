@@ -12,9 +12,9 @@ from layerwise.engine.seen import (
     Seen,
     Sentences,
     Value,
+    agree,
     equal_p,
     listed,
-    verb,
 )
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper3.rules.thermodynamic_benchmark import CATEGORIES
@@ -122,7 +122,7 @@ def describe_bound(seen: Seen) -> Iterator[str]:
     surveyed = seen.statistic("depth_gain", "hunt", "bound", "above")
     if surveyed:
         yield (
-            f"Of the survey's models {listed(surveyed)} {verb(surveyed, 'lies', 'lie')} above the "
+            f"Of the survey's models {listed(surveyed)} {agree(surveyed, 'lies', 'lie')} above the "
             "bound by the mean over five prompts, which come in no categories."
         )
     expanding, product = (

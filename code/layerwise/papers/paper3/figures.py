@@ -41,9 +41,10 @@ def depth_gain(numbers: Numbers) -> Figure:
         title += f", {_law_text(numbers, SURVEY)} over {len(survey)} survey models"
         shown += [("models of the survey", survey)]
     title += f"; shown above the bound: {', '.join(over) or 'none'}"
-    shape: dict[str, Any] = {"columns": len(shown), "sharey": True}
-    shape["width_ratios"] = (2, 3)[: len(shown)]  # the survey's names are longer
-    figure, panels = style.panels(numbers, title, 3.2, **shape)
+    ratios = (2, 3)[: len(shown)]  # the survey's names are longer
+    figure, panels = style.panels(
+        numbers, title, 3.2, columns=len(shown), sharey=True, width_ratios=ratios
+    )
     for axes, (words, gains) in zip(panels, shown, strict=True):
         _draw_against_depth(axes, gains)
         axes.set_title(f"n = {len(gains)} {words}")
@@ -384,7 +385,7 @@ def _difference_text(numbers: Numbers) -> str:
     return f" (95% interval of the difference {' to '.join(ends)})"
 
 
-PEAK: dict[str, Any] = {"color": signs.SINGLED_OUT, "zorder": 3}
+PEAK: signs.Look = {"color": signs.SINGLED_OUT, "zorder": 3}
 SHARE, VARIANCE = "intrinsic_dim_ratio", "eigenvalue_variance"
 
 

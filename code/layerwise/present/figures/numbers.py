@@ -11,14 +11,13 @@ from layerwise.engine.published import DECIDES, OVER_MODELS
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import Names, display_names, label_model
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import JsonObject, read_json
 from layerwise.models.registry import read_models
 
-Document = Mapping[str, Any]
-Curve = list[
+DepthCurve = list[
     tuple[float, float]
 ]  # over relative depth (layer over number of blocks): (depth, value)
-Curves = Mapping[str, Mapping[str, Curve]]  # by quantity, then by model
+Curves = Mapping[str, Mapping[str, DepthCurve]]  # by quantity, then by model
 RANDOM = "random weights: the numbers mean nothing"
 RELATIVE_DEPTH = "relative depth (layer / blocks)"  # an axis for models of any depth
 OWN = "own"  # a reader's own model, which is no source of the pipeline
@@ -44,7 +43,7 @@ class Numbers:
     """
 
     source: str
-    statistics: Mapping[str, Mapping[str, Document]]
+    statistics: Mapping[str, Mapping[str, JsonObject]]
     names: Mapping[str, str]
     random_weights: bool = False
     beside: Curves = field(default_factory=dict)
@@ -80,18 +79,18 @@ class Numbers:
         """
         return get_answer(self.answers, question, model, reading)
 
-    def document(self, analysis: str, name: str, *keys: str) -> Document:
+    def document(self, analysis: str, name: str, *keys: str) -> JsonObject:
         """Return a document, once it has what the keys ("a/b" for what is nested) name."""
         document = self.statistics.get(analysis, {}).get(name, {})
         return self.having(analysis, {name: document}, *keys)[name]
 
-    def models(self, analysis: str, *keys: str) -> dict[str, Document]:
+    def models(self, analysis: str, *keys: str) -> dict[str, JsonObject]:
         """Return the documents of single models that have what the keys name."""
         documents = self.statistics.get(analysis, {})
         of_models = {slug: documents[slug] for slug in documents if slug in self.names}
         return self.having(analysis, of_models, *keys)
 
-    def model(self, analysis: str, *keys: str) -> tuple[str, Document]:
+    def model(self, analysis: str, *keys: str) -> tuple[str, JsonObject]:
         """Return slug and document of the first model that has what the keys name."""
         return next(iter(self.models(analysis, *keys).items()))
 

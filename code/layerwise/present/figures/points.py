@@ -110,10 +110,10 @@ def csv_of_points(figure: Figure) -> str:
     assert isinstance(figure, Drawing)
     rows: list[dict[str, Value]] = [
         {
-            "panel": _plain(points.axes.get_title()),
+            "panel": _label_text(points.axes.get_title()),
             "series": points.series,
             "point": points.names[at],
-            **dict(_cells(points.numbers(at))),
+            **dict(_number_cells(points.numbers(at))),
         }
         for points, at in _in_order(figure.points)
     ]
@@ -150,15 +150,15 @@ def _lines(
     numbers: Mapping[str, tuple[float, Sequence[float] | None]],
 ) -> Iterator[str]:
     for label, (value, ends) in numbers.items():
-        interval = f" ({' to '.join(_short(end) for end in ends)})" if ends else ""
-        yield f"{label}: {_short(value)}{interval}"
+        interval = f" ({' to '.join(_number_text(end) for end in ends)})" if ends else ""
+        yield f"{label}: {_number_text(value)}{interval}"
 
 
-def _short(value: float) -> str:
+def _number_text(value: float) -> str:
     return with_signs(f"{value:.{DIGITS_SHOWN}g}")
 
 
-def _cells(
+def _number_cells(
     numbers: Mapping[str, tuple[float, Sequence[float] | None]],
 ) -> Iterator[tuple[str, float | None]]:
     for label, (value, ends) in numbers.items():
@@ -178,9 +178,9 @@ def _label(axes: Axes, side: Side) -> str:
     assert figure is not None
     siblings = [axes, *(other for other in figure.axes if other in shared.get_siblings(axes))]
     labels = (getattr(other, f"get_{side}label")() for other in siblings)
-    return _plain(next(filter(None, labels), side))
+    return _label_text(next(filter(None, labels), side))
 
 
-def _plain(text: str) -> str:
+def _label_text(text: str) -> str:
     """Return a label as plain text, on one line and without the signs around formulas."""
     return " ".join(text.replace("$", "").split())

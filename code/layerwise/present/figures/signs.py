@@ -30,10 +30,11 @@ ESTIMATE, OUTSIDE, SINGLED_OUT, CONTEXT = "#0072B2", "#D55E00", "#000000", "#666
 OF_SERIES = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("o", "s", "^", "v", "P", "*", ">")  # of series; all are filled
 DOT, CROSS = "o", "x"
+Look = dict[str, Any]  # keyword arguments of matplotlib's functions that draw
 # A line that estimates are held against: no correlation, a gain of one.
-REFERENCE: dict[str, Any] = {"color": CONTEXT, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
-CLAIMED: dict[str, Any] = {"color": ESTIMATE, "alpha": 0.12, "linewidth": 0, "zorder": 0}
-SPREAD: dict[str, Any] = {"alpha": 0.3, "linewidth": 6, "label": "standard deviation"}
+REFERENCE: Look = {"color": CONTEXT, "linestyle": "--", "linewidth": 0.8, "zorder": 1}
+CLAIMED: Look = {"color": ESTIMATE, "alpha": 0.12, "linewidth": 0, "zorder": 0}
+SPREAD: Look = {"alpha": 0.3, "linewidth": 6, "label": "standard deviation"}
 FINAL_NORM = "last layer, after the final norm"
 PAPERS = "the papers' models, as published"
 INTERVAL = "95% interval"
@@ -43,7 +44,7 @@ LETTER = 4.3  # points: the mean width of one at 8 pt
 HANDLE = 36  # points of an entry beside its words
 
 
-def series_look(number: int, n: int) -> dict[str, Any]:
+def series_look(number: int, n: int) -> Look:
     """Return colour and shape of one of n series: a single one is the estimate; 28 differ."""
     if n == 1:
         return {"color": ESTIMATE, "marker": DOT}

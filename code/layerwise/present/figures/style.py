@@ -39,6 +39,7 @@ from layerwise.present.figures.signs import (
     REFERENCE,
     SINGLED_OUT,
     SPREAD,
+    Look,
     explain,
     explain_cross,
     legend_below,
@@ -194,7 +195,7 @@ def layer_axis(axes: Axes, layers: Sequence[int], *, most: int = 10, unit: int =
     if len(layers) > 1 and not axes.patches:  # once, of however many curves
         first, before, last = (layer / unit for layer in (layers[0], *layers[-2:]))
         half = max((last - before) / 2, 0.02 * (last - first))
-        span: dict[str, Any] = {"color": CONTEXT, "alpha": 0.15, "linewidth": 0, "zorder": 0}
+        span: Look = {"color": CONTEXT, "alpha": 0.15, "linewidth": 0, "zorder": 0}
         axes.axvspan(last - half, last + half, label=FINAL_NORM, **span)
         axes.set_xlim(first - half, last + half)
 
@@ -221,7 +222,7 @@ def layers_of(results: Iterable[str]) -> list[int]:
     return sorted(int(layer) for layer in results)
 
 
-def interval(row: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+def r_and_ends(row: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     """r, the ends of its interval, and whether that includes zero.
 
     The later notebooks call them ci_lo, ci_hi and sig, the earlier ones ci_lower, ci_upper and
@@ -263,7 +264,7 @@ def intervals_by_layer(
         unit: see `layer_axis`.
     """
     layers = layers_of(results)
-    rows = {layer: interval(results[str(layer)]) for layer in layers}
+    rows = {layer: r_and_ends(results[str(layer)]) for layer in layers}
     at = {layer: place_layer(layer, unit) for layer in layers}
     axes.plot([*at.values()], [r for r, *_ in rows.values()], color=color, linewidth=0.8, alpha=0.6)
     for holds_zero, mark in ((False, marker), (True, CROSS)):
@@ -346,7 +347,7 @@ def name_points(
     leaders: list[Path] = []
     for name in sorted(points, key=lambda name: name not in bold):
         others = [*names, *(dot for other, dot in dots.items() if other != name)]
-        look: dict[str, Any] = {"fontweight": "bold", "color": SINGLED_OUT} if name in bold else {}
+        look: Look = {"fontweight": "bold", "color": SINGLED_OUT} if name in bold else {}
         label = axes.annotate(name, points[name], (0, 0), textcoords="offset points")
         label.set(**{"color": CONTEXT, **look})
         label.set_in_layout(False)
@@ -363,7 +364,7 @@ def name_points(
             hidden += sum(leader.intersects_path(other) for other in leaders)
             hidden += sum(leader.intersects_path(curve) for curve in curves) / 2
             hidden += 9 * sum(moved.overlaps(other) for other in names)
-            hidden += 50 * (not _holds(axes.bbox, moved))
+            hidden += 50 * (not _contains(axes.bbox, moved))
             distance = _length(leader) / pixels
             places.append((30 * hidden + distance, (left, dy), moved, leader))
         _, offset, moved, leader = min(places, key=lambda place: place[0])
@@ -394,7 +395,7 @@ def _nearest(box: Bbox, point: np.ndarray) -> np.ndarray:
     return np.array([min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)])
 
 
-def _holds(outer: Bbox, inner: Bbox) -> bool:
+def _contains(outer: Bbox, inner: Bbox) -> bool:
     """Return whether a box lies inside another."""
     within_x = outer.x0 < inner.x0 and inner.x1 < outer.x1
     return within_x and outer.y0 < inner.y0 and inner.y1 < outer.y1
@@ -414,7 +415,7 @@ def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes]) -> None:
         for quantity, axes in panels.items()
         if numbers.beside.get(quantity)
     ]
-    look: dict[str, Any] = {"color": CONTEXT, "alpha": 0.5, "linewidth": 0.8, "zorder": 0.5}
+    look: Look = {"color": CONTEXT, "alpha": 0.5, "linewidth": 0.8, "zorder": 0.5}
     for axes, curves in shown:
         for curve in curves.values():
             x, y = zip(*curve, strict=True)

@@ -87,7 +87,7 @@ def _simplify(element: ElementTree.Element, ids: dict[str | None, str]) -> None:
         attributes[key] = _REFERENCE.sub(lambda old: f"#{ids[old[1]]}", attributes[key])
     if attributes.get("transform", "").startswith("rotate(-0 "):
         del attributes["transform"]
-    element.attrib = {key: _short(value) for key, value in attributes.items()}
+    element.attrib = {key: _rounded_text(value) for key, value in attributes.items()}
     if "d" in element.attrib:
         element.attrib["d"] = _LETTER.sub(r"\1", element.attrib["d"])
     element.tail = None
@@ -105,7 +105,7 @@ def _leave_to_what_is_drawn(root: ElementTree.Element) -> None:
                 del element.attrib[key]
 
 
-def _short(value: str) -> str:
+def _rounded_text(value: str) -> str:
     """Round numbers to a hundredth of a point, which hides the layout solver's last bits too."""
     shortened = _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value)
     return " ".join(shortened.split())

@@ -6,9 +6,9 @@ tables of a document.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from layerwise.engine.words import category_labels, key_in_words
+from layerwise.files import JsonObject
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.names import MATRICES
@@ -17,7 +17,6 @@ from layerwise.papers.shared.rules import r_without_each_category
 from layerwise.present.csv_text import Value
 from layerwise.present.tables import Table, facts
 
-Document = Mapping[str, Any]
 Columns = Mapping[str, int | None]  # {heading: decimals}
 
 
@@ -61,13 +60,13 @@ OF_GAINS = {
 }
 
 
-def interval(result: Document) -> list[Value]:
+def interval(result: JsonObject) -> list[Value]:
     """Return the cells of `INTERVAL`."""
     ends = [result["r"], result["ci_lower"], result["ci_upper"]]
     return [*ends, result["p_value"], not result["includes_zero"]]
 
 
-def validation(document: Document) -> list[Table]:
+def validation(document: JsonObject) -> list[Table]:
     overall = document["_global_stats"]
     caption = (
         "Mean pairwise cosine of each side's states, their difference (UA), and what the model "
@@ -85,7 +84,7 @@ def validation(document: Document) -> list[Table]:
     ]
 
 
-def validation_of_states(document: Document) -> list[Table]:
+def validation_of_states(document: JsonObject) -> list[Table]:
     caption = "Mean pairwise cosine of each side's states, and their difference (UA), by category."
     return [
         _tabulate_categories(document, caption, OF_STATES),
@@ -94,7 +93,7 @@ def validation_of_states(document: Document) -> list[Table]:
 
 
 def _tabulate_categories(
-    document: Document, caption: str, columns: Mapping[str, tuple[str, int | None]]
+    document: JsonObject, caption: str, columns: Mapping[str, tuple[str, int | None]]
 ) -> Table:
     categories = {name: entry for name, entry in document.items() if not name.startswith("_")}
     rows = [[name, *(entry[key] for key in columns)] for name, entry in categories.items()]
@@ -106,7 +105,7 @@ def _tabulate_overall(statistics: Mapping[str, Value]) -> Table:
     return facts("over-categories", "Over the categories, each with the same weight.", statistics)
 
 
-def _overall_of_states(overall: Document) -> dict[str, Value]:
+def _overall_of_states(overall: JsonObject) -> dict[str, Value]:
     of_all: dict[str, Value] = {
         "pairs": overall["total_pairs"],
         f"mean {quantities.UA}": overall["mean_asymmetry"],
@@ -123,7 +122,7 @@ def _overall_of_states(overall: Document) -> dict[str, Value]:
     }
 
 
-def _tabulate_left_out(document: Document) -> list[Table]:
+def _tabulate_left_out(document: JsonObject) -> list[Table]:
     """Tabulate r without each category; no table where a category less leaves no r."""
     left = r_without_each_category(document)
     if not left:
@@ -137,7 +136,7 @@ def _tabulate_left_out(document: Document) -> list[Table]:
     return [Table("without-one-category", caption, columns, rows, labels=labels)]
 
 
-def layers(document: Document) -> list[Table]:
+def layers(document: JsonObject) -> list[Table]:
     strategies = document["strategies"]
     notes = [
         f"No r for the {key_in_words(name)}: it has the same state in every statement, as where "
@@ -154,7 +153,7 @@ def layers(document: Document) -> list[Table]:
     return [Table("layers", caption, {"reading": None, "r": 4, "p": 4}, rows, notes)]
 
 
-def layers_of_states(document: Document) -> list[Table]:
+def layers_of_states(document: JsonObject) -> list[Table]:
     rows: list[list[Value]] = [
         [key_in_words(name), category, ua]
         for name, by_category in document["asymmetries"].items()
@@ -164,14 +163,14 @@ def layers_of_states(document: Document) -> list[Table]:
     return [Table("layers", caption, {"reading": None, "category": None, quantities.UA: 4}, rows)]
 
 
-def _said_of_signs(changes: list[Document]) -> str:
+def _said_of_signs(changes: list[JsonObject]) -> str:
     if not changes:
         return "The sign of r does not change over the sampled layers."
     where = ", ".join(f"{change['layer_before']} and {change['layer_after']}" for change in changes)
     return f"The sign of r changes between layers {where}."
 
 
-def category_bootstrap(document: Document) -> list[Table]:
+def category_bootstrap(document: JsonObject) -> list[Table]:
     caption = (
         f"Correlation over {document['n_categories']} categories with its "
         f"{document['ci_level']:.0%} interval by the papers' bootstrap, {document['n_bootstrap']} "
@@ -181,7 +180,7 @@ def category_bootstrap(document: Document) -> list[Table]:
     return [Table("intervals", caption, {"layer": None, **INTERVAL}, rows)]
 
 
-def pairs(document: Document) -> list[Table]:
+def pairs(document: JsonObject) -> list[Table]:
     counts = document["summary"]
     notes = [
         f"{counts['significant_tests']} of {counts['total_tests']} intervals exclude zero. Nothing "
@@ -196,7 +195,7 @@ def pairs(document: Document) -> list[Table]:
     return [Table("pairs", caption, {"layer": None, "measure": None, **INTERVAL}, rows, notes)]
 
 
-def gains(document: Document) -> list[Table]:
+def gains(document: JsonObject) -> list[Table]:
     over = f"over {document['n_prompts']} prompts"
     of_model = {heading: document[key] for heading, key in OF_GAINS.items()}
     readings = [
@@ -210,7 +209,7 @@ def gains(document: Document) -> list[Table]:
     ]
 
 
-def spectral(document: Document) -> list[Table]:
+def spectral(document: JsonObject) -> list[Table]:
     rows = [
         [
             matrix.replace("_", " "),
@@ -297,7 +296,7 @@ LAYERS_OF_STATES = Section(
 )
 
 
-def sections_of(results: Mapping[str, Document]) -> dict[Section, list[Table]]:
+def sections_of(results: Mapping[str, JsonObject]) -> dict[Section, list[Table]]:
     """Return the tables of every result document that there is, in the papers' order."""
     others = {}
     if "asymmetries" in results.get("layers", {}):

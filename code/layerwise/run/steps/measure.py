@@ -61,7 +61,8 @@ def run(
     from layerwise.models.hub import cached_folder, drop_fetched
 
     gc.freeze()  # what was imported is no garbage: every run's collection looks at the rest
-    choices = {**choices, **model.repeats(choices)}
+    again = model.repeats(choices)
+    choices = {**choices, "replicates": again["replicates"], "control": again["control"]}
     quiet_downloads()
     require_accelerator(choices["device"])
     upstream.verify_data(data)

@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from layerwise.files import JsonObject
 from layerwise.papers.across.curves import own_curves
 from layerwise.papers.paper3.figures import bound_by_depth, show_gains
 from layerwise.papers.shared import quantities
@@ -13,7 +14,7 @@ from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, OVER_MODELS, PAIRWISE
 from layerwise.present.figures import signs, style
-from layerwise.present.figures.numbers import Curve, Numbers
+from layerwise.present.figures.numbers import DepthCurve, Numbers
 
 SHARE = "intrinsic_dim_ratio"
 QUANTITIES = {  # title and name on the axis
@@ -26,7 +27,7 @@ ABOVE_BOUND = "whole interval above the bound"
 LOGARITHMIC = (GAIN, *MATRICES)
 LEVELS = {CATEGORIES: 0, PAIRWISE: 0, GAIN: 1}  # no correlation, neither damped nor expanded
 MOST_NAMED = 21  # models: of more the legend would leave no room for the panels
-ONE_OF_MANY: dict[str, Any] = {"color": signs.ESTIMATE, "alpha": 0.5, "linewidth": 0.8}
+ONE_OF_MANY: signs.Look = {"color": signs.ESTIMATE, "alpha": 0.5, "linewidth": 0.8}
 
 
 def gains(numbers: Numbers) -> Figure:
@@ -65,7 +66,7 @@ def gains(numbers: Numbers) -> Figure:
 
 
 def _gains_against_depth(
-    axes: Axes, numbers: Numbers, documents: Mapping[str, Any], stated: Mapping[str, Any]
+    axes: Axes, numbers: Numbers, documents: Mapping[str, JsonObject], stated: JsonObject
 ) -> None:
     bound_by_depth(axes, max([40, *(document["n_layers"] for document in documents.values())]))
     for point in _printed_gains(numbers).values():
@@ -85,7 +86,7 @@ def _gains_against_depth(
     axes.set(ylabel=quantities.SECOND_LAST, title="second-last block")
 
 
-def _name_gains(axes: Axes, numbers: Numbers, documents: Mapping[str, Any]) -> None:
+def _name_gains(axes: Axes, numbers: Numbers, documents: Mapping[str, JsonObject]) -> None:
     """Write the names of the papers' models, and of a single own one; of several the legend has."""
     own = {
         numbers.names[name]: (document["n_layers"], document["residual_gain_mean"])
@@ -146,7 +147,7 @@ def by_depth(numbers: Numbers) -> Figure:
 def _panels(
     numbers: Numbers,
     title: str,
-    curves_by_model: Mapping[str, Mapping[str, Curve]],
+    curves_by_model: Mapping[str, Mapping[str, DepthCurve]],
     names: Mapping[str, tuple[str, str]],
     **grid: Any,
 ) -> Figure:
@@ -178,7 +179,7 @@ def _panels(
     return figure
 
 
-def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> None:
+def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, DepthCurve]) -> None:
     """Draw own curves in colour."""
     for number, (name, curve) in enumerate(curves.items()):
         look = {**_look(number, len(curves)), "zorder": 3, "markersize": 3.5}
@@ -187,7 +188,7 @@ def _draw_curves(axes: Axes, numbers: Numbers, curves: Mapping[str, Curve]) -> N
     style.depth_axis(axes)
 
 
-def _look(number: int, n: int) -> dict[str, Any]:
+def _look(number: int, n: int) -> signs.Look:
     """Return the look of a model among n; too many to be told apart have one look."""
     return signs.series_look(number, n) if n <= MOST_NAMED else dict(ONE_OF_MANY)
 

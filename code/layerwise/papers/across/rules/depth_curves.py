@@ -11,12 +11,12 @@ from layerwise.papers.shared import result_files as files
 from layerwise.papers.shared.names import NAMES, SLUG
 from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import PAIRWISE
-from layerwise.present.figures.numbers import Curve, Curves
+from layerwise.present.figures.numbers import Curves, DepthCurve
 
 
 def curves_of_papers(evidence: Evidence) -> Curves:
     """Return the curves of the papers' models."""
-    curves: dict[str, dict[str, Curve]] = {
+    curves: dict[str, dict[str, DepthCurve]] = {
         CATEGORIES: {
             name: curve_over_depth(
                 {n: test.correlation for n, test in by_layer(size.layer_results).items()},

@@ -23,6 +23,7 @@ from layerwise.engine.derivation import (
 from layerwise.engine.evidence import Entry, Evidence, Missing
 from layerwise.engine.published import DATASET
 from layerwise.engine.question import Results
+from layerwise.files import JsonObject
 from layerwise.papers.paper2.rules import category_bootstrap, pairs, scaling, validation
 from layerwise.papers.paper3.rules import anisotropy
 from layerwise.papers.paper3.rules.depth_gain import gain_interval, models_above_depth_bound
@@ -42,7 +43,7 @@ OF_MODEL: Mapping[str, Section] = {
 }
 
 
-def add_drawn(results: Results) -> dict[str, Mapping[str, Any]]:
+def add_drawn(results: Results) -> dict[str, JsonObject]:
     """Return the result documents of a model with what figures state of each."""
     documents = dict(results)
     for analysis, section in OF_MODEL.items():
@@ -53,7 +54,7 @@ def add_drawn(results: Results) -> dict[str, Mapping[str, Any]]:
     return documents
 
 
-def _categories(results: Results) -> dict[str, Any]:
+def _categories(results: Results) -> JsonObject:
     """Return the categories of the model's pairs, as the table of the papers' texts has theirs."""
     validation = results.get("validation", {})
     return {name: category for name, category in validation.items() if not name.startswith("_")}
@@ -97,12 +98,12 @@ def norms_of_models(several: Entry) -> Rules:
 OVER_MODELS: Mapping[str, Section] = {"gains": gains_of_models, "spectral": norms_of_models}
 
 
-def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
+def drawn_over_models(several: Mapping[str, Results]) -> dict[str, JsonObject]:
     """Return what figures state of several models together, or of one, by analysis.
 
     A model whose file lacks a number is left out, as the figures leave it out.
     """
-    drawn = {}
+    drawn: dict[str, JsonObject] = {}
     for analysis, section in OVER_MODELS.items():
         file = own_file(analysis)
         documents = {
@@ -126,7 +127,7 @@ def drawn_over_models(several: Mapping[str, Results]) -> dict[str, Any]:
     return drawn
 
 
-def _states_all(file: str, section: Section, files: Mapping[str, Any]) -> bool:
+def _states_all(file: str, section: Section, files: Mapping[str, JsonObject]) -> bool:
     """Return whether the file has every number that the rules of a section read."""
     try:
         derivation = derive({"": Document(file, {"": section}, NOWHERE)}, _evidence_of(files))
@@ -135,7 +136,7 @@ def _states_all(file: str, section: Section, files: Mapping[str, Any]) -> bool:
     return not derivation.undefined
 
 
-def _statements(file: str, section: Section, files: Mapping[str, Any]) -> dict[str, Any]:
+def _statements(file: str, section: Section, files: Mapping[str, JsonObject]) -> JsonObject:
     """Return what the rules of a section give, without those for which the file lacks a number."""
     evidence = _evidence_of(files)
     stated: dict[str, Any] = {}
@@ -155,6 +156,6 @@ def _single_rule(name: str, rule: Function, _: Evidence) -> Rules:
     return {name: rule}
 
 
-def _evidence_of(files: Mapping[str, Any]) -> Evidence:
+def _evidence_of(files: Mapping[str, JsonObject]) -> Evidence:
     """Return the numbers of readers' files; nothing is drawn from them."""
     return Evidence(tables_of_reader(files), Draws(N_RESAMPLES, LEVEL, SEED))
