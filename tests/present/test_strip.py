@@ -90,8 +90,9 @@ def test_a_row_says_every_estimate_with_its_word(central) -> None:
         for one, row in zip(claim.points, picture(claim).rows, strict=True):
             number = row.number.partition(" (")[0]
             said = [group for group in groups if f"{row.label} {number}".strip() in group]
-            assert any(group.endswith(one.word) for group in said), claim.id
-            taken = f": {one.published['word']} as published, {one.word}"
+            shown = one.word if one.word in ("yes", "no") else f"open ({one.word})"
+            assert any(group.endswith(shown) for group in said), claim.id
+            taken = f": {one.published['word']} as published, {shown}"
             is_told = any(group.endswith(taken) for group in said)
             assert is_told == (one.value is None), claim.id
 
@@ -203,9 +204,9 @@ def test_what_a_row_says_beside_its_estimates() -> None:
     readings = [
         {"reading": word, "text": word, "word": word} for word in ("yes", "no", "undecided")
     ]
-    assert text(readings=readings) == "same answer in 1 of 3 other ways to compute it"
-    assert text("fails", readings=readings[:1]) == "same answer in 0 of 1 other way to compute it"
-    told = f"{OPENNESS['undecided']}; same answer in 1 of 1 other way to compute it"
+    assert text(readings=readings) == "computed in 3 other ways: 1 yes, 1 no, 1 open"
+    assert text("fails", readings=readings[:1]) == "computed in 1 other way: 1 yes"
+    told = f"{OPENNESS['undecided']}; computed in 1 other way: 1 open"
     assert text("undecided", readings=readings[2:]) == told
     taken = point("m", "no")["published"]
     lacking = {"value": None, "low": None, "high": None}

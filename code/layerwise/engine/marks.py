@@ -20,13 +20,13 @@ HOLDS, IN_PART, FAILS, OPEN = "holds", "in part", "fails", "open"
 DEPENDS = "depends on the reading"
 MARKS = {
     HOLDS: "every question that the claim asks is answered yes",
-    IN_PART: "it is open, and of several models that the claim names some answer yes; it can still "
+    IN_PART: "of several models that the claim names some answer yes, and too few; it can still "
     "hold",
     FAILS: "a question that it asks is answered no",
-    OPEN: "its questions are answered neither yes nor no; the reason stands beside the mark",
+    OPEN: "it neither holds nor fails yet; the reason stands beside the mark",
 }
 OPENNESS = {
-    NEEDS_WEIGHTS: "what would decide was not published and can only be measured",
+    NEEDS_WEIGHTS: "it takes numbers that were not published and must be measured",
     "no categories": "the units come from one category, or from none that is told",
     "no spread": "there are single numbers, without an interval",
     "too few": "so few units could not answer, whatever they showed",

@@ -78,7 +78,10 @@ class NotMeasured(LayerwiseError):
 
 @dataclass
 class Published:
-    """All published numbers, by (file, key)."""
+    """All numbers of a source in the places of the published files, by (file, key).
+
+    Those of the source `measured` stand in the same places.
+    """
 
     cells: dict[Cell, Value]
     unmeasured: frozenset[Cell] = frozenset()  # places whose values are gone (see `measured`)

@@ -207,7 +207,7 @@ class Question:
         What a paper did it did for one test: its own reading stands in no family.
         """
         return {
-            name: Asked(self.alone() if name == PUBLISHED else self, partial(rule, entry))
+            name: Asked(self.alone() if name == PUBLISHED else self, name, partial(rule, entry))
             for name, rule in self.readings.items()
         }
 
@@ -232,18 +232,22 @@ class Asked:
     """
 
     question: Question
+    reading: str
     rule: Callable[[], Any]
 
     @property
     def says(self) -> str:
-        """Describe the estimate in words."""
-        return self.question.number
+        """Describe the estimate in words: only what decides is the number of the question."""
+        if self.reading == DECIDES:
+            return self.question.number
+        by = "as the paper takes it" if self.reading == PUBLISHED else f"by `{self.reading}`"
+        return f"the number that is asked for, {by}"
 
     def __call__(self, _: Any = None) -> "AnswerRecord | dict[str, Asked]":
         value = self.rule()
         if isinstance(value, Estimate):
             return self.question.answer(value).record()
-        return {part: Asked(self.question, rule) for part, rule in value.items()}
+        return {part: Asked(self.question, self.reading, rule) for part, rule in value.items()}
 
 
 # --- answers as documents ---

@@ -6,6 +6,7 @@ sheet of the PDF and the terminal alike.
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from layerwise.engine.answer_words import NO, UNDECIDED, WORDS, YES
@@ -91,10 +92,11 @@ def published_text(claim: Central) -> str:
 
 
 def agreement_text(claim: Central) -> str:
-    """Return under how many other readings the answer is the same; empty where there are none."""
-    n = len(claim.readings)
-    same = sum(reading["word"] == claim.word for reading in claim.readings)
-    return f"same answer in {same} of {n} other way{'s' * (n > 1)} to compute it" if n else ""
+    """Return how other readings answer, counted: "1 yes, 2 open"; empty where there are none."""
+    words = [reading["word"] for reading in claim.readings]
+    counts = Counter(word if word in (YES, NO) else OPEN for word in words)
+    told = ", ".join(f"{counts[word]} {word}" for word in (YES, NO, OPEN) if counts[word])
+    return f"computed in {len(words)} other way{'s' * (len(words) > 1)}: {told}" if words else ""
 
 
 def readings_text(claim: Central) -> str:

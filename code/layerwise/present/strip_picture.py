@@ -54,17 +54,16 @@ WORD_COLOURS = {YES: HOLDS, NO: FAILS}
 # What is drawn, and what it means, in the order of the legend.
 LEGEND = {
     "thick": "the number with its 95% interval, as the paper takes it",
-    "thin": "the one that decides, where it is another",
+    "thin": "the interval that decides, where it is another",
     "back": "beside it: other models",
     "hollow": "a number without an interval",
     "printed": "above the line: the printed value",
     "range": "where the number lies if the claim holds",
 }
 READING = (
-    "Blue: inside; red: outside; grey: open. The thin interval is over what varies, say categories "
-    "of pairs, and wider where several were tested; a claim that needs weights has none, as what "
-    "varies was not published. Below each mark: how many of the numbers printed for the claim come "
-    "out again."
+    "Blue: inside; red: outside; grey: open. The thin interval is computed over categories, "
+    "prompts or models, and widened where several are tested at once; a claim that needs weights "
+    "has none. Below each mark: how many of the numbers printed for the claim come out again."
 )
 
 

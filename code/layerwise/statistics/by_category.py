@@ -106,7 +106,7 @@ def _z_and_variance(layers: Sequence[Correlations]) -> tuple[np.ndarray, np.ndar
 
 
 def r_by_category(layers: Sequence[Correlations], where: str = "") -> Estimate:
-    """Return the r in the mean category, the mean over layers, by Fisher's z.
+    """Return the mean over categories of r within each, averaged over layers, by Fisher's z.
 
     With one category or none the interval is that over all pairs, which decides nothing.
     """

@@ -113,8 +113,8 @@ def answer_on_depth(seen: Seen) -> str:
     if template.known:
         everywhere = "in every layer" if template.yes else "not in every layer"
         sentences.append(
-            f"With a chat template it is negative {everywhere}: at most {template.value:+.2f} "
-            f"({template.deciding:+.2f})."
+            f"With a chat template Llama-3.1-8B-Instruct's is negative {everywhere}; the highest "
+            f"is {template.value:+.2f} ({template.deciding:+.2f})."
         )
     if reading == PUBLISHED:
         sentences.append(

@@ -1,8 +1,8 @@
-"""The headline claims' statistics on one model, under the choices that the papers did not make.
+"""What decides the central claims on one model, which print lacks, and other readings of them.
 
-The last layer before the final norm; all tokens instead of positions 1..; another token instead of
-the mean. And what decides, which print lacks: r within each category and without it, by layer, and
-what is known of every pair.
+What decides: r within each category and without it, by layer, and what is known of every pair. The
+other readings: the last layer before the final norm; all tokens instead of positions 1..; another
+token instead of the mean.
 """
 
 import numpy as np

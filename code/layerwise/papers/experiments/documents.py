@@ -1,5 +1,7 @@
 """One model's values as the documents that Papers 1 and 2's rules read: the lowest level alone.
 
+r at a layer over all pairs, as the papers take it, is computed here from the asymmetries and
+preferences of the pairs; r within the categories, which decides, in `choices`.
 Every interval depends on the position of its draws in one stream: it is drawn here, once, in the
 order of its notebook.
 """

@@ -1,7 +1,7 @@
 """Correlation of five measures of single pairs with preference (pair-level notebook).
 
 First the curves of r over the pairs by layer, one per model and condition, as several analyses read
-them.
+them. A published r is read; of weights `papers.experiments.documents` computes it.
 """
 
 from __future__ import annotations
