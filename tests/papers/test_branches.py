@@ -21,6 +21,7 @@ from layerwise.engine.judging import read_trained
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.engine.seen import MISSING, NO_VALUE, Claimed, Seen, SeenAnswer, seen_claim
+from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.across import story
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.paper1 import central as central1
@@ -163,6 +164,14 @@ class OneMoved(Seen):
                 yield from ((part, number) for number in range(n))
 
 
+def with_answer(seen, place, word):
+    """What is seen, with another word of one answer."""
+    others = OneMoved(seen, ("answer", *place), 0)
+    given = SeenAnswer(replace(seen.answer(*place).answer, word=word))
+    others.give = lambda asked, value, _: given if asked == others.place else value
+    return others
+
+
 # --- the places of the sentences ---
 
 
@@ -287,3 +296,21 @@ def test_what_is_missing_says_nothing():
     comparisons = (MISSING < 1, MISSING >= 1, MISSING == 1, MISSING != 1, MISSING == MISSING)
     assert not any(comparisons)
     assert f"{MISSING:+.2f}" == NO_VALUE
+
+
+@pytest.mark.parametrize("word", [NO, UNDECIDED])
+def test_what_is_not_shown_of_every_layer_is_not_said_of_every_layer(seen, word):
+    place = ("everywhere_negative", story.TEMPLATED, PUBLISHED)
+    said_of_print = story.answer_on_depth(seen)
+    told = story.answer_on_depth(with_answer(seen, place, word))
+    assert seen.answer(*place).yes
+    assert told == said_of_print.replace("in every layer", "not in every layer") != said_of_print
+
+
+def test_what_is_undecided_of_the_whole_sequence_damps_nothing(seen):
+    place = ("expansion", "LLaMA-3.1-8B", GainReading.SEQUENCE)
+    assert seen.answer(*place).no
+    sentences = [
+        [*story.tuning_and_order(other)] for other in (seen, with_answer(seen, place, UNDECIDED))
+    ]
+    assert len(sentences[0]) == len(sentences[1]) + 1

@@ -4,6 +4,7 @@ Of a pair with the preference y, the A side lies the nearer to its centroid and 
 farther from its own, the larger c y is, and c falls from layer to layer: r falls with depth.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from layerwise.engine.question import Question, Range
 from layerwise.errors import LayerwiseError
 from layerwise.measures.pairwise import pair_metrics
 from layerwise.measuring.reduction import measure
+from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.questions import QUESTIONS
 from layerwise.papers.experiments import reader
@@ -97,14 +99,19 @@ def model() -> Falling:
     return Falling()
 
 
+def analysed(model: Falling, published: Published, pairs: StatementPairs) -> dict[str, Any]:
+    """The result files of the model on some pairs."""
+    by_layer = {name: np.stack(layers) for name, layers in model.by_layer.items()}
+    states = Arrays.read("falling", pairs, by_layer, model.of_last, model.nll)
+    values = measure(states, pairs, layer_step=1, k_values=(10,), n_permutations=5, k_stable=20)
+    files = reader.result_files(values, DRAWS, published)
+    return dict(analyse_reader(reader.tables(files), DRAWS))
+
+
 @pytest.fixture(scope="module")
 def sensitivity(model: Falling, published: Published) -> dict[str, Any]:
     """The result file of the model by every reading."""
-    by_layer = {name: np.stack(layers) for name, layers in model.by_layer.items()}
-    states = Arrays.read("falling", PAIRS, by_layer, model.of_last, model.nll)
-    values = measure(states, PAIRS, layer_step=1, k_values=(10,), n_permutations=5, k_stable=20)
-    files = reader.result_files(values, DRAWS, published)
-    return dict(analyse_reader(reader.tables(files), DRAWS)["sensitivity"])
+    return dict(analysed(model, published, PAIRS)["sensitivity"])
 
 
 def answers_to(sensitivity: dict[str, Any], question: str) -> dict[str, Any]:
@@ -162,6 +169,22 @@ def test_the_fall_of_r_is_that_of_its_own_states(
     assert answers[reading]["value"] != pytest.approx(answers[DECIDES]["value"])
     low, high = answers[reading]["ends"]
     assert low < falls.mean() < high < 0
+
+
+@pytest.mark.parametrize("question", ["calibration", "positive_on_neutral"])
+def test_categories_that_are_marked_neutral_alone_are_asked(
+    model: Falling, published: Published, question: str
+) -> None:
+    """By every reading of the last layer, and with another number than that of all."""
+    marked = ("words", "business")
+    results = analysed(model, published, replace(PAIRS, neutral=marked))
+    whole = analysed(model, published, PAIRS)
+    answered, of_all = (answers_to(of["sensitivity"], question) for of in (results, whole))
+    asymmetries = [whole["validation"][name]["asymmetry"] for name in marked]
+    assert answered[DECIDES]["value"] == pytest.approx(np.mean(asymmetries))
+    for reading in (DECIDES, Choice.BEFORE_NORM, Choice.ALL_TOKENS):
+        assert (answered[reading]["n"], of_all[reading]["n"]) == (2, 5)
+        assert answered[reading]["value"] != of_all[reading]["value"]
 
 
 def test_a_reading_without_words_is_refused() -> None:

@@ -144,6 +144,21 @@ def test_a_mean_over_layers_is_that_of_a_loop(random_answers, random_curve, name
     assert (answer.ends.low, answer.ends.high) == pytest.approx((low, high))
 
 
+@pytest.mark.parametrize("name", ["early", "late"])
+def test_a_third_of_the_depth_is_another_than_a_third_of_the_list(published, name):
+    """Where layers are not sampled evenly, which no printed curve is."""
+    layers = [0, 2, 4, 6, 8, 10, 20, 30, 40]
+    rng = np.random.default_rng(5)
+    curve = {layer: np.tanh(rng.normal(0.1, 0.4, len(SIZES))) for layer in layers}
+    answers = answers_of(published, {PYTHIA: curve})[name][PYTHIA]
+    thirds = {"early": lambda layer: layer < 40 / 3, "late": lambda layer: layer >= 2 * 40 / 3}
+    chosen = [layer for layer in layers if thirds[name](layer)]
+    value, low, high = loop_over_categories(some_pairs(curve), chosen, 0.95)
+    answer = answers[Choice.BY_DEPTH]
+    assert (answer.value, answer.ends.low, answer.ends.high) == pytest.approx((value, low, high))
+    assert answer.value != pytest.approx(answers[DECIDES].value)
+
+
 def test_some_late_layer_pays_for_the_search(random_answers, random_curve):
     values, layers = some_pairs(random_curve), list(random_curve)[-3:]
     answer = random_answers["late_inversion"][PYTHIA][DECIDES]
@@ -170,6 +185,16 @@ def test_r_over_all_pairs_leaves_out_one_category_in_turn(random_answers, random
     found = curves.jackknife_r(math.tanh(z), [math.tanh(other) for other in without])
     assert (found.low, found.high) == pytest.approx(np.tanh([z - half, z + half]))
     assert (answer.n, answer.unit) == (n, "categories")
+
+
+def test_what_is_over_bins_is_over_bins(works):
+    """Of the one question that has both, on the published numbers."""
+    by_model = read_answers({"questions": works["questions"].documents})["category_inversion"]
+    answered = [answers for answers in by_model.values() if Choice.RANDOM_BINS in answers]
+    units = {DECIDES: "categories", Choice.BOOTSTRAP: "categories", Choice.RANDOM_BINS: "bins"}
+    assert answered
+    for answers in answered:
+        assert {reading: answers[reading].unit for reading in units} == units
 
 
 def entry_of(root, claim):

@@ -24,6 +24,7 @@ from layerwise.present.records import central_in_words
 from layerwise.present.strip import (
     deciding_text,
     estimate_text,
+    methods_text,
     picture,
     readings_text,
     row_text,
@@ -117,6 +118,9 @@ def test_a_printed_value_is_drawn_where_it_lies_and_said_where_it_differs() -> N
     assert wide.count('class="printed"') == phone.count('class="printed"') == 2
     a, b, c = "+0.25 to +0.75, printed −0.50", "+0.25 to +0.75", "p = 0.030"
     assert deciding_text(claim) == f"r: a +0.50 ({a}), b +0.50 ({b}), c +0.50 ({c}): yes"
+    for as_printed in (True, None):  # None: nobody says whether it is
+        of_one = {"points": [Point(**point("d", printed=-0.5, as_printed=as_printed))]}
+        assert "printed" not in deciding_text(Central(**central_claim("p2.r") | of_one))
 
 
 def test_a_count_above_a_table_is_that_of_its_rows(central) -> None:
@@ -214,6 +218,22 @@ def test_what_a_row_says_beside_its_estimates() -> None:
     assert text(points=points) == "as published no"
     points.append(point("n", "undecided", published=taken | {"word": "yes"}))
     assert text(points=points) == "as published 1 yes, 1 no"
+    words = {"yes": "yes", "lower": "undecided", "open": "undecided"}  # here two of three say yes
+    points = [
+        point(name, "undecided" if name == "open" else "yes", published=taken | {"word": word})
+        for name, word in words.items()
+    ]
+    assert text(points=points) == "as published 1 yes, 2 undecided"
+
+
+def test_each_interval_is_told_over_its_own_units() -> None:
+    taken = point("m")["published"] | {"method": "another", "n": 230, "unit": "pairs"}
+    shown = point("m", method="Student's t", n=6, unit="categories", published=taken)
+    claim = Central(**central_claim("p2.r") | {"points": [Point(**shown)]})
+    assert methods_text(claim) == (
+        "Intervals by Student's t over 6 categories. As published: intervals by another over 230 "
+        "pairs."
+    )
 
 
 def test_every_other_reading_stands_with_its_word() -> None:

@@ -26,7 +26,7 @@ from matplotlib.text import Text
 
 from hostile import MARKUP, TEX
 from layerwise.engine.evidence import Evidence
-from layerwise.engine.published import Published
+from layerwise.engine.published import DECIDES, Published
 from layerwise.measuring.reduction import measure
 from layerwise.papers.across.figures.drawing import draw, draw_all
 from layerwise.papers.across.questions import QUESTIONS
@@ -132,8 +132,15 @@ def test_the_file_for_programs_has_every_answer_of_the_page(analyzed: Result, ou
         choices = [other for other in rows if other["claim"] == row["claim"]]
         others = [other["word"] == row["word"] for other in choices if other["choice"]]
         assert len(others) >= record["of"]
+    recorded = {
+        (row["question"], "" if row["reading"] == DECIDES else row["reading"]): row
+        for row in analyzed.documents["sensitivity"]["rows"]
+    }
     for row in rows:
         question = QUESTIONS[row["question"]]
+        answer = recorded[row["question"], row["choice"]]
+        for name, number in {"value": float, "n": int, "unit": str, "word": str}.items():
+            assert number(row[name]) == answer[name], row
         if row["low"]:
             low, high = float(row["low"]), float(row["high"])
             assert low <= float(row["value"]) <= high
