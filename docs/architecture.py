@@ -137,7 +137,7 @@ def way(code: Path, steps: Sequence[tuple[str, str, str]]) -> str:
         defined = ast.parse((code / file).read_text("utf-8")).body
         if name not in {getattr(node, "name", None) for node in defined}:
             raise LookupError(f"{file} defines no {name}")
-        lines.append(f"{number}. [`{module}.{name}`](../code/layerwise/{file}): {does}")
+        lines.append(f"{number}. `{module}.{name}`: {does}")
     return "\n".join(lines)
 
 

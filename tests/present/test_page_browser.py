@@ -137,7 +137,7 @@ def test_rows_are_drawn_as_needed(page: Browser) -> None:
     assert page.run(DRAWN) == 10
     page.click("#more")
     assert page.run(DRAWN) == N
-    assert page.run(FOCUSED) == first_shown()[10]["id"]
+    assert page.run(FOCUSED) == first_shown()[10].id
     page.click("th[data-key=published] button")
     assert page.run(DRAWN) == N  # who asked for all keeps all
 

@@ -10,6 +10,7 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import grimp
 import pytest
@@ -223,9 +224,10 @@ def small(tmp_path, monkeypatch):
     (tmp_path / "models.yaml").write_text("models: {one: {}, two: {}}\n")
     (tmp_path / "write.py").write_text(WRITE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run, "summary", lambda document: f"the answer of {document['source']}")
+    monkeypatch.setattr(run, "summary", lambda judged: f"the answer of {judged.source}")
     monkeypatch.setattr(run, "typeset", lambda source: None)
-    monkeypatch.setattr(run, "judged", lambda source, results: {"source": source})
+    judged = lambda source, _: SimpleNamespace(source=source, failed={})  # noqa: E731
+    monkeypatch.setattr(run, "judged", judged)
     monkeypatch.setattr(run, "MEASURED", "report/{}/index.html")
     return tmp_path
 
@@ -389,8 +391,8 @@ def test_a_killed_run_is_taken_up_with_a_model_that_cannot_be_measured(small, mo
         os.killpg(process.pid, signal.SIGKILL)
     (small / "write.py").write_text(WRITE)
     made = []
-    judged = {"failed": {"one": {}}}
-    monkeypatch.setattr(run, "judged", lambda source, results: {"source": source, **judged})
+    judged = lambda source, _: SimpleNamespace(source=source, failed={"one": {}})  # noqa: E731
+    monkeypatch.setattr(run, "judged", judged)
     monkeypatch.setattr(run, "typeset", made.append)
     assert run.run("all")[1] == 1
     assert all(path.exists() for path in measured(small))
@@ -400,8 +402,8 @@ def test_a_killed_run_is_taken_up_with_a_model_that_cannot_be_measured(small, mo
 def test_what_failed_is_no_success_and_is_taken_up_by_the_next_run(small, monkeypatch):
     """The page is made of what is there."""
     one, two, page = measured(small)
-    judged = {"failed": {"one": {}}}
-    monkeypatch.setattr(run, "judged", lambda source, results: {"source": source, **judged})
+    judged = lambda source, _: SimpleNamespace(source=source, failed={"one": {}})  # noqa: E731
+    monkeypatch.setattr(run, "judged", judged)
     (small / "failed-one").touch()
     said = (f"the answer of published\nthe answer of measured\n{NO_RECORD}", 1)
 

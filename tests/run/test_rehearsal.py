@@ -8,11 +8,12 @@ import time
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from layerwise.engine.judged import AS_RANDOM
+from claim_records import record as claim_record
+from layerwise.engine.judged import AS_RANDOM, JudgedClaim
+from layerwise.engine.records import read_judged
 from layerwise.errors import LayerwiseError
 from layerwise.files import write_text
 from layerwise.models.families import twin_of
@@ -132,7 +133,7 @@ FEWER = {
 BY_CHANCE = {"flags and words": 60, "ranks, layers, shares and numbers": 20}
 
 
-def claims_of(copy: Path, numbers: Path, out: Path) -> list[dict[str, Any]]:
+def claims_of(copy: Path, numbers: Path, out: Path) -> list[JudgedClaim]:
     """The judged claims of measured numbers."""
     tables = copy / "published"
     analyse.run("measured", out / "statistics", numbers, tables, copy / "params.yaml")
@@ -145,7 +146,7 @@ def claims_of(copy: Path, numbers: Path, out: Path) -> list[dict[str, Any]]:
         published=tables,
         models=copy / "models.yaml",
     )
-    return json.loads((out / "claims.json").read_text(encoding="utf-8"))["claims"]
+    return [*read_judged(out / "claims.json", "measured").claims]
 
 
 @pytest.fixture(scope="module")
@@ -180,14 +181,14 @@ def few(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def claims(copy: Path, few: Path) -> list[dict[str, Any]]:
+def claims(copy: Path, few: Path) -> list[JudgedClaim]:
     return claims_of(copy, few / "measured", few)
 
 
 def test_what_is_measured_so_far_is_judged_and_shown(
     copy: Path,
     few: Path,
-    claims: list[dict[str, Any]],
+    claims: list[JudgedClaim],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -202,7 +203,7 @@ def test_what_is_measured_so_far_is_judged_and_shown(
     page = so_far.show(few / "measured")
     judged = json.loads((page.parents[1] / "judged" / "claims.json").read_text(encoding="utf-8"))
     verdicts = {record["id"]: record["verdict"] for record in judged["claims"]}
-    assert verdicts == {record["id"]: record["verdict"] for record in claims}
+    assert verdicts == {record.id: record.verdict for record in claims}
     assert sum(1 for record in judged["claims"] if record["recomputed"] is not None) > 20
     assert [path.name for path in (tmp_path / "own").iterdir()] == ["so-far"]
     assert page.is_file()
@@ -217,9 +218,9 @@ def test_where_nothing_is_measured_no_claim_has_a_number(copy, tmp_path):
     document = {"model": None, "runs": {}, "absent": {}}
     (tmp_path / "measured" / "none" / "measured.json").write_text(json.dumps(document))
     records = claims_of(copy, tmp_path / "measured", tmp_path)
-    judged = [r for r in records if r["verdict"] not in SAID]
-    assert {r["verdict"] for r in judged} == {"not measured"}
-    assert [r["id"] for r in judged if r["recomputed"] is not None] == []
+    judged = [r for r in records if r.verdict not in SAID]
+    assert {r.verdict for r in judged} == {"not measured"}
+    assert [r.id for r in judged if r.recomputed is not None] == []
     assert claims_without_reason(records) == []
 
 
@@ -227,19 +228,19 @@ def test_random_weights_reproduce_nothing_but_by_chance(claims):
     """What no weight enters (prompts, say) is compared; some of the rest a draw gives too."""
     by_verdict = defaultdict(list)
     for record in claims:
-        by_verdict[record["verdict"]].append(record)
+        by_verdict[record.verdict].append(record)
     assert by_verdict[AS_RANDOM]
-    assert all(record["provenance"]["runs"] for record in by_verdict[AS_RANDOM])
-    assert not any(record["provenance"]["runs"] for record in by_verdict["agrees"])
-    assert all(record["provenance"]["runs"] for record in by_verdict["reproduced"])
+    assert all(record.provenance.runs for record in by_verdict[AS_RANDOM])
+    assert not any(record.provenance.runs for record in by_verdict["agrees"])
+    assert all(record.provenance.runs for record in by_verdict["reproduced"])
     flags, numbers = BY_CHANCE
     kinds = Counter(
-        flags if isinstance(record["published"], bool | str) else numbers
+        flags if isinstance(record.published, bool | str) else numbers
         for record in by_verdict["reproduced"]
     )
     assert {kind: n for kind, n in kinds.items() if n > BY_CHANCE[kind]} == {}
-    numbered = [record for record in claims if record["recomputed"] is not None]
-    runs = {run.partition("/")[0] for record in numbered for run in record["provenance"]["runs"]}
+    numbered = [record for record in claims if record.recomputed is not None]
+    runs = {run.partition("/")[0] for record in numbered for run in record.provenance.runs}
     assert runs == set(FEW)
     assert claims_without_reason(claims) == []
     assert len(numbered) > 20
@@ -247,15 +248,15 @@ def test_random_weights_reproduce_nothing_but_by_chance(claims):
 
 def test_the_outcome_counts_every_claim(claims):
     first, *rest = outcome(claims).splitlines()
-    numbered = sum(record["recomputed"] is not None for record in claims)
+    numbered = sum(record.recomputed is not None for record in claims)
     assert first.startswith(f"{numbered} of {len(claims)} claims got a number")
     lines = [line for line in rest if line != "of the others"]
     counts = {reason: int(n) for n, reason in (line.split(maxsplit=1) for line in lines)}
     assert sum(counts.values()) == len(claims)
-    verdicts = Counter(record["verdict"] for record in claims if record["recomputed"] is not None)
+    verdicts = Counter(record.verdict for record in claims if record.recomputed is not None)
     assert verdicts.items() <= counts.items()
     assert {NOT_MEASURED, EXPLAINED, NO_STATISTIC} <= set(counts)
-    none = {"id": "p7", "recomputed": None, "verdict": "not measured", "cause": None}
+    none = claim_record("p7", recomputed=None, verdict="not measured", cause=None)
     assert claims_without_reason([*claims, none]) == ["p7"]
 
 
