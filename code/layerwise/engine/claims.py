@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 
 from layerwise.csv_rows import read_rows
 from layerwise.engine.published import Published, Value, leaves, pointer
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, prefix_errors
 from layerwise.files import parse_json
 from layerwise.shapes import STRICT, PaperNumber, Strict, explained, read_yaml, require_shape
 
@@ -213,10 +213,8 @@ def _read_readings(path: Path, ids: Collection[str]) -> dict[str, dict[str, str]
                 f"{place}: a reading must be listed once, {row['reading']!r:.80} of claim "
                 f"{row['id']} is there twice; remove one"
             )
-        try:
+        with prefix_errors(place):
             statistic_parts(row["statistic"])
-        except LayerwiseError as error:
-            raise LayerwiseError(f"{place}: {error}") from None
         of_claim[row["reading"]] = row["statistic"]
     return readings
 

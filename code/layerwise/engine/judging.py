@@ -45,7 +45,7 @@ from layerwise.engine.records import JudgedSource, count_by_paper, hashes_judged
 from layerwise.engine.seen import tell_findings, tell_story, told
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.engine.words import Names, label_model
-from layerwise.errors import LayerwiseError
+from layerwise.errors import LayerwiseError, prefix_errors
 from layerwise.files import numbered, read_json, sha256_of
 from layerwise.home import Source
 from layerwise.shapes import Loose, require_shape
@@ -119,9 +119,8 @@ def _finite_or_none(leaf: Any) -> Any:
 def errors_naming(folder: Path) -> Iterator[None]:
     """Let a rule that cannot take a number say, inside the block, which folder it came from."""
     try:
-        yield
-    except LayerwiseError as error:
-        raise LayerwiseError(f"{folder}, a *.csv or measured.json: {error}") from None
+        with prefix_errors(f"{folder}, a *.csv or measured.json"):
+            yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise LayerwiseError(
             f"{folder}: a number in a *.csv or measured.json is not of the kind of the published "

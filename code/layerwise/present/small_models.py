@@ -162,13 +162,13 @@ class SmallModels:
     @property
     def strip(self) -> list[tuple[Question, str, Markup]]:
         """The questions `IN_STRIP`, each with how many answer what, and the estimates drawn."""
-        return [
-            (row.question, ", ".join(counts), Markup(self._picture(row)))
-            for row in self.rows
-            if row.question.name in IN_STRIP
-            for words in [Counter(answer.word for answer in row.answers if answer is not None)]
-            for counts in [[f"{n} {word}" for word, n in words.items()]]
-        ]
+        drawn = []
+        for row in self.rows:
+            if row.question.name in IN_STRIP:
+                words = Counter(answer.word for answer in row.answers if answer is not None)
+                counts = ", ".join(f"{n} {word}" for word, n in words.items())
+                drawn.append((row.question, counts, Markup(self._picture(row))))
+        return drawn
 
     def _picture(self, row: SmallRow) -> str:
         """Return the estimates of a question, one below the other, as those of a claim."""
