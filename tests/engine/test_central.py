@@ -128,6 +128,10 @@ def test_an_estimate_has_what_decides_and_what_its_paper_takes():
     assert other.published == lacking.published == of_paper
     assert (lacking.value, lacking.low, lacking.word) == (None, None, NEEDS_WEIGHTS)
     assert other.statistic == "questions:q:/models/other"
+    by_both = replace(answer_of(answer("yes")), p=0.01).record()
+    assert central([], {"m": {DECIDES: by_both}}).points[0].p is None
+    by_p = replace(answer_of(answer("yes")), p=0.01, deciding=None, level=None).record()
+    assert central([], {"m": {DECIDES: by_p}}).points[0].p == 0.01
     narrow = replace(answer_of(answer("yes")), deciding=Interval(0.1, 0.9)).record()
     assert central([], {"m": {DECIDES: narrow}}).points[0].is_published
 

@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from layerwise.engine.derivation import (
@@ -17,6 +18,8 @@ from layerwise.engine.derivation import (
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.errors import LayerwiseError
 from layerwise.papers.across.analyses import READER, TABLES
+from layerwise.papers.paper3.rules.spectral_norms import own_norms
+from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.statistics.bootstrap import Draws
 
@@ -129,3 +132,12 @@ def test_every_rule_has_words(published) -> None:
         if not words_of(rule)
     ]
     assert wordless == []
+
+
+@pytest.mark.parametrize(("name", "moment"), [("mean", np.mean), ("std", np.std)])
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_norms_of_an_own_model_are_moments_over_its_blocks(matrix, name, moment) -> None:
+    norms = {f"{each}_spectral_norm": [1.5 + n, 2.0, 4.25 - n] for n, each in enumerate(MATRICES)}
+    own = Evidence(tables_of_reader({"norms": norms}), Draws(9, 0.95, 0))["norms"]
+    found = own_norms(own)[f"{matrix}_{name}_spectral"]()
+    assert found == pytest.approx(moment(norms[f"{matrix}_spectral_norm"]))

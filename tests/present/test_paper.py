@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from claim_records import folders, judged_source, made_central, record
 from git_repositories import git, needs_git
 from hostile import TEX, UNSEEN, is_unseen
+from layerwise.engine.judged import FALLS
 from layerwise.engine.marks import MARKS, OPENNESS
 from layerwise.engine.records import JudgedSource, read_judged
 from layerwise.engine.seen import Finding
@@ -23,7 +24,7 @@ from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
-from layerwise.present.paper import REASON, tell_claims, write_source
+from layerwise.present.paper import REASON, care_csv, tell_claims, write_source
 from layerwise.present.pictures import Figures
 from layerwise.present.records import central_in_words
 from layerwise.present.strip import count_text, deciding_text
@@ -185,6 +186,13 @@ def test_what_differs_is_in_the_table_with_both_values(tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "tex" / "claims.csv").read_text().splitlines()))
     assert [row["id"] for row in rows] == [ASKED[1]]
     assert (rows[0]["printed"], rows[0]["recomputed"]) == ("-0.17", "0.0041")
+
+
+@pytest.mark.parametrize("verdict", [*FALLS, "not checkable"])
+def test_every_number_that_falls_or_cannot_be_checked_is_in_the_table(verdict: str) -> None:
+    claims = [replace(claim, verdict=verdict) for claim in reported().claims]
+    rows = list(csv.DictReader(care_csv(claims).splitlines()))
+    assert [(row["id"], row["verdict"]) for row in rows] == [(one.id, verdict) for one in claims]
 
 
 def test_the_title_page_has_authors_version_and_address(tmp_path: Path) -> None:

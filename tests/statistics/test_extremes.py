@@ -87,6 +87,15 @@ def test_two_curves_turn_apart_or_together_or_nobody_knows():
     assert (open_one.low, open_one.high) == (0, 2)
 
 
+def test_each_of_two_crossings_takes_half_the_error():
+    """0.29 over 50 pairs is told from zero by a 95% interval, and not by one at 97.5%."""
+    clear, doubtful = (0.9, -0.9, -0.9), (0.9, 0.29, -0.9)
+    (between,) = estimates(doubtful[1:2], 50)
+    assert between.low > 0 > between.ends(family_level(2))[0]
+    found = crossing_distance(curve(clear, 50), curve(doubtful, 50))
+    assert (found.value, found.low, found.high) == (1, 0, 1)
+
+
 def some_means(values, sds, n=6):
     return {
         f"step {k}": mean_estimate_from_moments(value, sd, n, "prompts")
