@@ -21,7 +21,7 @@ N = 2500
 VERDICT_CYCLE = ("agrees", "agrees", "follows", "differs", "needs weights")
 DRAWN = "return document.querySelectorAll('tr.claim').length"
 STATUS = "return document.querySelector('.status').textContent"
-NOTHING_FITS = "No claim fits. Take words out of the search, or clear the filters."
+NOTHING_FITS = "No printed number fits. Take words out of the search, or clear the filters."
 IDS = "return [...document.querySelectorAll('tr.claim')].slice(0, 5).map(row => row.dataset.claim)"
 ROW = "tr.claim"
 CENTRAL = "p1.table_3.row.3"  # what a central claim rests on; it differs
@@ -127,7 +127,7 @@ def page(window: Browser, pages: dict[str, str]) -> Iterator[Browser]:
 
 
 def test_rows_are_drawn_as_needed(page: Browser) -> None:
-    assert page.run(STATUS) == f"{N} claims"
+    assert page.run(STATUS) == f"{N} printed numbers"
     assert page.run(DRAWN) == 10
     page.run("document.getElementById('provenance').scrollIntoView()")
     assert page.run(DRAWN) == 10  # who jumps past the table gets there
@@ -188,9 +188,9 @@ def test_filter(page: Browser, field: str, value: str, select: Any) -> None:
 def test_search_finds_what_is_printed(page: Browser, query: str, ids: set[str]) -> None:
     page.type("[name=words]", query)
     assert set(page.run(IDS)) == ids
-    assert page.run(STATUS) == (f"{len(ids)} of {N} claims" if ids else NOTHING_FITS)
+    assert page.run(STATUS) == (f"{len(ids)} of {N} printed numbers" if ids else NOTHING_FITS)
     page.click("button[type=reset]")
-    assert page.run(STATUS) == f"{N} claims"
+    assert page.run(STATUS) == f"{N} printed numbers"
 
 
 def test_search_orders_as_the_terminal_does(page: Browser) -> None:
@@ -209,7 +209,7 @@ def test_filters_stand_in_the_address(page: Browser, pages: dict[str, str]) -> N
         for entry in made_up()
         if (entry.paper, entry.verdict) == (1, "needs weights") and "odd" in entry.quantity
     ]
-    assert state[:2] == [f"{len(expected)} of {N} claims", expected[:5]]
+    assert state[:2] == [f"{len(expected)} of {N} printed numbers", expected[:5]]
     assert state[2] == "#claims?words=odd&paper=1&verdict=needs+weights&order=published+down"
     page.open("about:blank")
     page.open(pages["published"] + state[2])
@@ -317,7 +317,7 @@ def test_link_to_an_odd_or_unknown_claim(page: Browser, pages: dict[str, str]) -
     assert page.run(OPEN) == [True, "two-sided p of r"]
     page.open("about:blank")
     page.open(f"{pages['published']}#p9.nothing")
-    assert page.run(STATUS) == "No claim is named p9.nothing."
+    assert page.run(STATUS) == "No printed number is named p9.nothing."
 
 
 @pytest.mark.parametrize("source", ["published", "measured"])

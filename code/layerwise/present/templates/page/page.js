@@ -9,7 +9,7 @@
   const table = document.querySelector("table.claims");
   const status = document.querySelector(".status");
   if (!canUnpack) {
-    status.textContent = "The table needs a browser of 2023 or later. The command 'layerwise claims' lists the same claims.";
+    status.textContent = "The table needs a browser of 2023 or later. The command 'layerwise claims' lists the same numbers.";
     table.removeAttribute("aria-busy");
     return;
   }
@@ -150,8 +150,8 @@
     body.replaceChildren();
     drawn = 0;
     draw(wantsAll ? matching.length : wanted.length || asked.length ? FOUND : FIRST);
-    status.textContent = matching.length === 0 ? "No claim fits. Take words out of the search, or clear the filters." :
-      matching.length === claims.length ? `${claims.length} claims` : `${matching.length} of ${claims.length} claims`;
+    status.textContent = matching.length === 0 ? "No printed number fits. Take words out of the search, or clear the filters." :
+      matching.length === claims.length ? `${claims.length} printed numbers` : `${matching.length} of ${claims.length} printed numbers`;
   }
 
   // What differs and is part of a central claim comes first, then what differs, then what is central
@@ -325,7 +325,7 @@
     if (!id || place) return;
     const claim = named.get(id);
     if (claim) show(claim);
-    else status.textContent = `No claim is named ${id}.`;
+    else status.textContent = `No printed number is named ${id}.`;
   }
 
   form.addEventListener("submit", (event) => event.preventDefault());
