@@ -393,6 +393,18 @@ def signed(numbers, decimals=2):
     return tuple(f"{number:+.{decimals}f}" for number in numbers)
 
 
+def shown(numbers, decimals=2, sign="+"):
+    """Numbers as reasons display them: at more decimals where these would show zero."""
+
+    def one(number):
+        enough = decimals
+        while number and float(f"{number:.{enough}f}") == 0:
+            enough += 1
+        return f"{number:{sign}.{enough}f}"
+
+    return tuple(map(one, numbers))
+
+
 def column(models, key):
     """A number of every model."""
     return np.array([model[key] for model in models.values()])
@@ -518,7 +530,7 @@ PHASES_OF = {"early": ("0", "8"), "late": ("24", "32")}  # of nine layers
 
 def published_means(tables, phase, names):
     """As displayed: the mean r over a phase, with the means of the papers' ends."""
-    told = [(*signed(third(curves(tables)[name], phase)), *PHASES_OF[phase]) for name in names]
+    told = [(*shown(third(curves(tables)[name], phase)), *PHASES_OF[phase]) for name in names]
     return tuple(itertools.chain(*told))
 
 
@@ -608,7 +620,7 @@ def turn(curve):
         (-last[0], lambda level: minus(widened(*last, level))),
     ]
     where = min(curve) if first[0] < -last[0] else max(curve)
-    return (*signed(lowest(found)), f"{where}")
+    return (*shown(lowest(found)), f"{where}")
 
 
 def steps_apart(one, other):
@@ -621,7 +633,7 @@ def steps_apart(one, other):
         brackets.append((up, down))
         places.append(sum(r > 0 for r, *_ in curve.values()))
     (a, b), (c, d) = brackets
-    return signed((abs(places[0] - places[1]), max(c - b, a - d, 0), max(d - a, b - c)))
+    return shown((abs(places[0] - places[1]), max(c - b, a - d, 0), max(d - a, b - c)), 0, "")
 
 
 def p2_transition(tables, ledger):
@@ -763,7 +775,8 @@ def p2_layers(tables, ledger):
 
 def p2_layers_notes(tables, ledger):
     numbers, layer = middle_layers(tables)
-    return [(layer, *numbers)]
+    first = [curve(tables[BOOTSTRAP], "/layer_results")[n][0] for n in (0, 4)]
+    return [(layer, *numbers), ("0", "4", *signed(first))]
 
 
 def peaks(tables):
@@ -779,7 +792,7 @@ def peaks(tables):
 
 def p2_scaling(tables, ledger):
     fewest = next(n for n in range(2, 9) if 2 / math.factorial(n) < 0.05)  # orders of the sizes
-    return [("10", f"{fewest}", *signed([peaks(tables).std()], 0))]
+    return [("10", *shown([peaks(tables).std()], 0, ""), f"{fewest}")]
 
 
 def p2_scaling_notes(tables, ledger):
@@ -847,7 +860,7 @@ def p3_bound(tables, ledger):
         word = "open" if name not in sweep else "yes" if alone[1] < 1 else "no"
         if word == "no":
             assert at_once[0] > 1
-        told[word].append(signed((value, *(alone if word == "yes" else at_once)), 3))
+        told[word].append(shown((value, *(alone if word == "yes" else at_once)), 3, ""))
     return [
         ("1", *itertools.chain(*found[:4]), *([f"{len(found) - 4}"] if len(found) > 4 else []))
         for found in told.values()
@@ -1103,7 +1116,7 @@ def factor(sides, traces):
 
 def p3_trace(tables, ledger):
     fewest = next(n for n in range(2, 20) if 2 / math.comb(n, n // 2) < 0.05)  # permutations
-    return [("2", f"{fewest}", *signed([factor(*sides_and_traces(tables, "full"))]))]
+    return [("2", *shown([factor(*sides_and_traces(tables, "full"))], sign=""), f"{fewest}")]
 
 
 def p3_trace_notes(tables, ledger):
@@ -1224,8 +1237,8 @@ def benchmark(tables):
     return {name: (np.array(column[0]), column[1]) for name, column in columns.items()}
 
 
-def mean_at(gains, categories, level):
-    return signed((np.mean(gains), *by_category(gains, categories, level)))
+def mean_at(gains, categories, level, sign=""):
+    return shown((np.mean(gains), *by_category(gains, categories, level)), sign=sign)
 
 
 def p3_gains(tables, ledger):
@@ -1235,7 +1248,7 @@ def p3_gains(tables, ledger):
         (np.subtract(second[0], first[0]), first[1])
         for first, second in itertools.pairwise(by_model.values())
     ]
-    told = [mean_at(*step, 0.95) for step in steps]
+    told = [mean_at(*step, 0.95, "+") for step in steps]
     least = min(told, key=lambda step: float(step[0]) / (float(step[0]) - float(step[1])))
     return [
         ("1", *mean_at(*pythia, 0.95)),
@@ -1305,7 +1318,7 @@ def p3_tuning(tables, ledger):
     fewest = next(k for k in range(1, 99) if stats.beta.ppf(0.025, k, 1) > 0.5)
     low = stats.beta.ppf(0.025, n - 1, 2)  # of one family less
     return [
-        ("1", "0.5", f"{fewest}", *signed((1, low, 1)), f"{unsure}"),
+        ("1", "0.5", *shown((1, low, 1), sign=""), f"{unsure}", f"{fewest}"),
         ("1", "5", *signed((np.mean(tuned[0]) - 1, -farthest, farthest))),
     ]
 

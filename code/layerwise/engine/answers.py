@@ -5,6 +5,7 @@ sentences, figures, pages and tables read it here. What an answer shows is what 
 interval whose place in the range is the word, or the p.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NotRequired
@@ -31,6 +32,17 @@ class Interval:
     def includes(self, value: float) -> bool:
         """Return whether a value lies strictly between the ends."""
         return self.low < value < self.high
+
+
+def number_text(value: float, decimals: int, *, sign: bool) -> str:
+    """Return a number at so many decimals, or at more where these would show zero.
+
+    Arguments:
+        sign: whether a plus stands before what is positive.
+    """
+    if value and float(f"{value:.{decimals}f}") == 0:
+        decimals = -math.floor(math.log10(abs(value)))
+    return f"{value:{'+' if sign else ''}.{decimals}f}"
 
 
 def _known(word: str) -> str:

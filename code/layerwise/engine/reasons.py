@@ -6,7 +6,9 @@ notes, `papers/*/central.py`.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layerwise.engine.answer_words import (
@@ -18,7 +20,7 @@ from layerwise.engine.answer_words import (
     UNDECIDED,
     YES,
 )
-from layerwise.engine.answers import Answer, ByModel
+from layerwise.engine.answers import Answer, ByModel, number_text
 from layerwise.engine.marks import DEPENDS, Ask, Part, Weighed
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.engine.seen import equal_p, listed
@@ -28,6 +30,7 @@ if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
     from layerwise.engine.question import Question, Range
 
 MOST_TOLD = 4  # models with their numbers in one sentence; more of them are counted
+POSSESSIVE = re.compile(r"[A-Z]\w+'s ")  # of a name, which takes no article
 
 
 def reasons(
@@ -51,12 +54,12 @@ def reasons(
     sentences: list[tuple[str, str]] = []  # each with the word of its ask
     for ask, parts, word in zip(asks, weighed.parts, weighed.words, strict=True):
         question = questions[ask["question"]]
-        by_model = results.answers.get(question.name, {})
-        told = _tell_ask(ask, parts, question, by_model, name, decimals)
-        sentences += [(word, sentence) for sentence in told]
-        sentences += [
-            (word, sentence) for sentence in _undefined(question, parts, results.undefined, name)
+        numbers = Numbers.of(question, results.answers.get(question.name, {}), name, decimals)
+        told = [
+            *_tell_ask(ask, parts, question, numbers),
+            *_undefined(question, parts, results.undefined, name),
         ]
+        sentences += [(word, sentence) for sentence in told]
     if weighed.why == DEPENDS:
         against = [reading_in_words(name) for name, word in weighed.readings.items() if word == NO]
         sentences.insert(0, (NO, f"The claim is refuted by another reading: {listed(against)}."))
@@ -65,79 +68,142 @@ def reasons(
     return [text for _, text in sorted(sentences, key=lambda told: told[0] not in (first, DEPENDS))]
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The answers to one question as sentences list them.
+
+    Attributes:
+        name: how texts call a model.
+        sign: whether a plus stands before what is positive.
+    """
+
+    by_model: ByModel
+    name: Callable[[str], str]
+    decimals: int
+    sign: bool
+
+    @classmethod
+    def of(
+        cls, question: "Question", by_model: ByModel, name: Callable[[str], str], decimals: int
+    ) -> "Numbers":
+        """Return them with signs where zero is the border, or where some are negative."""
+        answers = [answer for readings in by_model.values() for answer in readings.values()]
+        values = [answer.value for answer in answers]
+        values += [answer.ends.low for answer in answers if answer.ends is not None]
+        sign = 0 in (question.above, question.below) or min(values, default=0) < 0
+        return cls(by_model, name, decimals, sign)
+
+    def listed(self, models: Iterable[str], reading: str = DECIDES) -> str:
+        """Return "Llama -0.30 (-0.42 to -0.18) and ..."; empty where none has an answer."""
+        known = [model for model in models if reading in self.by_model.get(model, {})]
+        told = [self._tell(model, self.by_model[model][reading]) for model in known[:MOST_TOLD]]
+        if len(known) > MOST_TOLD:
+            return f"{', '.join(told)} and {len(known) - MOST_TOLD} more"
+        return listed(told)
+
+    def after(self, models: Iterable[str], reading: str = DECIDES) -> str:
+        """Return the same after a colon, as a sentence ends with it."""
+        numbers = self.listed(models, reading)
+        return f": {numbers}" if numbers else ""
+
+    def _tell(self, model: str, answer: Answer) -> str:
+        ends = answer.deciding
+        numbers = [answer.value] if ends is None else [answer.value, ends.low, ends.high]
+        is_count = all(map(float.is_integer, numbers))
+        decimals, sign = (0, False) if is_count else (self.decimals, self.sign)
+        value, *rest = (number_text(number, decimals, sign=sign) for number in numbers)
+        if ends is not None:
+            beside = " to ".join(rest)
+        else:
+            beside = "" if answer.p is None else f"p {equal_p(answer.p)}"
+        separator = "; " if ends is not None else ", "
+        beside = separator.join(part for part in (beside, answer.where) if part)
+        of_model = "" if model == OVER_MODELS else f"{self.name(model)} "
+        return f"{of_model}{value}" + (f" ({beside})" if beside else "")
+
+
 def _tell_ask(
-    ask: Ask,
-    parts: Sequence[Part],
-    question: "Question",
-    by_model: ByModel,
-    name: Callable[[str], str],
-    decimals: int,
+    ask: Ask, parts: Sequence[Part], question: "Question", numbers: Numbers
 ) -> Iterator[str]:
     """Yield the sentences on one ask: what is refuted, what is open, what is shown."""
     turned = ask.get("answer", YES) == NO
     inside, outside = _range_texts(question, turned=turned)
-
-    def tell(models: Iterable[str], reading: str) -> str:
-        return _list_numbers(models, by_model, reading, name, decimals)
-
     of_word = {
         word: [part.model for part in parts if part.word == word]
         for word in dict.fromkeys(part.word for part in parts)
     }
-    number = question.number
+    number = _subject(question)
     if models := of_word.get(NO):
-        yield f"The {number} lies {outside}{tell(models, DECIDES)}."
-    if models := of_word.get(UNDECIDED):
-        n = by_model[models[0]][DECIDES].n if models[0] in by_model else 0
-        of_units = f", over {n} {question.unit}," if n else ""
-        yield (
-            f"Whether the {number} lies {inside} is open: the interval{of_units} reaches beyond"
-            f"{tell(models, DECIDES)}."
-        )
-    for word, why in (
-        (TOO_FEW, "so few units could not answer, whatever they showed"),
-        (NO_CATEGORIES, "its units come from no category that is told"),
-        (NO_SPREAD, "it is a single number"),
-    ):
-        if models := of_word.get(word):
-            answer = by_model[models[0]][DECIDES]
-            needed = f"; it takes {answer.fewest} {answer.unit}" if word == TOO_FEW else ""
-            yield (
-                f"Whether the {number} lies {inside} is open: {why}{needed}{tell(models, DECIDES)}."
-            )
+        yield f"{_capital(number)} lies {outside}{numbers.after(models)}."
+    yield from _tell_open(of_word, question, numbers, f"Whether {number} lies {inside} is open")
     if models := of_word.get(NEEDS_WEIGHTS):
-        yield (
-            f"Whether the {number} lies {inside} is open: there is no number for each of the "
-            f"{question.unit} that would decide it."
-        )
-        shown = [model for model in models if PUBLISHED in by_model.get(model, {})]
-        yield from _tell_published(shown, by_model, question, name, decimals, turned=turned)
+        shown = [model for model in models if PUBLISHED in numbers.by_model.get(model, {})]
+        yield from _tell_published(shown, question, numbers, turned=turned)
     if models := of_word.get(YES):
-        yield f"The {number} lies {inside}{tell(models, DECIDES)}."
+        yield f"{_capital(number)} lies {inside}{numbers.after(models)}."
     if "at_least" in ask:
         counts = [f"{len(of_word.get(word, []))} {word}" for word in (YES, NO)]
         n_open = len(parts) - sum(len(of_word.get(word, [])) for word in (YES, NO))
         yield f"{ask['at_least']} of {len(parts)} are needed: {', '.join(counts)}, {n_open} open."
 
 
+def _tell_open(
+    of_word: Mapping[str, Sequence[str]], question: "Question", numbers: Numbers, is_open: str
+) -> Iterator[str]:
+    """Yield what is open, by its reason.
+
+    Arguments:
+        of_word: the models by the word of their part.
+        is_open: how each sentence begins.
+    """
+
+    def first(word: str) -> Answer:
+        return numbers.by_model[of_word[word][0]][DECIDES]
+
+    if models := of_word.get(UNDECIDED):
+        is_there = models[0] in numbers.by_model
+        of_units = f", over {first(UNDECIDED).n} {question.unit}," if is_there else ""
+        yield f"{is_open}: the interval{of_units} reaches beyond{numbers.after(models)}."
+    if models := of_word.get(TOO_FEW):
+        needed = f"{first(TOO_FEW).fewest} {first(TOO_FEW).unit}"
+        yield (
+            f"{is_open}: {numbers.listed(models)}; so few units could not answer, whatever they "
+            f"showed, and it takes at least {needed}."
+        )
+    if models := of_word.get(NO_CATEGORIES):
+        yield (
+            f"{is_open}: {numbers.listed(models)}; its {first(NO_CATEGORIES).unit} come in one "
+            "category or in none, so that nothing tells whether they are independent."
+        )
+    if models := of_word.get(NO_SPREAD):
+        yield f"{is_open}: {numbers.listed(models)}; it is a single number."
+    if NEEDS_WEIGHTS in of_word:
+        yield f"{is_open}: there is no number for each of the {question.unit} that would decide it."
+
+
+def _subject(question: "Question") -> str:
+    """Return the number that is asked for as the subject of a clause."""
+    article = "" if POSSESSIVE.match(question.number) else "the "
+    return f"{article}{question.number}{',' if ',' in question.number else ''}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
 def _tell_published(
-    models: Sequence[str],
-    by_model: ByModel,
-    question: "Question",
-    name: Callable[[str], str],
-    decimals: int,
-    *,
-    turned: bool,
+    models: Sequence[str], question: "Question", numbers: Numbers, *, turned: bool
 ) -> Iterator[str]:
     """Yield what the paper's own number and interval would answer, word by word."""
     inside, outside = _range_texts(question, turned=turned)
     for word, place in ((YES, inside), (NO, outside), (UNDECIDED, f"not shown to lie {inside}")):
         wanted = {YES: NO, NO: YES}.get(word, word) if turned else word
-        given = [model for model in models if by_model[model][PUBLISHED].word == wanted]
+        given = [model for model in models if numbers.by_model[model][PUBLISHED].word == wanted]
         if given:
-            numbers = _list_numbers(given, by_model, PUBLISHED, name, decimals)
             verb = "is" if word == UNDECIDED else "lies"
-            yield f"As the paper takes it, the number {verb} {place}{numbers}."
+            yield (
+                f"By what is published the number {verb} {place}{numbers.after(given, PUBLISHED)}."
+            )
 
 
 def _range_texts(question: "Question", *, turned: bool) -> tuple[str, str]:
@@ -164,33 +230,6 @@ def _complement(given: "Range") -> str:
     if math.isinf(given.above):
         return "above zero" if given.below == 0 else f"at or above {given.below:.4g}"
     return f"beyond {_range_text(given).removeprefix('within ')}"
-
-
-def _list_numbers(
-    models: Iterable[str],
-    by_model: ByModel,
-    reading: str,
-    name: Callable[[str], str],
-    decimals: int,
-) -> str:
-    """Return ": Llama -0.30 (-0.42 to -0.18) and ...", or "; ..." where nothing is named."""
-    known = [model for model in models if reading in by_model.get(model, {})]
-    told = [_answer(model, by_model[model][reading], name, decimals) for model in known[:MOST_TOLD]]
-    if not told:
-        return ""
-    more = f" and {len(known) - MOST_TOLD} more" if len(known) > MOST_TOLD else ""
-    return f": {', '.join(told)}{more}" if more else f": {listed(told)}"
-
-
-def _answer(model: str, answer: Answer, name: Callable[[str], str], decimals: int) -> str:
-    of_model = "" if model == OVER_MODELS else f"{name(model)} "
-    where = f"; {answer.where}" if answer.where else ""
-    ends = answer.deciding
-    if ends is not None:
-        return f"{of_model}{answer.value:+.{decimals}f} ({ends:+.{decimals}f}{where})"
-    p = "" if answer.p is None else f"p {equal_p(answer.p)}"
-    beside = ", ".join(part for part in (p, answer.where) if part)
-    return f"{of_model}{answer.value:+.{decimals}f}" + (f" ({beside})" if beside else "")
 
 
 def _undefined(

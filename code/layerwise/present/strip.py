@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from layerwise.engine.answer_words import NO, UNDECIDED, WORDS, YES
+from layerwise.engine.answers import number_text
 from layerwise.engine.central import Central, Point
 from layerwise.engine.judged import FALLS, STANDING
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN, OPENNESS, mark_text
@@ -169,18 +170,16 @@ def _methods(points: Iterable[Point], published: bool) -> list[str]:
     for point in points:
         taken = point.published
         is_another = point.value is None or taken["method"] != point.method
-        if published and taken["method"] and is_another:
+        if published and taken["low"] is not None and is_another:
             told.append(f"{taken['method']} over {taken['n']} {taken['unit']}")
-        if not published and point.value is not None and point.method:
+        if not published and (point.low is not None or point.p is not None):
             told.append(f"{point.method} over {point.n} {point.unit}")
     return told
 
 
 def estimate_text(value: float, decimals: int, *, sign: bool) -> str:
-    """Return a number at so many decimals, or at more where these would show zero."""
-    if value and float(f"{value:.{decimals}f}") == 0:
-        decimals = -math.floor(math.log10(abs(value)))
-    return with_signs(f"{value:{'+' if sign else ''}.{decimals}f}")
+    """Return a number as people read it, with true signs: see `engine.answers.number_text`."""
+    return with_signs(number_text(value, decimals, sign=sign))
 
 
 def is_signed(point: Point, points: Sequence[Point]) -> bool:
