@@ -9,9 +9,10 @@ from scipy import stats
 
 from layerwise.engine.answer_words import NO_CATEGORIES
 from layerwise.engine.deciding import what_would_decide
-from layerwise.engine.marks import weigh
+from layerwise.engine.marks import DEPENDS, weigh
 from layerwise.engine.published import DECIDES
 from layerwise.engine.question import FamilyOfTests, Question, Range
+from layerwise.papers.paper2.questions.categories import jackknife_of_series
 from layerwise.statistics.by_category import Correlations, r_by_category
 from layerwise.statistics.estimates import (
     Estimate,
@@ -22,7 +23,7 @@ from layerwise.statistics.estimates import (
     without_interval,
 )
 
-Z, Z_ONE_SIDED, Z_POWER = stats.norm.ppf([0.975, 0.95, 0.8])
+Z, Z_POWER = stats.norm.ppf([0.975, 0.8])
 POWER = "so many would show so much"
 
 
@@ -53,6 +54,14 @@ def told(n):
     return math.ceil(n / digit) * digit
 
 
+def fewest(effect, tail=0.025):
+    """The fewest units whose t test of an effect, in deviations, has 80% power."""
+    n = np.arange(2, 1000)
+    power = stats.nct.sf(stats.t.isf(tail, n - 1), n - 1, effect * np.sqrt(n))
+    large = ((stats.norm.isf(tail) + Z_POWER) / effect) ** 2  # where t is normal
+    return n[np.argmax(power >= 0.8)] if large < 900 else large
+
+
 def number_in(sentence):
     (number,) = re.findall(r"[Aa]bout ([\d,]+) ", sentence)
     return int(number.replace(",", ""))
@@ -68,7 +77,7 @@ def values(mean, sd, n):
 def test_a_mean_takes_what_its_unbiased_deviation_says(mean, n):
     """Of those that are there, one more at least."""
     sentence = decide((question(), {"a": mean_estimate(values(mean, 1.0, n), "prompts")}))
-    assert number_in(sentence) == told(max(((Z + Z_POWER) * 1.0 / mean) ** 2, n + 1))
+    assert number_in(sentence) == told(max(fewest(abs(mean)), n + 1))
     assert "prompts" in sentence
     assert "The q is as claimed" in sentence
 
@@ -87,16 +96,15 @@ def test_a_value_between_two_bounds_is_asked_by_the_interval_of_two_one_sided_te
     estimate = mean_estimate(values(mean, 0.2, 9), "prompts")
     sentence = decide((question(within=Range(-0.1, 0.1)), {"a": estimate}))
     distance = min(abs(mean - border) for border in (-0.1, 0.1))
-    quantile = Z_ONE_SIDED if abs(mean) < 0.1 else Z
-    assert number_in(sentence) == told(max(((quantile + Z_POWER) * 0.2 / distance) ** 2, 10))
+    tail = 0.05 if abs(mean) < 0.1 else 0.025
+    assert number_in(sentence) == told(max(fewest(distance / 0.2, tail), 10))
 
 
 @pytest.mark.parametrize(("mean", "n_tests"), [(0.3, 2), (-0.3, 5)])
 def test_an_answer_of_a_family_takes_its_wider_interval(mean, n_tests):
     asked = question(family=FamilyOfTests(2, 5))
     sentence = decide((asked, {"a": mean_estimate(values(mean, 1.0, 6), "prompts")}))
-    quantile = stats.norm.isf((1 - family_level(n_tests)) / 2)
-    assert number_in(sentence) == told(((quantile + Z_POWER) / mean) ** 2)
+    assert number_in(sentence) == told(fewest(abs(mean), (1 - family_level(n_tests)) / 2))
 
 
 @pytest.mark.parametrize(("mean", "border"), [(0.9, 0.5), (-0.4, 0.0), (0.3, None)])
@@ -107,13 +115,37 @@ def test_what_has_a_range_of_its_own_for_no_is_asked_by_the_border_of_its_side(m
     if border is None:
         assert sentence.startswith("No number of prompts")
     else:
-        assert number_in(sentence) == told(((Z + Z_POWER) / (mean - border)) ** 2)
+        assert number_in(sentence) == told(fewest(abs(mean - border)))
+
+
+def test_an_r_by_the_jackknife_is_taken_on_fishers_z_by_students_t():
+    points = np.random.default_rng(4).normal(size=(2, 7))
+    found = jackknife_of_series(*points)
+    assert found.low < 0 < found.high
+    error = (np.arctanh(found.high) - np.arctanh(found.low)) / 2 / stats.t.isf(0.025, 6)
+    effect = abs(np.arctanh(found.value)) / error / math.sqrt(7)
+    asked = question(unit="categories")
+    assert number_in(decide((asked, {"a": found}))) == told(max(fewest(effect), 8))
+
+
+def test_a_claim_that_another_reading_refutes_waits_for_no_units():
+    vague, no = (mean_estimate(values(mean, 1.0, 8), "prompts") for mean in (0.3, -3.0))
+    asked = question()
+    answers = {asked.name: {"a": {DECIDES: asked.answer(vague), "other": asked.answer(no)}}}
+    yes = asked.answer(mean_estimate(values(3.0, 1.0, 8), "prompts"))
+    ask = [{"question": asked.name, "power": POWER}]
+    for answer in (answers["q"]["a"][DECIDES], yes):
+        answers["q"]["a"][DECIDES] = answer
+        weighed = weigh(ask, answers)
+        sentence = what_would_decide(ask, weighed, answers, {asked.name: asked})
+        assert ("reading" in sentence) == (weighed.why == DEPENDS)
+    assert weighed.why == DEPENDS
 
 
 def test_no_more_models_are_asked_for_than_there_are():
     far, near = (mean_estimate(values(mean, 1.0, 8), "models") for mean in (0.3, 0.2))
     asked = question(unit="models")
-    assert number_in(decide((asked, {"a": far}))) == told(((Z + Z_POWER) / 0.3) ** 2)
+    assert number_in(decide((asked, {"a": far}))) == told(fewest(0.3))
     assert decide((asked, {"a": near})).startswith("No number of existing models")
     assert number_in(decide((question(), {"a": near}))) == 200  # of prompts there are more
 
@@ -169,7 +201,7 @@ def test_a_quantifier_takes_what_answers_as_many_models_as_it_asks_for(at_least,
     """Of 0.5, -0.4 and 0.3: three of three cannot be yes once the second says no, and so on."""
     means = {f"{mean}": mean_estimate(values(mean, 1.0, 6), "prompts") for mean in (0.5, -0.4, 0.3)}
     sentence = decide((question(), means), ask={"at_least": at_least, "answer": answer})
-    assert number_in(sentence) == told(((Z + Z_POWER) / deciding) ** 2)
+    assert number_in(sentence) == told(fewest(abs(deciding)))
 
 
 @pytest.mark.parametrize("answer", ["yes", "no"])

@@ -1,5 +1,7 @@
 """Power and the estimates behind it: against simulation, SciPy and the textbook's own numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -20,6 +22,15 @@ def test_the_error_of_an_interval_over_categories_is_that_of_their_means(n_categ
     found = mean_over_categories([*means], [0.0] * n_categories)
     assert power.error_of_interval(found) == pytest.approx(stats.sem(means))
     assert power.error_of_interval(mean_estimate(means, "x")) == pytest.approx(stats.sem(means))
+
+
+@pytest.mark.parametrize(("effect", "n"), [(1.0, 10), (0.8, 15), (0.5, 34), (0.3, 90)])
+def test_units_of_a_t_test_are_those_of_the_tables(effect, n):
+    """Of a two-sided t test of one sample at 5% with 80% power (Cohen 1988, by G*Power)."""
+    found = mean_estimate(effect + np.sqrt(0.9) * np.array([-1.5, -0.5, 0.5, 1.5]), "x")
+    found = replace(found, value=effect, low=effect - 1, high=effect + 1)
+    sd = power.error_of_interval(found) * 2
+    assert power.units_to_answer(replace(found, value=effect * sd), [0.0]) == n
 
 
 def test_a_share_against_scipy():

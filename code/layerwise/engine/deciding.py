@@ -19,7 +19,7 @@ from layerwise.engine.answer_words import (
     YES,
 )
 from layerwise.engine.answers import Answer, Answers, ByModel
-from layerwise.engine.marks import Ask, Part, Weighed, quantified
+from layerwise.engine.marks import DEPENDS, Ask, Part, Weighed, quantified
 from layerwise.engine.published import DECIDES
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
 
 FEW_EXIST = ("models", "sizes", "families")  # units of which no more than MOST_EXIST exist
 MOST_EXIST = 100
+CHOSEN = ("bins",)  # units whose number is a choice: more of them hold no more data
 EXACT_UP_TO = 20  # units; more of them are told by two digits
 
 
@@ -34,6 +35,8 @@ def what_would_decide(
     asks: Sequence[Ask], weighed: Weighed, answers: Answers, questions: Mapping[str, "Question"]
 ) -> str:
     """Return a sentence with a clause for each open question of a claim; empty without any."""
+    if weighed.why == DEPENDS:
+        return "The claim would have to say which reading it means: another answers the opposite."
     clauses: dict[str, None] = {}
     for ask, parts, word in zip(asks, weighed.parts, weighed.words, strict=True):
         if word not in (YES, NO):
@@ -58,7 +61,9 @@ def _clauses(
     if TOO_FEW in words:
         fewest = max(by_model[part.model][DECIDES].fewest for part in parts if part.word == TOO_FEW)
         yield f"at least {fewest} {question.unit} are needed to decide {said}"
-    if UNDECIDED in words:
+    if UNDECIDED in words and question.unit in CHOSEN:
+        yield f"more of what the {question.unit} are made of is needed to decide {said}"
+    elif UNDECIDED in words:
         yield _tell_units(said, _units_for_ask(ask, parts, by_model, question), question.unit)
 
 
@@ -89,6 +94,7 @@ def _units_for_ask(
 
 def units_for(answer: Answer, question: "Question") -> float:
     """Return the units with which the interval leaves out the nearest border with 80% power."""
+    from layerwise.statistics.by_category import JACKKNIFE
     from layerwise.statistics.estimates import EXACT, FISHERS_Z, Estimate
     from layerwise.statistics.power import units_to_answer
 
@@ -101,7 +107,7 @@ def units_for(answer: Answer, question: "Question") -> float:
     if against is not None and answer.value not in asked:
         return math.inf  # it lies between the two
     borders = (asked.above, asked.below)
-    is_r = answer.method in (EXACT, FISHERS_Z)
+    is_r = answer.method in (EXACT, FISHERS_Z, JACKKNIFE)
     of_yes, of_no = question.levels
     level = of_yes if inside else of_no
     return max(units_to_answer(estimate, borders, level, is_r=is_r), answer.n + 1, answer.fewest)

@@ -6,6 +6,8 @@ its interval shows.
 
 import math
 from collections.abc import Sequence
+from itertools import count
+from statistics import NormalDist
 
 import scipy  # and of it `stats`, half a second, where it is used
 
@@ -20,26 +22,9 @@ from layerwise.statistics.estimates import (
 )
 
 POWER = 0.8
+MANY = 1000  # units, with which Student's t is normal
+FURTHER = NormalDist().inv_cdf(POWER)  # standard errors beyond the quantile of the level
 BY_STUDENT = (STUDENT, BY_CATEGORY, JACKKNIFE)  # whose interval is Student's over its units
-
-
-def shift() -> float:
-    """Standard errors between zero and what is found with that power: 1.96 + 0.84."""
-    tails = (1 - LEVEL) / 2, 1 - POWER
-    return float(sum(scipy.stats.norm.isf(tail) for tail in tails))
-
-
-def standard_error(estimate: Estimate) -> float | None:
-    """The standard error on Fisher's z that the interval of an r shows; Fisher's where it has none.
-
-    None under four points.
-    """
-    if estimate.n < FISHERS_POINTS:
-        return None
-    if not estimate.has_interval or max(abs(estimate.low), abs(estimate.high)) >= 1:
-        return 1 / math.sqrt(estimate.n - 3)
-    wide = fishers_z(estimate.high) - fishers_z(estimate.low)
-    return wide / 2 / two_sided_quantile()
 
 
 def units_to_answer(
@@ -48,24 +33,34 @@ def units_to_answer(
     """Return the units whose interval leaves out borders with 80% power, if the value is the truth.
 
     n * ((1.96 + 0.84) * error / distance)^2, with the quantile of the level and the distance to the
-    nearest border; of an r on Fisher's z, with n - 3 in the place of n. Infinite on a border.
+    nearest border; of an r on Fisher's z, with n - 3 in the place of n. Where the interval is
+    Student's, the fewest units whose test has that power by the noncentral t. Infinite on a border.
 
     Arguments:
         estimate: with a 95% interval.
         borders: infinite where there is none.
     """
-    value, n, error = estimate.value, estimate.n, standard_error(estimate)
+    value, n, lost = estimate.value, estimate.n, 0
+    error = error_of_interval(estimate)
+    by_student = estimate.method in BY_STUDENT
     ends = [border for border in borders if math.isfinite(border)]
-    if is_r and error is not None and max(map(abs, (value, *ends))) < 1:
+    if is_r and n >= FISHERS_POINTS and max(map(abs, (value, *ends))) < 1:
         value, *ends = map(fishers_z, (value, *ends))
-        lost = 3
-    else:
-        error, lost = error_of_interval(estimate), 0
+        lost = 0 if by_student else 3
+        if estimate.has_interval and max(abs(estimate.low), abs(estimate.high)) < 1:
+            error = error_of_interval(estimate.mapped(fishers_z))
+        else:
+            error = 1 / math.sqrt(n - 3)
     distance = min(abs(value - end) for end in ends)
-    quantile, further = two_sided_quantile(level), shift() - two_sided_quantile()
     if not distance:
         return math.inf
-    return lost + (n - lost) * ((quantile + further) * error / distance) ** 2
+    units = lost + (n - lost) * ((two_sided_quantile(level) + FURTHER) * error / distance) ** 2
+    if not by_student or units > MANY:
+        return units
+    effect = distance / (error * math.sqrt(n))
+    return next(
+        m for m in count(max(2, math.floor(units))) if power_of_t(effect, m, level) >= POWER
+    )
 
 
 def error_of_interval(estimate: Estimate) -> float:
@@ -74,6 +69,16 @@ def error_of_interval(estimate: Estimate) -> float:
     if estimate.method in BY_STUDENT:
         return half / float(scipy.stats.t.isf((1 - LEVEL) / 2, estimate.n - 1))
     return half / two_sided_quantile()
+
+
+def power_of_t(effect: float, n: int, level: float = LEVEL) -> float:
+    """Return how often Student's interval of n units leaves out a border on the right side.
+
+    Arguments:
+        effect: the distance to the border, in standard deviations of a unit.
+    """
+    quantile = scipy.stats.t.isf((1 - level) / 2, n - 1)
+    return float(scipy.stats.nct.sf(quantile, n - 1, effect * math.sqrt(n)))
 
 
 def units_all_alike(bound: float) -> int:
