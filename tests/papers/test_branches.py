@@ -298,13 +298,27 @@ def test_what_is_missing_says_nothing():
     assert f"{MISSING:+.2f}" == NO_VALUE
 
 
-@pytest.mark.parametrize("word", [NO, UNDECIDED])
-def test_what_is_not_shown_of_every_layer_is_not_said_of_every_layer(seen, word):
+@pytest.mark.parametrize(("word", "verb"), [(NO, "is not"), (UNDECIDED, "is not shown to be")])
+def test_what_is_not_shown_of_every_layer_is_not_said_of_every_layer(seen, word, verb):
     place = ("everywhere_negative", story.TEMPLATED, PUBLISHED)
     said_of_print = story.answer_on_depth(seen)
     told = story.answer_on_depth(with_answer(seen, place, word))
     assert seen.answer(*place).yes
-    assert told == said_of_print.replace("in every layer", "not in every layer") != said_of_print
+    assert told == said_of_print.replace("is negative in", f"{verb} negative in") != said_of_print
+
+
+def test_the_model_that_refutes_the_bound_is_the_one_that_is_named(seen):
+    bound = seen.central("p3.bound")
+    largest = story.model_of_largest(seen, bound.id)
+    assert [part["model"] for part in bound.parts if part["word"] == NO] == [largest]
+    smallest = min(
+        (part["model"] for part in bound.parts), key=lambda model: seen.answer("bound", model).value
+    )
+    words = {smallest: NO, largest: UNDECIDED}
+    parts = [{**part, "word": words.get(part["model"], part["word"])} for part in bound.parts]
+    other = OneMoved(seen)
+    other.central = lambda _: replace(bound, parts=parts)
+    assert story.model_of_largest(other, bound.id) == smallest
 
 
 def test_what_is_undecided_of_the_whole_sequence_damps_nothing(seen):

@@ -289,7 +289,7 @@ def judge_central(
         for ask in entry["asks"]:
             require_as_registered(entry["id"], ask, questions[ask["question"]])
         judged.append(_judge(entry, known, results, questions, name, reading_in_words))
-    seen = Seen(known, results, {central.id: central for central in judged}, trained)
+    seen = Seen(known, results, {central.id: central for central in judged}, trained, name)
     return [_tell(central, sentences, seen) for central in judged], seen
 
 

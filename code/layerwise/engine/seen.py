@@ -157,6 +157,7 @@ class Seen:
         results: the statistics of the source.
         centrals: the central claims by id, once they are judged.
         trained: the answers of small trained models beside the source, by model.
+        name: how texts call a model.
     """
 
     def __init__(
@@ -165,11 +166,13 @@ class Seen:
         results: Statistics,
         centrals: Mapping[str, Any] | None = None,
         trained: Mapping[str, RowsByQuestion] | None = None,
+        name: Callable[[str], str] = str,
     ) -> None:
         self._claims = claims
         self._results = results
         self._centrals = centrals or {}
         self._trained = trained or {}
+        self.name = name
         self.asked: set[str] = set()  # claims
 
     def claim(self, claim_id: str) -> SeenClaim:

@@ -183,9 +183,9 @@ class SmallModels:
     def about(self) -> str:
         """What they are, and what they are not."""
         return (
-            f"{' and '.join(model.short for model in self.models)} were measured on a CPU. They "
-            "are no verdict on the papers' models, of which most are far larger; they show what "
-            "the method says of trained weights."
+            f"{' and '.join(model.short for model in self.models)} were measured on a CPU, from "
+            "weights in 4 bits. They are no verdict on the papers' models, of which most are far "
+            "larger; they show what the method says of trained weights."
         )
 
     @property

@@ -32,7 +32,9 @@ EXACT, FISHERS_Z = "the exact law of r", "Fisher's z"
 PERMUTATIONS = "all permutations"
 BONETT_WRIGHT, ZOU = "Fisher's z for ranks", "Zou's difference of two r"
 CLOPPER_PEARSON, NEWCOMBE = "Clopper and Pearson", "Newcombe's difference of two shares"
-BOOTSTRAP, WORST_CASE = "the papers' bootstrap", "two bootstraps, each in the worst direction"
+BOOTSTRAP = "the papers' bootstrap"
+MEAN_BOOTSTRAP = "the papers' bootstrap, its ends averaged over the layers"
+WORST_CASE = "two bootstraps, each in the worst direction"
 FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
 
 

@@ -8,18 +8,27 @@ page, README, report and terminal.
 
 from collections.abc import Iterator, Sequence
 
-from layerwise.engine.answer_words import NEEDS_WEIGHTS, UNDECIDED
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, UNDECIDED
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.engine.seen import Matter, Seen, SeenAnswer, agree
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper1.central import MODELS
-from layerwise.papers.paper2.central import APERTUS, LLAMA, PYTHIA, TEMPLATED, r_of_pythia
+from layerwise.papers.paper2.central import (
+    APERTUS,
+    LAST,
+    LLAMA,
+    PYTHIA,
+    TEMPLATED,
+    negative_late_layers,
+    r_of_pythia,
+)
 from layerwise.papers.shared.names import Choice
 
 MAJORITY = 0.5
 RIGHT_OFTEN = 50  # percent
 BASE_MODELS = (PYTHIA, LLAMA, APERTUS)  # that are said to turn
+LARGEST = "largest"  # the model with the largest number
 NUMBERS = ("none", "one", "two", "three", "four")
 
 # --- does asymmetry tell preference? ---
@@ -111,10 +120,10 @@ def answer_on_depth(seen: Seen) -> str:
     ]
     template = seen.answer("everywhere_negative", TEMPLATED, reading)
     if template.known:
-        everywhere = "in every layer" if template.yes else "not in every layer"
+        is_negative = "is" if template.yes else "is not" if template.no else "is not shown to be"
         sentences.append(
-            f"With a chat template Llama-3.1-8B-Instruct's is negative {everywhere}; the highest "
-            f"is {template.value:+.2f} ({template.deciding:+.2f})."
+            f"With a chat template Llama-3.1-8B-Instruct's {is_negative} negative in every layer; "
+            f"the highest is {template.value:+.2f} ({template.deciding:+.2f})."
         )
     if reading == PUBLISHED:
         sentences.append(
@@ -126,12 +135,11 @@ def answer_on_depth(seen: Seen) -> str:
 
 def depth_of_curves(seen: Seen) -> Iterator[str]:
     """The change of r over all pairs with depth, as published."""
-    r24, r28, r32 = (r_of_pythia(seen, layer) for layer in (24, 28, 32))
-    if r24 > 0 and r28 > 0 and r32 < 0:
+    if negative_late_layers(seen) == [LAST]:
         yield (
-            f"Pythia's r is negative at only one late layer, the last ({r32:+.2f}), which was "
-            "read after the final norm; the change of sign may come from the norm and not from "
-            "depth."
+            "Pythia's r is shown to be negative at only one late layer, the last "
+            f"({r_of_pythia(seen, LAST):+.2f}), which was read after the final norm; the change of "
+            "sign may come from the norm and not from depth."
         )
     if seen.answer("everywhere_negative", TEMPLATED, PUBLISHED).yes:
         yield (
@@ -154,8 +162,8 @@ LAWS = {  # by claim: of which question and model the number is, and what it say
         "deeper Pythia models have smaller gains (r = {value:+.2f}, {ends:+.2f}; {n} sizes)",
     ),
     "p3.bound": (
-        *("bound", "pythia-1b"),
-        "no gain exceeds 10^(1/L) in L blocks (Pythia-1B's is {value:.2f} times that, {ends:.2f})",
+        *("bound", LARGEST),
+        "no gain exceeds 10^(1/L) in L blocks ({model}'s is {value:.2f} times that, {ends:.2f})",
     ),
     "p3.heritage": (
         *("heritage", OVER_MODELS),
@@ -193,8 +201,20 @@ def answer_on_laws(seen: Seen) -> str:
 def describe_law(seen: Seen, claim: str) -> str:
     """Return a law with the number that decides, its interval and n."""
     question, model, says = LAWS[claim]
+    model = model_of_largest(seen, claim) if model == LARGEST else model
     answer = seen.answer(question, model)
-    return says.format(value=answer.value, ends=answer.deciding, n=answer.n)
+    name = seen.name(model)
+    return says.format(model=name, value=answer.value, ends=answer.deciding, n=answer.n)
+
+
+def model_of_largest(seen: Seen, claim: str) -> str:
+    """Return the model with the largest number, of those that refute the claim if there are any."""
+    parts = seen.central(claim).parts
+    refuting = [part for part in parts if part["word"] == NO]
+    largest = max(
+        refuting or parts, key=lambda part: seen.answer(part["question"], part["model"]).value
+    )
+    return str(largest["model"])
 
 
 def gains_and_weights(seen: Seen) -> Iterator[str]:

@@ -164,7 +164,7 @@ def describe_apertus_facts(seen: Seen) -> Iterator[str]:
             "published."
         )
     lead = seen.answer("facts_largest", "apertus", PUBLISHED)
-    if lead.value > 0 and is_single:
+    if lead.value > 0 and facts.value > 0 and is_single:
         yield (
             f"It is the largest of Apertus' categories by {lead.value:.4f} ({lead.where}), a lead "
             "without an interval."

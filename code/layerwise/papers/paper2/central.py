@@ -13,6 +13,8 @@ from layerwise.papers.shared.names import Choice
 from layerwise.papers.shared.result_files import METRIC
 from layerwise.papers.shared.terms import NO_STARS
 
+LATE = (24, 28, 32)  # sampled layers of Pythia
+LAST = LATE[-1]
 PYTHIA, LLAMA, APERTUS, GEMMA = "pythia-6p9b", "llama-3p1-8b", "apertus-8b", "gemma-2b"
 TEMPLATED = "llama-3p1-8b-instruct-template"
 BY_CATEGORY = "r over the six categories"
@@ -29,6 +31,15 @@ sentences = Sentences()
 def r_of_pythia(seen: Seen, layer: int) -> Any:
     """Return Pythia's r over the pairs at a layer."""
     return seen.statistic("pairs", PYTHIA, "results", layer, METRIC, "r")
+
+
+def negative_late_layers(seen: Seen) -> list[int]:
+    """Return Pythia's late layers where the published interval of r lies below zero."""
+    ends = {
+        layer: seen.statistic("pairs", PYTHIA, "results", layer, METRIC, "ci_upper")
+        for layer in LATE
+    }
+    return [layer for layer, high in ends.items() if high < 0]
 
 
 # --- curves over layers ---------------------------------------------------------------------------
@@ -69,17 +80,17 @@ def describe_late(seen: Seen) -> Iterator[str]:
         "In late layers the correlation of asymmetry and preference turns negative: "
         f"r from {weak.printed} to {strong.printed}, {p.printed}, {ci.printed}."
     )
-    r24, r28, r32 = (r_of_pythia(seen, layer) for layer in (24, 28, 32))
+    r24, r28, r32 = (r_of_pythia(seen, layer) for layer in LATE)
     if weak.falls:
         yield (
             f"The weak end of the range is Pythia's late mean, printed as {weak.printed}. The "
             f"values of r at its late layers ({r24:+.2f}, {r28:+.2f}, {r32:+.2f} at layers 24, 28, "
             f"32) have the mean {weak:+.3f}, with {p} ({ci})."
         )
-    if r24 > 0 and r28 > 0 and r32 < 0:
+    if negative_late_layers(seen) == [LAST]:
         yield (
-            "Of Pythia's late layers only the last has a negative r over all pairs, and only that "
-            "layer was read after the final norm."
+            "Of Pythia's late layers only the last has an r over all pairs that is shown to be "
+            "negative, and only that layer was read after the final norm."
         )
     if strong.stands:
         yield f"The strong end of the range ({strong:+.2f}, Apertus, layer 28) is as printed."
@@ -322,6 +333,12 @@ def describe_category_layers(seen: Seen) -> Iterator[str]:
             f"At {mid.where} r is {mid.value:+.2f} ({mid.ends:+.2f} by the exact law of normal "
             "series)."
         )
+    r0, r4 = (
+        seen.statistic("category_bootstrap", PYTHIA, "layer_results", layer, "r")
+        for layer in (0, 4)
+    )
+    if r0 < 0 and r4 < 0:
+        yield f"At layers 0 and 4, before the middle ones, r is {r0:+.2f} and {r4:+.2f}."
     if seen.claim("p2.bootci.summary.any_mid_layer_stable").value is False:
         yield "By the notebook's own intervals no middle layer is stable."
 

@@ -31,8 +31,8 @@ from layerwise.statistics.by_category import (
 )
 from layerwise.statistics.curves import fishers_z
 from layerwise.statistics.estimates import (
-    BOOTSTRAP,
     LEVEL,
+    MEAN_BOOTSTRAP,
     WORST_CASE,
     Ends,
     Estimate,
@@ -160,7 +160,7 @@ def published_mean(curve: PairCurve, layers: Selector) -> Estimate:
         curve.n_pairs,
         "pairs",
         where=layers_in_words(chosen),
-        method=BOOTSTRAP,
+        method=MEAN_BOOTSTRAP,
         at_level=ends,
     )
 

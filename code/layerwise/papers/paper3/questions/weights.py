@@ -94,7 +94,7 @@ def profiles_by_model(evidence: Evidence) -> dict[str, Profile]:
 
 BELL = prompts_question(
     name="bell",
-    says="Anisotropy rises up to the layer L* of its maximum and falls beyond it.",
+    says="On the whole anisotropy rises up to the layer L* of its maximum and falls from there.",
     number="less clear slope of the two, up to the peak and down from it",
     models=profiles_by_model,
     readings={
