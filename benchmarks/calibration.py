@@ -50,11 +50,13 @@ from layerwise.papers.paper1 import questions as paper1
 from layerwise.papers.paper2.questions import categories, curves
 from layerwise.papers.paper3.questions import gains, samples, weights
 from layerwise.papers.paper3.rules.gain_files import gain
+from layerwise.papers.paper3.rules.lab_heritage import models_by_lab
 from layerwise.papers.paper3.rules.prompts import prompts_estimate
 from layerwise.papers.paper3.rules.spectral_norms import models_with_gains, value_over_output
 from layerwise.papers.shared.names import EXTRACTIONS, FACTS, NUMERIC
 from layerwise.papers.shared.published import read_published
-from layerwise.papers.shared.result_files import CHOICES_FILE, CROSS, CURVES
+from layerwise.papers.shared.result_files import CHOICES_FILE, CROSS, CURVES, HUNT
+from layerwise.papers.shared.terms import ELEUTHER
 from layerwise.present.error_rates import RECORD, Row, read_error_rates
 from layerwise.statistics.bootstrap import Draws, correlation_interval
 from layerwise.statistics.by_category import (
@@ -438,10 +440,12 @@ def rows_of_models(rng: Rng, rows: int) -> Rows:
             found = (difference_of_groups(rng, (n, m), (share, other)) for _ in range(few))
             data = f"{n} and {m} models, of which {share:.0%} and {other:.0%} damp"
             yield tally(name, data, found, share - other)
-    data = "all labs alike, gains of one lab hang together (ICC 0.5)"
-    why = "one lab against four: what is said of the named lab's models says nothing of labs"
-    found = (difference_of_labs(rng) for _ in range(few))
-    yield tally("heritage", data, found, 0.0, why=why)
+    labs_alike = "all labs alike, gains of one lab hang together (ICC 0.5)"
+    of_labs = "one lab against four: what is said of the named lab's models says nothing of labs"
+    by_lab = models_by_lab(print_[HUNT])
+    sizes = [len(by_lab.pop(ELEUTHER)), *map(len, by_lab.values())]
+    found = (difference_of_labs(rng, sizes) for _ in range(few))
+    yield tally("heritage", labs_alike, found, 0.0, why=of_labs)
     differences = np.array([weights.formula_against_half([m]).value for m in print_[CROSS].results])
     n, sd = len(differences), float(differences.std(ddof=1))
     noise, signs = rng.normal(size=(rows, n)), rng.choice([-1, 1], size=(rows, n))
@@ -455,6 +459,8 @@ def rows_of_models(rng: Rng, rows: int) -> Rows:
         for first, second in ((0, 0), (0.5, 0.5), (0.8, 0.2)):
             made = (two_r(rng, first, second, lab=lab) for _ in range(few))
             yield tally(name, f"16 models, |r| {first} and {second}", made, first - second)
+    found = (r_of_labs(rng, sizes) for _ in range(few))
+    yield tally("heritage_over_geometry", labs_alike, found, 0.0, why=of_labs)
 
 
 def depths_and_gains(models: samples.GainModels) -> list[tuple[int, float]]:
@@ -491,12 +497,24 @@ def difference_of_groups(rng: Rng, n: Sequence[int], shares: Sequence[float]) ->
     return samples.difference_of_shares(*sides)
 
 
-def difference_of_labs(rng: Rng) -> Estimate:
-    labs = np.repeat(np.arange(5), (5, 3, 3, 3, 2))
-    true = 1 + 0.15 * math.sqrt(0.5) * (rng.normal(size=5)[labs] + rng.normal(size=len(labs)))
+def gains_of_labs(rng: Rng, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return which models are of the first lab, and gains, half of whose variance is the labs'."""
+    labs = np.repeat(np.arange(len(sizes)), sizes)
+    parts = rng.normal(size=len(sizes))[labs] + rng.normal(size=len(labs))
+    return labs == 0, 1 + 0.15 * math.sqrt(0.5) * parts
+
+
+def difference_of_labs(rng: Rng, sizes: Sequence[int]) -> Estimate:
+    is_first, true = gains_of_labs(rng, sizes)
     return samples.difference_of_shares(
-        sides_of_gains(rng, true[labs == 0]), sides_of_gains(rng, true[labs > 0])
+        sides_of_gains(rng, true[is_first]), sides_of_gains(rng, true[~is_first])
     )
+
+
+def r_of_labs(rng: Rng, sizes: Sequence[int]) -> Estimate:
+    is_first, gains = gains_of_labs(rng, sizes)
+    density = rng.normal(size=len(gains))
+    return correlation_difference_estimate(gains, is_first.astype(float), density, "models")
 
 
 def two_r(rng: Rng, first: float, second: float, *, lab: bool, n: int = 16) -> Estimate:

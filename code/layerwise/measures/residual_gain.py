@@ -1,6 +1,6 @@
 """Residual gains: how much a block lengthens the residual stream, in the five readings of Paper 3.
 
-With h_l the states at layer l (h_n behind the final norm), b_i the output of block i and n blocks:
+With h_l the states at layer l (h_n after the final norm), b_i the output of block i and n blocks:
 
     penultimate   |h_{n-1}| / |h_{n-2}|, block n-2       last token   sweep, hunt, clean pair
     final norm    |h_n| / |h_{n-1}|                      last token   the same files
@@ -74,7 +74,7 @@ def sequence_norms(outputs: Sequence[Tokens]) -> Float64[np.ndarray, " output"]:
 
 
 def mean_token_norms(trace: Stream) -> Float64[np.ndarray, " layer"]:
-    """Mean token norm at layers 0..n, the last one behind the final norm (LLaMA 2 and 3.1)."""
+    """Mean token norm at layers 0..n, the last one after the final norm (LLaMA 2 and 3.1)."""
     return np.array([mean_token_norm(states) for states in trace.states], np.float32).astype(
         np.float64
     )

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # What the run decides beyond it.
 PROBED = (
-    "blocks are those that the class declares, which the run checks against the model's own "
-    f"forward, on {ROWS * TOKENS} tokens of the statements, the longest text and the widest batch"
+    "the run also holds the loaded model against its own forward, on "
+    f"{ROWS * TOKENS} tokens of the statements, the longest text and the widest batch"
 )
 RIGHT = f"config, tokenizer, texts and every stored tensor are right; {PROBED}"
 TO_COME = f"config, tokenizer and texts are right, tensors are checked once they are here; {PROBED}"

@@ -241,9 +241,8 @@ def depth_and_labs(seen: Seen) -> Iterator[str]:
     if heritage != HOLDS and shares.undecided and shares.value > 0:
         yield (
             "In the survey a larger share of EleutherAI's models damps than of all others "
-            f"({shares.where}), but whether the lab decides is open: the difference, "
-            f"{shares.value:+.2f}, runs from {shares.deciding:+.2f}, depending on whether models "
-            "whose gain cannot be distinguished from one count as damping or expanding."
+            f"({shares.where}), but whether the lab decides is open: the interval of the "
+            f"difference, {shares.value:+.2f}, is {shares.deciding:+.2f}."
         )
 
 

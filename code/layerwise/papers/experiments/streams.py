@@ -59,7 +59,7 @@ def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
 
 
 def token_mean_norms(subject: Subject, texts: Named) -> dict[str, Any]:
-    """Return mean token norms at all layers, the last one behind the final norm (LLaMA 2, 3.1)."""
+    """Return mean token norms at all layers, the last one after the final norm (LLaMA 2, 3.1)."""
     trace = subject.trace(texts[PANGRAM]["text"])
     return {
         "residual": {"norms": mean_token_norms(trace).tolist()},
@@ -70,7 +70,7 @@ def token_mean_norms(subject: Subject, texts: Named) -> dict[str, Any]:
 def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     """Return the anisotropy of all tokens of all texts together, in layers 0..n.
 
-    The last layer is taken behind the final norm; beyond the files: its share before that norm.
+    The last layer is taken after the final norm; beyond the files: its share before that norm.
     """
     traces = [subject.trace(text) for text in texts]
     layers = [

@@ -430,6 +430,12 @@ def describe_hierarchy(seen: Seen) -> Iterator[str]:
             f"With the Pythia sizes the first difference is {pooled.value:+.2f} "
             f"({pooled.ends:+.2f}), which includes zero."
         )
+    labs = seen.statistic("lab_heritage", "hunt", "n_models")
+    if seen.answer("heritage_over_geometry").yes and labs:
+        yield (
+            f"One lab stands here against {len(labs) - 1}: of labs in general it says nothing, and "
+            "where the models of each lab are alike, a yes is wrong more often than it should be."
+        )
     if pooled.known:
         yield (
             "The paper tests no hierarchy. Size is taken here as 12 times the number of blocks "

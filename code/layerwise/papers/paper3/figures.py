@@ -441,7 +441,7 @@ def _fall_text(shares: Sequence[float], half: int | None) -> str:
     last = len(shares) - 1
     if half == last:
         before, after = (share_text(shares[layer]) for layer in (last - 1, last))
-        return f"; still {before} at layer {last - 1}, and {after} behind the final norm"
+        return f"; still {before} at layer {last - 1}, and {after} after the final norm"
     if half is None and max(shares) == shares[last]:
         return ""
     if half is None:

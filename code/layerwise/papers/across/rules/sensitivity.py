@@ -55,7 +55,7 @@ def r_within_categories(model: Entry) -> dict[str, Any] | None:
 
 
 def r_before_norm(model: Entry) -> dict[str, float] | None:
-    """Return r over the categories before and behind the final norm; None where states before the
+    """Return r over the categories before and after the final norm; None where states before the
     norm were not given.
     """
     if Choice.BEFORE_NORM not in model:

@@ -354,7 +354,7 @@ EXTREME_QUESTIONS = (
     lowest_late_question(
         name="no_inversion",
         says=f"No late layer inverts: the lowest late r lies above -{WEAKEST_INVERSION}, the "
-        "weakest inversion that is itself shown.",
+        "weakest whose published interval excludes zero.",
         models=exception_curve,
         within=Range(above=-WEAKEST_INVERSION),
         family=FamilyOfTests(

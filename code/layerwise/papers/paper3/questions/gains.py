@@ -42,7 +42,7 @@ N_POOLED = 23  # models with gains in print
 THREE_LAWS = FamilyOfTests(3, 3, "one of three laws, told by its result")
 MAJORITY = 0.5
 FEWEST_FOR_MAJORITY = units_all_alike(MAJORITY)  # models which, all alike, show that most are so
-# The definitions of one block's gain; behind the final norm, which the paper leaves out, is none.
+# The definitions of one block's gain; after the final norm, which the paper leaves out, is none.
 DEFINITIONS = (
     GainReading.LAST_BLOCK,
     GainReading.LAST_BLOCK_ROUNDED,

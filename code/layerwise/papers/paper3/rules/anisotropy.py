@@ -172,7 +172,7 @@ def pythia_statistics(profile: Entry) -> Rules:
         ),
         # another reading: the first layer whose r over the categories is stably negative
         "category_inversion": stable_inversion_layer,
-        # the last layer stands behind the final norm
+        # the last layer stands after the final norm
         "without_last": partial(bell_numbers, profile, last=-1),
         **drawn_layers(profile),
     }

@@ -124,7 +124,7 @@ def densities_of_survey(results: Entry) -> Rules:
         **density_rule(partial(all_models, results)),
         "density_rule/accuracy_pct_final_norm": Rule(
             lambda: percent_true(predictions_met(all_models(results), final_gain)),
-            "percent of the models that the density rule predicts, gains behind the final norm",
+            "percent of the models that the density rule predicts, gains after the final norm",
         ),
         "h25_accuracy": partial(accuracy, results),
         "h25_verdict": partial(accuracy_verdict, results),

@@ -116,7 +116,7 @@ def depth_statistics(results: Entry) -> Rules:
         "depth_gain/depth": r_of("depth and gain", float),
         "depth_gain/inverse_depth": r_of("one over depth and gain", lambda n: 1 / n),
         "depth_gain/bound": r_of("equation 3's bound and gain", depth_bound),
-        "depth_gain/final_norm": r_of("depth and gain behind the final norm", float, final_gain),
+        "depth_gain/final_norm": r_of("depth and gain after the final norm", float, final_gain),
         "damping_blocks": partial(damping_blocks, results),
         "size_gain": partial(size_correlation, results),
     }
@@ -149,7 +149,7 @@ def side_statistics(results: Entry) -> Rules:
         ),
         "final_norm/all_damp": Rule(
             lambda: models_in_words(final_gain(model) < 1 for model in results.models),
-            "how many sizes have a gain under 1 behind the final norm",
+            "how many sizes have a gain under 1 after the final norm",
         ),
         "figure_a4/outside": count_outside_axis,
         "figure_a4/n_dampening": Rule(
@@ -218,7 +218,7 @@ def survey_statistics(hunt: Entry) -> Rules:
     """Bound and final norm over the models of the survey."""
 
     def range_of_final_gains() -> list[float]:
-        """Return the smallest and the largest gain behind the final norm over a file's models."""
+        """Return the smallest and the largest gain after the final norm over a file's models."""
         gains = [final_gain(model) for model in hunt.tested_results]
         return [min(gains), max(gains)]
 
@@ -243,7 +243,7 @@ def own_statistics(model: Entry) -> Rules:
         "rho": head_rule(density, "heads over the width of a head"),
         "gain_with_ln_std": Rule(
             lambda: np.std(model.readings[GainReading.FINAL_NORM].all),
-            "population SD of the gain behind the final norm",
+            "population SD of the gain after the final norm",
         ),
     }
 

@@ -78,7 +78,7 @@ def gain(model: Entry) -> float:
 
 
 def final_gain(model: Entry) -> float:
-    """Return the mean gain of the last block, which is taken behind the final norm."""
+    """Return the mean gain of the last block, which is taken after the final norm."""
     return model.all_layer_gains[-1]
 
 

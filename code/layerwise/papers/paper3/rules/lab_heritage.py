@@ -160,7 +160,7 @@ def shares_by_lab(hunt: Entry) -> Rules:
         ),
         "expand_pct_final_norm": by_lab(
             lambda models: expand_percent([*map(final_gain, models)]),
-            "percent that expand behind the final norm",
+            "percent that expand after the final norm",
         ),
     }
 
@@ -293,7 +293,7 @@ def lab_tests(hunt: Entry) -> Rules:
             "p of Fisher's exact test of the shares that are printed",
         ),
         "fisher/rounded": fisher(" after rounding to two decimals", decimals=2),
-        "fisher/final_norm": fisher(" behind the final norm", gain_of=final_gain),
+        "fisher/final_norm": fisher(" after the final norm", gain_of=final_gain),
         "fisher/pooled": Rule(
             lambda: printed_p(fisher_p(signs(hunt, further=models_only_swept(hunt)))),
             "p of Fisher's exact test with the sweep's models",

@@ -67,7 +67,7 @@
 
   // Of what is the same as printed, digit by digit, a percentage would puzzle
   function differenceSeen(claim) {
-    return claim.difference && claim.published === claim.recomputed ? "rounding" : difference(claim);
+    return claim.difference && claim.published === claim.recomputed ? "–" : difference(claim);
   }
 
   function difference(claim) {
@@ -198,7 +198,7 @@
       if (key === "verdict") cell.append(pill(claim.verdict));
       else if (key === "difference") cell.append(differenceSeen(claim));
       else if (key === "published") cell.append(...withUnit(claim.published, claim));
-      else if (key === "recomputed") cell.append(...breakable(signed(claim.recomputed)));
+      else if (key === "recomputed") cell.append(...withUnit(claim.recomputed, claim));
       else cell.append(claim[key] ?? "–");
       row.append(cell);
     }
