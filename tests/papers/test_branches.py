@@ -40,12 +40,7 @@ def seen(root, records, works, published):
     entries = read_central(root / "claims")
     trained = read_trained(root / "examples" / "measured")
     judged = judge_central(
-        entries,
-        PAPERS.sentences,
-        [*records.values()],
-        statistics_of(published, works),
-        PAPERS.questions,
-        trained=trained,
+        entries, PAPERS, [*records.values()], statistics_of(published, works), trained=trained
     )
     return judged[1]
 

@@ -287,7 +287,7 @@ def cards(central: Sequence[Central], views: Mapping[str, View]) -> Iterator[Car
             "file": f"{evidence_name(claim)}.csv",
             "rows": [views[claim_id].as_json() for claim_id in claims],
             "as_random": sum(views[claim_id].verdict == AS_RANDOM for claim_id in claims),
-            "error_rates": error_rates(dict.fromkeys(part["question"] for part in claim.parts)),
+            "error_rates": error_rates(dict.fromkeys(part.question for part in claim.parts)),
         }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from layerwise.engine.central import Central, Point, QuestionPart
+from layerwise.engine.central import Central, Point
 from layerwise.engine.claims import statistic_parts
 from layerwise.engine.derivation import (
     Analysis,
@@ -23,6 +23,7 @@ from layerwise.engine.derivation import (
 )
 from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.judged import JudgedClaim, OtherReading, files_behind
+from layerwise.engine.marks import QuestionPart
 from layerwise.engine.published import (
     DECIDES,
     OVER_MODELS,
@@ -340,9 +341,9 @@ def central_as_text(traced: TracedCentral) -> str:
 
 def _part_text(part: QuestionPart, names: Names) -> str:
     """Return a question asked of a model, and its word."""
-    model = part["model"]
+    model = part.model
     of_model = "" if model == OVER_MODELS else f" of {label_model(model, names)}"
-    return f"{part['question']}{of_model}: {part['word']}"
+    return f"{part.question}{of_model}: {part.word}"
 
 
 def _estimate_lines(point: Point) -> list[str]:
