@@ -238,14 +238,8 @@ def judge_ledger(
         note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
-    central, seen = judge_central(
-        read_central(claims),
-        paper,
-        judged,
-        sides.results,
-        partial(label_model, names=names),
-        trained,
-    )
+    name = partial(label_model, names=names)
+    central, seen = judge_central(read_central(claims), paper, judged, sides.results, name, trained)
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     return JudgedSource(
         source=sides.results.source,
