@@ -23,7 +23,7 @@ from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
-from layerwise.present.paper import REASON, Report, tell_claims
+from layerwise.present.paper import REASON, Report, reason_text
 from layerwise.present.pictures import Figures
 from layerwise.present.records import central_in_words
 from layerwise.present.strip import count_text, deciding_text
@@ -449,8 +449,6 @@ def test_no_sentence_that_explains_a_mark_is_cut(results: Path) -> None:
     """Of all central claims, however long; notes are shown as far as they fit."""
     judged = read_judged(results / "published" / "claims.json", "published")
     central = central_in_words(judged.central, names_here())
-    told = [line for lines in tell_claims(central).values() for line in lines]
-    assert len(told) == len(central)
-    for claim, line in zip(central, told, strict=True):
-        assert line["reason"].startswith(" ".join(claim.reason)), claim.id
-    assert any(len(line["reason"].split()) > REASON for line in told)
+    for claim in central:
+        assert reason_text(claim).startswith(" ".join(claim.reason)), claim.id
+    assert any(len(reason_text(claim).split()) > REASON for claim in central)

@@ -111,8 +111,7 @@ def list_claims(
     source_judged = judged(asked["source"], asked["results"] or here() / "results")
     claims = of_paper_and_analysis(source_judged.claims, asked["paper"], analysis)
     chosen = [claim for claim in claims if verdict in (None, claim.verdict)]
-    found = first_to_last(chosen, source_judged.central) if search is None else hits(chosen, search)
-    return found[: asked["limit"]]
+    return in_order(chosen, source_judged.central, search)[: asked["limit"]]
 
 
 def of_paper_and_analysis(
@@ -135,17 +134,19 @@ def of_paper_and_analysis(
     ]
 
 
-def first_to_last(claims: Sequence[JudgedClaim], central: Sequence[Central]) -> list[JudgedClaim]:
-    """Return first the claims that differ, then the others; of each the central ones first."""
+def in_order(
+    claims: Sequence[JudgedClaim], central: Sequence[Central], search: str | None
+) -> list[JudgedClaim]:
+    """Return the claims that a search finds, by where they stand; all without one, as on the page.
+
+    Those that differ come first there; of them, and of the others, the central ones.
+    """
+    if search is not None:
+        by_id = {claim.id: claim for claim in claims}
+        hits = search_claims(claims_in_words(claims, names_here()), search)
+        return [by_id[hit.id] for hit in hits]
     ids = {part["claim"] for claim in central for part in claim.printed}
     return sorted(claims, key=lambda claim: (claim.verdict not in FALLS, claim.id not in ids))
-
-
-def hits(claims: Sequence[JudgedClaim], search: str) -> list[JudgedClaim]:
-    """Return the claims that a search finds in the words of readers, by where they stand."""
-    by_id = {claim.id: claim for claim in claims}
-    found = search_claims(claims_in_words(claims, names_here()), search)
-    return [by_id[claim.id] for claim in found]
 
 
 def headlines_asked(

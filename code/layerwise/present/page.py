@@ -25,9 +25,10 @@ from layerwise.engine.records import JudgedSource
 from layerwise.engine.verdicts import tolerance_used
 from layerwise.engine.words import Names, label_model, studies
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.models.registry import RANDOM
 from layerwise.present.error_rates import error_rates
-from layerwise.present.figures.picture import Picture, data_address
+from layerwise.present.figures.picture import data_address
 from layerwise.present.html import (
     HeldFiles,
     by_column,
@@ -101,13 +102,6 @@ class Card(TypedDict):
     rows: list[dict[str, object]]
     as_random: int
     error_rates: str
-
-
-class FigureGroup(TypedDict):
-    """Cards that follow one another, and the figure that decides their claims."""
-
-    figure: Picture | None
-    cards: list[Card]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,13 +203,19 @@ class Page:
             files[f"{table.name}.csv"] = table.csv
         return files
 
-    def _cards(self) -> list[tuple[str, list[FigureGroup]]]:
-        """Return the cards of all central claims, by block and figure."""
+    def _cards(self) -> list[tuple[str, list[JsonObject]]]:
+        """Return the cards of all central claims, by block and the figure that decides them."""
         pictures = {picture.name: picture for picture in self.figures.pictures}
         shown = cards(self._context["central"], self._views)
         return [
-            (heading, reveal_all(figure_groups([*group], pictures)))
-            for heading, group in groupby(shown, key=lambda card: block(card["central"]))
+            (
+                heading,
+                [
+                    reveal_all({"figure": pictures.get(figure), "cards": [*group]})
+                    for figure, group in groupby(of_block, key=lambda card: card["central"].figure)
+                ],
+            )
+            for heading, of_block in groupby(shown, key=lambda card: block(card["central"]))
         ]
 
     def _data(self) -> dict[str, object]:
@@ -291,32 +291,15 @@ def cards(central: Sequence[Central], views: Mapping[str, View]) -> Iterator[Car
         }
 
 
-def figure_groups(cards: Sequence[Card], pictures: Mapping[str, Picture]) -> list[FigureGroup]:
-    """Return cards that follow one another in groups, each with the figure that decides its claims.
-
-    Arguments:
-        cards: the central claims of one paper; a figure decides claims of one paper alone.
-        pictures: the figures by name; a claim may have none.
-    """
-    return [
-        {"figure": pictures.get(figure), "cards": [*group]}
-        for figure, group in groupby(cards, key=lambda card: card["central"].figure)
-    ]
-
-
 def first_sentences(sentences: Sequence[str], most: int) -> tuple[Sequence[str], Sequence[str]]:
     """Return the first sentences that have at most so many words, and the rest.
 
     The first is there, however long: it decides.
     """
     n_kept = 1
-    while n_kept < len(sentences) and sum(map(_n_words, sentences[: n_kept + 1])) <= most:
+    while n_kept < len(sentences) and len(" ".join(sentences[: n_kept + 1]).split()) <= most:
         n_kept += 1
     return sentences[:n_kept], sentences[n_kept:]
-
-
-def _n_words(sentence: str) -> int:
-    return len(sentence.split())
 
 
 def number_methods(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import NotRequired
 
 from layerwise.engine.central import Central
 from layerwise.engine.judged import JudgedClaim
@@ -90,43 +90,18 @@ def tell_further(
     return dict(sorted(told.items()))
 
 
-class ToldClaim(TypedDict):
-    """A central claim with what the report says of it."""
-
-    central: Central
-    decides: str
-    counted: str
-    row: str
-    methods: str
-    reason: str
-
-
-def tell_claims(central: Sequence[Central]) -> dict[str, list[ToldClaim]]:
-    """Return the central claims for the report, by block, each with its first reasons."""
-    return {
-        heading: [
-            {
-                "central": claim,
-                "decides": deciding_text(claim),
-                "counted": count_text(claim),
-                "row": row_text(claim),
-                "methods": methods_text(claim),
-                "reason": " ".join(reason_sentences(claim)),
-            }
-            for claim in group
-        ]
-        for heading, group in groupby(central, key=block)
-    }
-
-
-def reason_sentences(claim: Central) -> list[str]:
+def reason_text(claim: Central) -> str:
     """Return every sentence that explains the mark, and as many notes as fit in `REASON` words."""
     shown = [*claim.reason]
     for note in claim.notes:
         if len(" ".join([*shown, note]).split()) > REASON:
             break
         shown.append(note)
-    return shown
+    return " ".join(shown)
+
+
+# The functions that templates ask about a central claim.
+IN_TEMPLATES = (count_text, deciding_text, row_text, methods_text, reason_text)
 
 
 def care_csv(claims: Iterable[JudgedClaim]) -> str:
@@ -203,7 +178,10 @@ class Report:
                 }
                 for picture in self.drawn.pictures
             },
-            "blocks": tell_claims(shared["central"]),
+            **{function.__name__: function for function in IN_TEMPLATES},
+            "blocks": {
+                heading: [*group] for heading, group in groupby(shared["central"], key=block)
+            },
             "further": tell_further(shared["central"], shared["findings"]),
             "upstream": self.upstream,
             "left_out": {name: in_words(why, self.names) for name, why in left_out},

@@ -79,7 +79,11 @@ def context(judged: JudgedSource, names: Names, *, random: bool) -> Context:
         "source": judged.source,
         "counts": judged.counts,
         "central": central,
-        "findings": [] if random else findings_in_words(judged.findings, names),
+        "findings": [
+            replace(finding, text=in_words(finding.text, names))
+            for finding in judged.findings
+            if not random
+        ],
         "story": [] if random else story_in_words(judged.story, names),
         "random": random,
         "again": AGAIN[judged.source],
@@ -104,7 +108,9 @@ def central_in_words(central: Iterable[Central], names: Names) -> list[Central]:
             where=in_words(claim.where, names),
             claim=in_words(claim.claim, names),
             number=in_words(claim.number, names),
-            points=[replace(one, model=label_model(one.model, names)) for one in claim.points],
+            points=[
+                replace(point, model=label_model(point.model, names)) for point in claim.points
+            ],
             readings=[
                 ReadingOfClaim(**{**reading, "text": in_words(reading["text"], names)})
                 for reading in claim.readings
@@ -142,11 +148,6 @@ def claims_in_words(claims: Iterable[JudgedClaim], names: Names) -> list[JudgedC
         )
         for claim in claims
     ]
-
-
-def findings_in_words(findings: Iterable[Finding], names: Names) -> list[Finding]:
-    """Return findings in the words of readers."""
-    return [replace(finding, text=in_words(finding.text, names)) for finding in findings]
 
 
 def story_in_words(story: Iterable[Paragraph], names: Names) -> list[Paragraph]:

@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -359,19 +359,16 @@ def _estimate_lines(point: Point) -> list[str]:
     taken = point.published
     if point.value is not None:
         level = "" if point.level is None else f" at {point.level:.4g}"
-        tests = "" if point.family is None else f", tests of a yes, of a no: {_tests(point.family)}"
+        tests = " and ".join(map(str, point.family or ()))
         p = "" if point.p is None else f", p = {_brief(point.p)}"
         number = _with_ends(point.value, point.low, point.high)
-        lines.append(f"decides: {number}{level}{p}{_by(point.method, point.n, point.unit)}{tests}")
+        by = _by(point.method, point.n, point.unit)
+        lines.append(f"decides: {number}{level}{p}{by}, tests of a yes, of a no: {tests}")
     if not point.is_published:
         number = _with_ends(taken["value"], taken["low"], taken["high"])
         by = _by(taken["method"], taken["n"], taken["unit"])
         lines.append(f"as published: {number}{by}: {taken['word']}")
     return lines
-
-
-def _tests(family: Sequence[int]) -> str:
-    return " and ".join(map(str, family))
 
 
 def _with_ends(value: float, low: float | None, high: float | None) -> str:
