@@ -158,7 +158,7 @@ def answers(judged: JudgedSource) -> str:
 
 def counted_and_rated(claim: Central) -> str:
     """How many printed numbers come out, where it is claimed, and the error rates of its marks."""
-    questions = dict.fromkeys(part["question"] for part in claim.parts)
+    questions = dict.fromkeys(part.question for part in claim.parts)
     links = [f"[{name}](calibration.md#{name})" for name in questions if error_rate(name)]
     counted = f", {count_text(claim)} numbers as printed" if claim.compared else ""
     rates = f" How often such an answer is wrong: {', '.join(links)}." if links else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from layerwise.engine.central import Central, Point
 from layerwise.engine.judged import JudgedClaim, Provenance
-from layerwise.engine.marks import DEPENDS, OPENNESS
+from layerwise.engine.marks import DEPENDS, OPENNESS, QuestionPart
 from layerwise.engine.published import HEADER, TYPED
 from layerwise.engine.records import JudgedSource, as_json, count_by_paper, hashes_of, sealed
 from layerwise.files import read_json, write_json
@@ -151,7 +151,8 @@ def central_claim(name: str, given: str = "holds", **fields: Any) -> dict[str, A
 def made_central(name: str, given: str = "holds", **fields: Any) -> Central:
     """The same as it is read."""
     made = central_claim(name, given, **fields)
-    return Central(**made | {"points": [Point(**one) for one in made["points"]]})
+    parts = fields.get("parts") or [QuestionPart(**part) for part in made["parts"]]
+    return Central(**made | {"parts": parts, "points": [Point(**one) for one in made["points"]]})
 
 
 def folders(

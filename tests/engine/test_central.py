@@ -15,6 +15,7 @@ from layerwise.engine.answers import Answer, Interval, answer_of, read_answers
 from layerwise.engine.central import count_as_printed, judge_central, read_central, spell_range
 from layerwise.engine.judged import OtherReading
 from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, OPEN
+from layerwise.engine.paper import Paper
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.question import FamilyOfTests, Question, Range
 from layerwise.engine.seen import Claimed, Detail, Seen, Sentences, seen_claim, tell_findings
@@ -53,6 +54,11 @@ def statistics(answers):
     return Statistics("published", documents)
 
 
+def told_by(sentences):
+    readings = {DECIDES: "as it is decided", "ranks": "by ranks"}
+    return Paper("P", "Title", "", {}, {"q": QUESTION}, readings, sentences)
+
+
 def central(verdicts=(), answers=None, tell=told_so, **fields):
     """A central claim on claims of these verdicts, which asks a question of these models."""
     records = [
@@ -63,9 +69,8 @@ def central(verdicts=(), answers=None, tell=told_so, **fields):
     records.append(record("p2.words", published="many"))
     entry = {"id": "p2.h", "paper": 2, "where": "abstract", "claim": "So", "number": "r"}
     entry |= {"asks": [ASK], "printed": printed, **fields}
-    sentences, results = Sentences({"p2.h": tell}), statistics(answers)
-    about = sentences, records, results, {"q": QUESTION}
-    (judged,), _ = judge_central([entry], *about, str.upper, lambda name: f"by {name}")
+    paper = told_by(Sentences({"p2.h": tell}))
+    (judged,), _ = judge_central([entry], paper, records, statistics(answers), str.upper)
     return judged
 
 
@@ -75,7 +80,7 @@ def answered(words):
 
 def test_a_claim_keeps_its_parts_and_counts_them():
     found = central([], answered({"a": "yes", "b": "no", "c": "too few"}))
-    assert [(part["model"], part["word"]) for part in found.parts] == [
+    assert [(part.model, part.word) for part in found.parts] == [
         ("a", "yes"),
         ("b", "no"),
         ("c", "too few"),
@@ -83,7 +88,7 @@ def test_a_claim_keeps_its_parts_and_counts_them():
     assert found.counts == {"yes": 1, "no": 1, "open": 1}
     assert (found.mark, found.why, found.word) == (FAILS, "", "no")
     opposite = [ASK | {"of": ["b"], "answer": "no"}]
-    assert central([], answered({"b": "no"}), asks=opposite).parts[0]["word"] == "yes"
+    assert central([], answered({"b": "no"}), asks=opposite).parts[0].word == "yes"
 
 
 def test_what_decides_stands_first_among_the_reasons_with_its_numbers():
@@ -286,9 +291,9 @@ def test_an_entry_names_what_there_is(fields, message):
 
 def test_a_claim_without_sentences_and_sentences_without_a_claim_are_refused():
     with pytest.raises(LayerwiseError, match=r"p2\.new has none; add one"):
-        judge_central([{"id": "p2.new"}], Sentences(), [], statistics({}), {})
+        judge_central([{"id": "p2.new"}], told_by(Sentences()), [], statistics({}))
     with pytest.raises(LayerwiseError, match=r"p2\.old is none; add an entry"):
-        judge_central([], Sentences({"p2.old": told_so}), [], statistics({}), {})
+        judge_central([], told_by(Sentences({"p2.old": told_so})), [], statistics({}))
     sentences = Sentences()
     sentences("p2.h")(told_so)
     with pytest.raises(LayerwiseError, match=r"p2\.h has its sentences twice"):
@@ -339,7 +344,7 @@ def test_of_every_claim_that_falls_some_sentence_speaks(root, records, works):
         "published", {analysis: work.documents for analysis, work in works.items()}
     )
     entries, judged = read_central(root / "claims"), [*records.values()]
-    central, seen = judge_central(entries, PAPERS.sentences, judged, results, PAPERS.questions)
+    central, seen = judge_central(entries, PAPERS, judged, results)
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     found = tell_findings(PAPERS.findings, judged, seen, told_of)
     assert {fact.id for fact in found} == {*PAPERS.findings}

@@ -40,12 +40,7 @@ def seen(root, records, works, published):
     entries = read_central(root / "claims")
     trained = read_trained(root / "examples" / "measured")
     judged = judge_central(
-        entries,
-        PAPERS.sentences,
-        [*records.values()],
-        statistics_of(published, works),
-        PAPERS.questions,
-        trained=trained,
+        entries, PAPERS, [*records.values()], statistics_of(published, works), trained=trained
     )
     return judged[1]
 
@@ -310,12 +305,12 @@ def test_what_is_not_shown_of_every_layer_is_not_said_of_every_layer(seen, word,
 def test_the_model_that_refutes_the_bound_is_the_one_that_is_named(seen):
     bound = seen.central("p3.bound")
     largest = story.model_of_largest(seen, bound.id)
-    assert [part["model"] for part in bound.parts if part["word"] == NO] == [largest]
+    assert [part.model for part in bound.parts if part.word == NO] == [largest]
     smallest = min(
-        (part["model"] for part in bound.parts), key=lambda model: seen.answer("bound", model).value
+        (part.model for part in bound.parts), key=lambda model: seen.answer("bound", model).value
     )
     words = {smallest: NO, largest: UNDECIDED}
-    parts = [{**part, "word": words.get(part["model"], part["word"])} for part in bound.parts]
+    parts = [replace(part, word=words.get(part.model, part.word)) for part in bound.parts]
     other = OneMoved(seen)
     other.central = lambda _: replace(bound, parts=parts)
     assert story.model_of_largest(other, bound.id) == smallest

@@ -109,12 +109,10 @@ def judged(root, published, records, works):
     """The central claims with their sentences, and what these saw."""
     return judge_central(
         read_central(root / "claims"),
-        PAPERS.sentences,
+        PAPERS,
         [*records.values()],
         statistics_of(published, works),
-        PAPERS.questions,
         functools.partial(label_model, names=display_names(read_models(root / "models.yaml"))),
-        PAPERS.reading_in_words,
         read_trained(root / "examples" / "measured"),
     )
 

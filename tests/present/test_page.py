@@ -69,15 +69,17 @@ def test_shown_and_brief_by_kind() -> None:
 def test_view_shows_more_digits_only_of_what_differs() -> None:
     close = {"published": 0.118, "recomputed": 0.11749110743}
     shown = view(record("p3.a", where="Paper 3, appendix C", **close))
-    assert (shown["recomputed"], shown["recomputed_full"]) == ("0.117", "0.11749110743")
-    assert "published_full" not in shown
-    assert shown["place"] == "Paper 3, appendix C"  # the paper is named once
+    assert (shown.recomputed, shown.recomputed_full) == ("0.117", "0.11749110743")
+    assert "published_full" not in shown.as_json()
+    assert shown.place == "Paper 3, appendix C"  # the paper is named once
     shown = view(record("p2.a", where="table 2", verdict="differs", **close))
-    assert (shown["recomputed"], shown["place"]) == ("0.11749", "Paper 2, table 2")
-    assert json.dumps(view(record("p2.a", published=0.0, recomputed=1.0)), allow_nan=False)
+    assert (shown.recomputed, shown.place) == ("0.11749", "Paper 2, table 2")
+    assert json.dumps(
+        view(record("p2.a", published=0.0, recomputed=1.0)).as_json(), allow_nan=False
+    )
     hundreds = {"published": 300, "recomputed": 337.74, "decimals": -2}
-    assert view(record("p3.a", **hundreds))["recomputed"] == "300"
-    assert view(record("p3.a", verdict="differs", **hundreds))["recomputed"] == "337.74"
+    assert view(record("p3.a", **hundreds)).recomputed == "300"
+    assert view(record("p3.a", verdict="differs", **hundreds)).recomputed == "337.74"
 
 
 @given(st.floats(-1e6, 1e6), st.integers(-4, 4))

@@ -24,7 +24,7 @@ from layerwise.engine.words import names_here
 from layerwise.errors import LayerwiseError
 from layerwise.files import read_json
 from layerwise.present.latex import escape, latex_value, number, prose, render, short
-from layerwise.present.paper import REASON, care_csv, tell_claims, write_source
+from layerwise.present.paper import REASON, Report, care_csv, reason_text
 from layerwise.present.pictures import Figures
 from layerwise.present.records import central_in_words
 from layerwise.present.strip import count_text, deciding_text
@@ -94,7 +94,7 @@ def test_texts_and_numbers_refused(call: Any, value: Any, message: str) -> None:
 
 def filled(folder: Path, template: str, **context: Any) -> str:
     (folder / "t.tex.j2").write_text(template)
-    return render(folder, "t.tex.j2", {"claims": [record("p1.r", recomputed=0.5)]} | context)
+    return render(folder, "t.tex.j2", [record("p1.r", recomputed=0.5)], context)
 
 
 def test_render_keeps_latex_and_fills_the_rest(tmp_path: Path) -> None:
@@ -155,14 +155,26 @@ def reported(*, source: str = "published", text: str = "50 % & more") -> JudgedS
     return judged_source(records, source=source, central=graded, findings=found)
 
 
+def report_of(
+    judged: JudgedSource, figures: Path, drawn: Figures, templates: Path = TEMPLATES
+) -> Report:
+    return Report(
+        judged=judged,
+        figures=figures,
+        drawn=drawn,
+        templates=templates,
+        params=PARAMS,
+        citation=ROOT / "CITATION.cff",
+        names={},
+        upstream=UPSTREAM,
+    )
+
+
 def written(out: Path, random_weights: bool = False, **changes: Any) -> dict[str, str]:
     """Report and supplement as LaTeX."""
     source = "measured" if random_weights else "published"
     drawn = Figures([], {"bins": "none_published"}, random_weights)
-    filled = reported(source=source, **changes)
-    about: Any = ROOT / "CITATION.cff", {}
-    tex = out / "tex"
-    write_source(filled, out, drawn, TEMPLATES, PARAMS, *about, UPSTREAM, tex)
+    report_of(reported(source=source, **changes), out, drawn).write(out / "tex")
     return {name: (out / "tex" / f"{name}.tex").read_text() for name in DOCUMENTS.values()}
 
 
@@ -240,17 +252,7 @@ def test_a_typed_number_stops_the_paper(tmp_path: Path) -> None:
     (tmp_path / "paper/templates/limits.tex.j2").write_text("first\nwe find r = 0.87 here\n")
     drawn = Figures([], {}, random_weights=False)
     with pytest.raises(LayerwiseError, match=r"line 2: we find r = 0\.87 here: a number in"):
-        write_source(
-            reported(),
-            tmp_path,
-            drawn,
-            tmp_path / "paper",
-            PARAMS,
-            ROOT / "CITATION.cff",
-            {},
-            UPSTREAM,
-            tmp_path / "t",
-        )
+        report_of(reported(), tmp_path, drawn, tmp_path / "paper").write(tmp_path / "t")
     assert not (tmp_path / "t").exists()
 
 
@@ -455,8 +457,6 @@ def test_no_sentence_that_explains_a_mark_is_cut(results: Path) -> None:
     """Of all central claims, however long; notes are shown as far as they fit."""
     judged = read_judged(results / "published" / "claims.json", "published")
     central = central_in_words(judged.central, names_here())
-    told = [line for lines in tell_claims(central).values() for line in lines]
-    assert len(told) == len(central)
-    for claim, line in zip(central, told, strict=True):
-        assert line["reason"].startswith(" ".join(claim.reason)), claim.id
-    assert any(len(line["reason"].split()) > REASON for line in told)
+    for claim in central:
+        assert reason_text(claim).startswith(" ".join(claim.reason)), claim.id
+    assert any(len(reason_text(claim).split()) > REASON for claim in central)

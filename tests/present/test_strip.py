@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from claim_records import central_claim, made_central, point
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, OPPOSITE
 from layerwise.engine.central import Central, Point, read_central
-from layerwise.engine.marks import OPENNESS
+from layerwise.engine.marks import OPENNESS, QuestionPart
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.records import read_judged
 from layerwise.engine.words import names_here
@@ -156,7 +157,7 @@ def test_what_decides_nothing_is_drawn_small(central) -> None:
     """Another question, and the claim's own of another model."""
     places = ["asked:/models/m~1n", "asked:/models/m", "else:/models/m~1n"]
     points = [Point(**point(place, statistic=f"questions:{place}")) for place in places]
-    parts = [{"question": "asked", "model": "m/n", "word": "yes"}]
+    parts = [QuestionPart("asked", "m/n", "yes")]
     asked = {"parts": parts, "points": points}
     claim = Central(**central_claim("p2.r") | asked)
     drawn = picture(claim)
@@ -199,10 +200,10 @@ def test_what_a_row_says_beside_its_estimates() -> None:
 
     assert text() == ""
     words = ("yes", "no", "undecided", "too few")
-    parts = [{"question": "q", "model": word, "word": word} for word in words]
+    parts = [QuestionPart("q", word, word) for word in words]
     counts = {"yes": 1, "no": 1, "open": 2}
     assert text(parts=parts, counts=counts) == "models: 1 yes, 1 no, 2 open"
-    asked = [part | {"question": part["word"]} for part in parts]
+    asked = [replace(part, question=part.word) for part in parts]
     assert text(parts=asked, counts=counts).startswith("statements: ")
     assert text(parts=[*parts, *asked], counts=counts).startswith("parts: ")
     readings = [

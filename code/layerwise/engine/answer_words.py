@@ -1,5 +1,7 @@
 """The words that answer a question, and what they mean; light, for who reads judged claims."""
 
+from typing import TYPE_CHECKING, Literal
+
 YES, NO = "yes", "no"
 # Why an answer is open, the reason that lies deepest first: with better data the next would show.
 OPEN_WORDS = NEEDS_WEIGHTS, NO_CATEGORIES, NO_SPREAD, TOO_FEW, UNDECIDED = (
@@ -10,6 +12,10 @@ OPEN_WORDS = NEEDS_WEIGHTS, NO_CATEGORIES, NO_SPREAD, TOO_FEW, UNDECIDED = (
     "undecided",
 )
 WORDS = (YES, NO, *OPEN_WORDS)
+if TYPE_CHECKING:
+    Word = str
+else:
+    Word = Literal[WORDS]
 OPPOSITE = {YES: NO, NO: YES}
 MEANINGS = {
     YES: "the interval that decides lies where the claim says",

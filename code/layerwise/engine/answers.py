@@ -8,7 +8,7 @@ interval whose place in the range is the word, or the p.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NotRequired
+from typing import Annotated, NamedTuple, NotRequired
 
 from pydantic import AfterValidator, Field
 from typing_extensions import TypeIs
@@ -19,8 +19,7 @@ from layerwise.shapes import Loose, converted
 PART = "/"  # between a reading and the part that is left out
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """The ends of an interval: `f"{interval:+.2f}"` is "-0.42 to -0.18"."""
 
     low: float
@@ -134,8 +133,8 @@ class Answer:
         return AnswerRecord(
             value=self.value,
             word=self.word,
-            ends=None if self.ends is None else [self.ends.low, self.ends.high],
-            deciding=None if self.deciding is None else [self.deciding.low, self.deciding.high],
+            ends=None if self.ends is None else [*self.ends],
+            deciding=None if self.deciding is None else [*self.deciding],
             level=self.level,
             p=self.p,
             n=self.n,

@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Required
+from typing import TYPE_CHECKING, Annotated, Literal, Required
 
 from pydantic import Field
 
-from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, OPPOSITE, WORDS, YES
-from layerwise.engine.answers import Answers, RowsByQuestion
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, OPPOSITE, YES, Word
+from layerwise.engine.answers import Answer, Answers, ByModel, RowsByQuestion
 from layerwise.engine.deciding import what_would_decide
 from layerwise.engine.judged import VERDICTS, JudgedClaim
-from layerwise.engine.marks import MARKS, OPEN, OPENNESS, Ask, weigh
+from layerwise.engine.marks import MARKS, OPEN, OPENNESS, Ask, Counts, QuestionPart, weigh
 from layerwise.engine.published import DECIDES, PUBLISHED, pointer
 from layerwise.engine.reasons import reasons
 from layerwise.engine.seen import Claimed, Detail, Seen, Sentences, told
@@ -27,10 +27,10 @@ from layerwise.errors import LayerwiseError
 from layerwise.shapes import Flag, PaperNumber, Strict, read_yaml, require_shape
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
+    from layerwise.engine.paper import Paper
     from layerwise.engine.question import Question, Range
 
 FILE = "central.yaml"
-Word: Any = Literal[WORDS]
 SourceOfClaim = Literal["paper", "notebooks"]
 
 # --- the pre-registered half ----------------------------------------------------------------------
@@ -174,14 +174,6 @@ class Point:
         return (self.value, self.low, self.high) == (taken["value"], taken["low"], taken["high"])
 
 
-class Counts(Strict):
-    """The number of parts that answer yes and no, and that are open."""
-
-    yes: int
-    no: int
-    open: int
-
-
 class PrintedPart(Strict):
     """A printed number or word that is counted with a central claim, and its verdict."""
 
@@ -194,14 +186,6 @@ class ReadingOfClaim(Strict):
 
     reading: str
     text: str
-    word: Word
-
-
-class QuestionPart(Strict):
-    """A question asked of one model, and its word as the claim has it."""
-
-    question: str
-    model: str
     word: Word
 
 
@@ -258,39 +242,36 @@ class Central:
 
 def judge_central(
     entries: Sequence[CentralEntry],
-    sentences: Sentences,
+    paper: "Paper",
     claims: Sequence[JudgedClaim],
     results: Statistics,
-    questions: Mapping[str, "Question"],
     name: Callable[[str], str] = str,
-    reading_in_words: Callable[[str], str] = str,
     trained: Mapping[str, RowsByQuestion] | None = None,
 ) -> tuple[list[Central], Seen]:
     """Return the central claims, in order, and what their notes saw; alike for every source.
 
     Arguments:
         entries: `read_central`.
-        sentences: the functions that tell what is said, by id.
+        paper: its questions, and the functions that tell what is said, by id.
         claims: judged claims.
         results: the statistics of the same source.
-        questions: the papers' questions by name.
-        name: how texts call a model; `reading_in_words`: how they call a reading.
+        name: how texts call a model.
         trained: the answers of small trained models, by model, for notes.
 
     Raises:
         LayerwiseError: for a claim without sentences, sentences without a claim, and an entry that
             names what there is not, or registers a question as it is not asked.
     """
-    require_sentences([entry["id"] for entry in entries], sentences)
+    require_sentences([entry["id"] for entry in entries], paper.sentences)
     known = {claim.id: claim for claim in claims}
     judged = []
     for entry in entries:
-        _require_known_names(entry, known, questions)
+        _require_known_names(entry, known, paper.questions)
         for ask in entry["asks"]:
-            require_as_registered(entry["id"], ask, questions[ask["question"]])
-        judged.append(_judge(entry, known, results, questions, name, reading_in_words))
+            require_as_registered(entry["id"], ask, paper.questions[ask["question"]])
+        judged.append(_judge(entry, paper, known, results, name))
     seen = Seen(known, results, {central.id: central for central in judged}, trained, name)
-    return [_tell(central, sentences, seen) for central in judged], seen
+    return [_tell(central, paper.sentences, seen) for central in judged], seen
 
 
 def require_sentences(ids: Sequence[str], sentences: Sentences) -> None:
@@ -309,18 +290,17 @@ def require_sentences(ids: Sequence[str], sentences: Sentences) -> None:
 
 def _judge(
     entry: CentralEntry,
+    paper: "Paper",
     known: Mapping[str, JudgedClaim],
     results: Statistics,
-    questions: Mapping[str, "Question"],
     name: Callable[[str], str],
-    reading_in_words: Callable[[str], str],
 ) -> Central:
     """Return a central claim without what its own function says of it."""
-    asks, answers = entry["asks"], results.answers
-    weighed = weigh(asks, answers)
+    asks, answers, questions = entry["asks"], results.answers, paper.questions
+    weighed, decimals = weigh(asks, answers), entry.get("decimals", 2)
     printed = [known[claim_id] for claim_id in entry["printed"]]
     as_printed, compared = count_as_printed(printed)
-    decimals, counts = entry.get("decimals", 2), weighed.counts
+    in_words = paper.reading_in_words
     return Central(
         id=entry["id"],
         paper=entry["paper"],
@@ -334,19 +314,11 @@ def _judge(
         mark=weighed.mark,
         why=weighed.why,
         word=weighed.word,
-        parts=[
-            QuestionPart(question=part.question, model=part.model, word=part.word)
-            for parts in weighed.parts
-            for part in parts
-        ],
-        counts=Counts(yes=counts[YES], no=counts[NO], open=counts[OPEN]),
-        points=[
-            point
-            for shown in entry.get("shows") or [_show_ask(ask) for ask in asks]
-            for point in points(shown, answers, questions, known)
-        ],
+        parts=[part for parts in weighed.parts for part in parts],
+        counts=weighed.counts,
+        points=[*points(entry, answers, questions, known)],
         readings=[
-            ReadingOfClaim(reading=reading, text=reading_in_words(reading), word=word)
+            ReadingOfClaim(reading=reading, text=in_words(reading), word=word)
             for reading, word in weighed.readings.items()
         ],
         printed=[PrintedPart(claim=claim.id, verdict=claim.verdict) for claim in printed],
@@ -356,7 +328,7 @@ def _judge(
             f"{caveat['says'].removesuffix('.')} ({caveat['where']})."
             for caveat in entry.get("caveats", [])
         ],
-        reason=reasons(asks, weighed, results, questions, name, reading_in_words, decimals),
+        reason=reasons(asks, weighed, results, questions, name, in_words, decimals),
         decide=what_would_decide(asks, weighed, answers, questions) if weighed.mark == OPEN else "",
     )
 
@@ -393,13 +365,13 @@ def spell_range(given: "Range | None") -> str:
 
 
 def _require_known_names(
-    entry: Mapping[str, Any], known: Mapping[str, JudgedClaim], questions: Mapping[str, "Question"]
+    entry: CentralEntry, known: Mapping[str, JudgedClaim], questions: Mapping[str, "Question"]
 ) -> None:
     """Refuse an entry that names a question or a claim that there is not."""
-    shown = [*entry["asks"], *entry.get("shows", ())]
-    prints = [claim for one in shown for claim in one.get("prints", {}).values()]
+    shown: list[Ask | Shown] = [*entry["asks"], *entry.get("shows", ())]
+    prints = [claim for row in shown for claim in row.get("prints", {}).values()]
     for kind, names, there in (
-        ("question", [one["question"] for one in shown], questions),
+        ("question", [row["question"] for row in shown], questions),
         ("claim", [*entry["printed"], *prints], known),
     ):
         if unknown := next((name for name in names if name not in there), None):
@@ -440,63 +412,87 @@ def _show_ask(ask: Ask) -> Shown:
 
 
 def points(
-    shown: Shown,
+    entry: CentralEntry,
     answers: Answers,
     questions: Mapping[str, "Question"],
     known: Mapping[str, JudgedClaim],
 ) -> Iterator[Point]:
-    """Yield the estimates of a question that a row shows.
+    """Yield the estimates that the row of a central claim shows.
 
     Arguments:
         known: the judged claims by id.
     """
-    name = shown["question"]
-    by_model = answers.get(name, {})
+    for shown in entry.get("shows") or [_show_ask(ask) for ask in entry["asks"]]:
+        question = questions[shown["question"]]
+        by_model = answers.get(question.name, {})
+        for model in _models_shown(shown, by_model):
+            decided = by_model[model].get(DECIDES)
+            taken = by_model[model].get(PUBLISHED, decided)
+            if taken is not None:
+                claim = known.get(shown.get("prints", {}).get(model, ""))
+                yield _point(shown, question, model, decided, taken, claim)
+
+
+def _models_shown(shown: Shown, by_model: ByModel) -> Sequence[str]:
+    """Return the models whose estimates are shown: those with the largest, if so many are asked."""
     models = [model for model in shown.get("of", by_model) if by_model.get(model)]
-    if "largest" in shown:
-        decided = [model for model in models if DECIDES in by_model[model]]
-        order = sorted(decided, key=lambda model: -by_model[model][DECIDES].value)
-        models = order[: shown["largest"]]
+    if "largest" not in shown:
+        return models
+    values = {
+        model: by_model[model][DECIDES].value for model in models if DECIDES in by_model[model]
+    }
+    return sorted(values, key=lambda model: -values[model])[: shown["largest"]]
+
+
+def _point(
+    shown: Shown,
+    question: "Question",
+    model: str,
+    decided: Answer | None,
+    taken: Answer,
+    claim: JudgedClaim | None,
+) -> Point:
+    """Return a model's estimate as it is decided, as its paper takes it, and as a claim prints it.
+
+    What was not decided has the units of what the paper takes.
+    """
     turned = {} if shown.get("answer", YES) == YES else OPPOSITE
-    within = questions[name].within if not turned else questions[name].outside_of_one_end
-    for model in models:
-        by_reading = by_model[model]
-        answer, published = by_reading.get(DECIDES), by_reading.get(PUBLISHED)
-        as_published = answer if published is None else published
-        if as_published is None:
-            continue
-        prints = known.get(shown.get("prints", {}).get(model, ""))
-        printed = None if prints is None else prints.published
-        deciding = None if answer is None else answer.deciding
-        word = NEEDS_WEIGHTS if answer is None else answer.word
-        told_of = as_published if answer is None else answer
-        yield Point(
-            model=shown.get("label", "{model}").format(model=model, n=told_of.n),
-            word=turned.get(word, word),
-            value=None if answer is None else answer.value,
-            low=None if deciding is None else deciding.low,
-            high=None if deciding is None else deciding.high,
-            level=None if answer is None else answer.level,
-            family=None if answer is None else [*answer.family],
-            published=AsPublished(
-                value=as_published.value,
-                low=None if as_published.ends is None else as_published.ends.low,
-                high=None if as_published.ends is None else as_published.ends.high,
-                word=turned.get(as_published.word, as_published.word),
-                n=as_published.n,
-                unit=as_published.unit,
-                method=as_published.method,
-            ),
-            above=within.above if math.isfinite(within.above) else None,
-            below=within.below if math.isfinite(within.below) else None,
-            n=told_of.n,
-            unit=told_of.unit,
-            method=told_of.method,
-            p=told_of.deciding_p,
-            printed=printed if isinstance(printed, float) else None,
-            as_printed=None if prints is None else prints.stands,
-            statistic=f"questions:{name}:{pointer('models', model)}",
-        )
+    within = question.outside_of_one_end if turned else question.within
+    rests_on = taken if decided is None else decided
+    word = NEEDS_WEIGHTS if decided is None else decided.word
+    low, high = (decided and decided.deciding) or (None, None)
+    return Point(
+        model=shown.get("label", "{model}").format(model=model, n=rests_on.n),
+        word=turned.get(word, word),
+        value=None if decided is None else decided.value,
+        low=low,
+        high=high,
+        level=None if decided is None else decided.level,
+        family=None if decided is None else [*decided.family],
+        published=_as_published(taken, turned),
+        above=within.above if math.isfinite(within.above) else None,
+        below=within.below if math.isfinite(within.below) else None,
+        n=rests_on.n,
+        unit=rests_on.unit,
+        method=rests_on.method,
+        p=rests_on.deciding_p,
+        printed=claim.published if claim and isinstance(claim.published, float) else None,
+        as_printed=None if claim is None else claim.stands,
+        statistic=f"questions:{question.name}:{pointer('models', model)}",
+    )
+
+
+def _as_published(taken: Answer, turned: Mapping[str, str]) -> AsPublished:
+    low, high = taken.ends or (None, None)
+    return AsPublished(
+        value=taken.value,
+        low=low,
+        high=high,
+        word=turned.get(taken.word, taken.word),
+        n=taken.n,
+        unit=taken.unit,
+        method=taken.method,
+    )
 
 
 def count_as_printed(claims: Sequence[JudgedClaim]) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from layerwise.engine.answer_words import (
     YES,
 )
 from layerwise.engine.answers import Answer, Answers, ByModel
-from layerwise.engine.marks import DEPENDS, Ask, Part, Weighed, quantified
+from layerwise.engine.marks import DEPENDS, Ask, QuestionPart, Weighed, quantified
 from layerwise.engine.published import DECIDES
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
@@ -46,7 +46,7 @@ def what_would_decide(
 
 
 def _clauses(
-    ask: Ask, parts: Sequence[Part], answers: Answers, question: "Question"
+    ask: Ask, parts: Sequence[QuestionPart], answers: Answers, question: "Question"
 ) -> Iterator[str]:
     """Yield what would answer the open parts of an ask."""
     words = [part.word for part in parts]
@@ -68,7 +68,7 @@ def _clauses(
 
 
 def _units_for_ask(
-    ask: Ask, parts: Sequence[Part], by_model: ByModel, question: "Question"
+    ask: Ask, parts: Sequence[QuestionPart], by_model: ByModel, question: "Question"
 ) -> float:
     """Return the units of each part with which those that are undecided answer the ask.
 
@@ -100,8 +100,7 @@ def units_for(answer: Answer, question: "Question") -> float:
 
     if answer.ends is None:
         return math.inf
-    ends = answer.ends.low, answer.ends.high
-    estimate = Estimate(answer.value, *ends, answer.n, answer.unit, method=answer.method)
+    estimate = Estimate(answer.value, *answer.ends, answer.n, answer.unit, method=answer.method)
     inside, against = answer.value in question.within, question.against
     asked = question.within if inside or against is None else against
     if against is not None and answer.value not in asked:

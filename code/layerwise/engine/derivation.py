@@ -24,6 +24,7 @@ import numpy as np
 from layerwise.engine.evidence import Broken, Entry, Evidence, Recording
 from layerwise.engine.published import Cell, NotMeasured, Published, leaves, pointer, split_pointer
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.statistics.bootstrap import Draws
 
 Function = Callable[..., Any]
@@ -202,7 +203,7 @@ class Derivation:
     undefined: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
-    def whole(self) -> dict[str, Any]:
+    def whole(self) -> dict[str, JsonObject]:
         """Return the documents, where a gap would have no page to be explained on.
 
         Raises:

@@ -6,13 +6,13 @@ rules. `Experiment` looks at prompts one by one, or at weights; `PairExperiment`
 one extraction gives of all statement pairs.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 from layerwise.engine.measured import Fragments
-from layerwise.engine.published import BEYOND, Published, leaves, pointer
+from layerwise.engine.published import BEYOND, Published, Value, leaves, pointer
 from layerwise.errors import LayerwiseError
 from layerwise.measures.traces import Trace
 from layerwise.measures.values import Values
@@ -20,6 +20,8 @@ from layerwise.models.registry import Extraction, Model, lookup_key
 from layerwise.statistics.bootstrap import Draws
 
 Documents = dict[str, dict[str, Any]]  # file -> what is filled of it, nested
+Content: TypeAlias = "Value | Sequence[Content] | Mapping[str, Content]"
+Filled = Mapping[str, Content]  # what is filled of an entry, nested as published
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Subject:
     published: Published  # for the places of fragments only, never for a value
 
 
-Measure = Callable[[Subject, Any], Mapping[Any, Any]]
+Measure = Callable[[Subject, Any], Filled]
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Experiment:
         return value[slug] if isinstance(value, Mapping) else value
 
 
-def numbers(place: str, entry: Any) -> Iterator[tuple[str, Any]]:
+def numbers(place: str, entry: Content) -> Iterator[tuple[str, Content]]:
     """Yield place and value of each number or list of an object."""
     if not isinstance(entry, Mapping):
         yield place, entry

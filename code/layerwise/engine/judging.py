@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Required
+from typing import Any, NamedTuple, Required, TypeVar
 
 from layerwise.engine.answers import Answers, RowsByQuestion, read_answer_rows
 from layerwise.engine.central import judge_central, read_central
@@ -46,16 +46,14 @@ from layerwise.engine.seen import tell_findings, tell_story, told
 from layerwise.engine.verdicts import Statistics, judge
 from layerwise.engine.words import Names, label_model
 from layerwise.errors import LayerwiseError, prefix_errors
-from layerwise.files import numbered, read_json, sha256_of
+from layerwise.files import JsonObject, numbered, read_json, sha256_of
 from layerwise.home import Source
 from layerwise.shapes import Loose, require_shape
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
+Noted = TypeVar("Noted")
+
 # --- statistics ---
-
-
-WRITTEN = ("documents", "derived", "given", "undefined")
-OF_MEASURED = ("missing",)  # in print nothing is missing
 
 
 def derive_all(tables: Mapping[str, Analysis], evidence: Evidence) -> dict[str, Derivation]:
@@ -92,9 +90,19 @@ def _is_copy(value: Any, read: Collection[Cell], numbers: Published) -> bool:
     return file not in COUNTED and numbers.cells[file, key] == value
 
 
+class StatisticsFile(Loose, total=False):
+    """A file of statistics: the parts of a `Derivation`; in print nothing is missing."""
+
+    documents: Required[JsonObject]
+    derived: dict[str, list[str]]
+    given: dict[str, str]
+    undefined: dict[str, str]
+    missing: dict[str, str]
+
+
 def statistics_files(
     tables: Mapping[str, Analysis], numbers: Published, draws: Draws
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, StatisticsFile]:
     """Return, by analysis, its documents and what in them was derived or given, as JSON holds it.
 
     Args:
@@ -103,11 +111,17 @@ def statistics_files(
         draws: how often and from which seed is resampled.
     """
     evidence = evidence_of(numbers, draws, tables)
-    kept = (*WRITTEN, *OF_MEASURED) if evidence.measured else WRITTEN
-    return {
-        name: {key: map_leaves(getattr(derivation, key), _finite_or_none) for key in kept}
-        for name, derivation in derive_all(tables, evidence).items()
-    }
+    files = {}
+    for name, derivation in derive_all(tables, evidence).items():
+        files[name] = StatisticsFile(
+            documents=map_leaves(derivation.documents, _finite_or_none),
+            derived=derivation.derived,
+            given=derivation.given,
+            undefined=derivation.undefined,
+        )
+        if evidence.measured:
+            files[name]["missing"] = derivation.missing
+    return files
 
 
 def _finite_or_none(leaf: Any) -> Any:
@@ -129,19 +143,6 @@ def errors_naming(folder: Path) -> Iterator[None]:
 
 
 # --- claims ---
-
-
-class StatisticsFile(Loose, total=False):
-    """A file of statistics."""
-
-    documents: Required[dict[str, Any]]
-    derived: dict[str, list[str]]
-    given: dict[str, str]
-    undefined: dict[str, str]
-    missing: dict[str, str]
-
-
-PARTS = ("derived", "given", "undefined", "missing")  # of a statistics file, by statistic
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def read_trained(folder: Path) -> dict[str, RowsByQuestion]:
 
 def statistics_of(
     source: Source,
-    analyses: Mapping[str, Mapping[str, Any]],
+    analyses: Mapping[str, StatisticsFile],
     published: Published,
     origins: Origins | None = None,
 ) -> Statistics:
@@ -197,16 +198,22 @@ def statistics_of(
         published: the cells that published statistics rest on.
         origins: which run measured a number, of a measured source.
     """
-    documents = {name: result["documents"] for name, result in analyses.items()}
-    parts: dict[str, dict[str, Any]] = {
-        part: {
-            f"{name}:{key}": value
-            for name, result in analyses.items()
-            for key, value in result.get(part, {}).items()
-        }
-        for part in PARTS
-    }
-    return Statistics(source, documents, **parts, origins=origins, published=published)
+    derived: dict[str, list[str]] = {}
+    given: dict[str, str] = {}
+    undefined: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    for name, file in analyses.items():
+        derived |= _named(name, file.get("derived", {}))
+        given |= _named(name, file.get("given", {}))
+        undefined |= _named(name, file.get("undefined", {}))
+        missing |= _named(name, file.get("missing", {}))
+    documents = {name: file["documents"] for name, file in analyses.items()}
+    return Statistics(source, documents, derived, given, undefined, missing, origins, published)
+
+
+def _named(analysis: str, part: Mapping[str, Noted]) -> dict[str, Noted]:
+    """Return a part of a statistics file by the full names of statistics."""
+    return {f"{analysis}:{statistic}": noted for statistic, noted in part.items()}
 
 
 def judge_ledger(
@@ -231,16 +238,8 @@ def judge_ledger(
         note_shift(judge(claim, sides.results, sides.replicates, sides.draws), paper.shifted)
         for claim in read_ledger(claims, published)
     ]
-    central, seen = judge_central(
-        read_central(claims),
-        paper.sentences,
-        judged,
-        sides.results,
-        paper.questions,
-        partial(label_model, names=names),
-        paper.reading_in_words,
-        trained,
-    )
+    name = partial(label_model, names=names)
+    central, seen = judge_central(read_central(claims), paper, judged, sides.results, name, trained)
     told_of = {part["claim"] for claim in central for part in claim.printed} | seen.asked
     return JudgedSource(
         source=sides.results.source,

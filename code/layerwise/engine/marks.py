@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Required
 
-from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, OPEN_WORDS, OPPOSITE, YES
+from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, OPEN_WORDS, OPPOSITE, YES, Word
 from layerwise.engine.answers import PART, Answers, ByReading, answers_by, shared_word
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.shapes import Strict
@@ -70,12 +70,20 @@ class Ask(Strict, total=False):
 
 
 @dataclass(frozen=True)
-class Part:
-    """A question asked of one model: its word, turned where the claim says no."""
+class QuestionPart:
+    """A question asked of one model, and its word as the claim has it."""
 
     question: str
     model: str
-    word: str
+    word: Word
+
+
+class Counts(Strict):
+    """The number of parts that answer yes and no, and that are open."""
+
+    yes: int
+    no: int
+    open: int
 
 
 def quantified(words: Sequence[str], need: int) -> str:
@@ -128,7 +136,7 @@ class Weighed:
         mark, why: see `mark`.
     """
 
-    parts: Sequence[Sequence[Part]]
+    parts: Sequence[Sequence[QuestionPart]]
     words: Sequence[str]
     word: str
     readings: Mapping[str, str]
@@ -136,27 +144,22 @@ class Weighed:
     why: str
 
     @property
-    def counts(self) -> dict[str, int]:
-        """The number of parts that answer yes and no, and that are open."""
-        counts = Counter(
-            part.word if part.word in OPPOSITE else OPEN for parts in self.parts for part in parts
-        )
-        return {word: counts[word] for word in (YES, NO, OPEN)}
+    def counts(self) -> Counts:
+        """How its parts answer."""
+        words = Counter(part.word for parts in self.parts for part in parts)
+        n_open = sum(words[word] for word in OPEN_WORDS)
+        return Counts(yes=words[YES], no=words[NO], open=n_open)
 
 
 def weigh(asks: Sequence[Ask], answers: Answers) -> Weighed:
     """Weigh the questions of a claim by the answers of a source."""
     parts = [parts_of(ask, answers) for ask in asks]
-    needs = [ask.get("at_least", len(of_ask)) for ask, of_ask in zip(asks, parts, strict=True)]
+    words = [word_of_ask(ask, of_ask) for ask, of_ask in zip(asks, parts, strict=True)]
     readings = words_by_reading(asks, answers)
-    asked = [
-        ([part.word for part in of_ask], need) for of_ask, need in zip(parts, needs, strict=True)
-    ]
-    words = [quantified(*ask) for ask in asked]
     # what is said of all models, and names none, is one statement
     asked = [
-        given if "of" in ask else ([word], 1)
-        for ask, given, word in zip(asks, asked, words, strict=True)
+        ([part.word for part in of_ask], _need(ask, of_ask)) if "of" in ask else ([word], 1)
+        for ask, of_ask, word in zip(asks, parts, words, strict=True)
     ]
     return Weighed(
         parts,
@@ -167,12 +170,21 @@ def weigh(asks: Sequence[Ask], answers: Answers) -> Weighed:
     )
 
 
-def mark_text(given: str, why: str) -> str:
+def word_of_ask(ask: Ask, parts: Sequence[QuestionPart]) -> str:
+    """Return the word that the parts of an ask give together."""
+    return quantified([part.word for part in parts], _need(ask, parts))
+
+
+def _need(ask: Ask, parts: Sequence[QuestionPart]) -> int:
+    return ask.get("at_least", len(parts))
+
+
+def mark_text(mark: str, why: str) -> str:
     """Return a mark as text, with the reason where it is open: "open (too few)"."""
-    return f"{given} ({why})" if why else given
+    return f"{mark} ({why})" if why else mark
 
 
-def parts_of(ask: Ask, answers: Answers, reading: str = DECIDES) -> list[Part]:
+def parts_of(ask: Ask, answers: Answers, reading: str = DECIDES) -> list[QuestionPart]:
     """Return the parts of an ask by a reading; one that lacks it keeps the word that decides.
 
     What nobody measured needs the weights.
@@ -180,7 +192,7 @@ def parts_of(ask: Ask, answers: Answers, reading: str = DECIDES) -> list[Part]:
     by_model = answers.get(ask["question"], {})
     models = ask.get("of", [*by_model]) or [OVER_MODELS]
     return [
-        Part(ask["question"], model, _word(ask, by_model.get(model, {}), reading))
+        QuestionPart(ask["question"], model, _word(ask, by_model.get(model, {}), reading))
         for model in models
     ]
 
@@ -213,11 +225,6 @@ def words_by_reading(asks: Sequence[Ask], answers: Answers) -> dict[str, str]:
                     names[reading] = None
     words = {}
     for reading in names:
-        asked = [parts_of(ask, answers, reading) for ask in asks]
-        needs = [ask.get("at_least", len(parts)) for ask, parts in zip(asks, asked, strict=True)]
-        of_asks = [
-            quantified([part.word for part in parts], need)
-            for parts, need in zip(asked, needs, strict=True)
-        ]
+        of_asks = [word_of_ask(ask, parts_of(ask, answers, reading)) for ask in asks]
         words[reading] = quantified(of_asks, len(of_asks))
     return words

@@ -165,7 +165,7 @@ def measured(published: Published, fragments: Fragments) -> Published:
 
 
 def tables_of(
-    documents: Mapping[str, Any], constants: Constants, roles: Roles | None = None
+    documents: Mapping[str, JsonObject], constants: Constants, roles: Roles | None = None
 ) -> Published:
     """Return the tables of one model that has no published place: whole files, texts included.
 

@@ -343,7 +343,7 @@ class DrawnNumbers:
 
 def compare_replicates(
     answers: Sequence[ModelAnswers], replicates: Sequence[Sequence[ModelAnswers]]
-) -> dict[str, Any]:
+) -> JsonObject:
     """Compare answers with those of replicates: band and words by question, empty without any."""
     compared = {}
     for answer, others in _pair_by_question(answers, replicates):
@@ -361,7 +361,7 @@ def compare_replicates(
 
 def numbers_of_draws(
     answers: Sequence[ModelAnswers], draws: Sequence[Sequence[ModelAnswers]]
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the number of each question in draws of random weights, empty without any."""
     by_question = {
         answer.question.name: {"drawn": [other.asked.value for other in others]}

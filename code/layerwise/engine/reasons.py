@@ -21,7 +21,7 @@ from layerwise.engine.answer_words import (
     YES,
 )
 from layerwise.engine.answers import Answer, ByModel, number_text
-from layerwise.engine.marks import DEPENDS, Ask, Part, Weighed
+from layerwise.engine.marks import DEPENDS, Ask, QuestionPart, Weighed
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.engine.seen import equal_p, listed
 from layerwise.engine.verdicts import Statistics
@@ -123,7 +123,7 @@ class Numbers:
 
 
 def _tell_ask(
-    ask: Ask, parts: Sequence[Part], question: "Question", numbers: Numbers
+    ask: Ask, parts: Sequence[QuestionPart], question: "Question", numbers: Numbers
 ) -> Iterator[str]:
     """Yield the sentences on one ask: what is refuted, what is open, what is shown."""
     turned = ask.get("answer", YES) == NO
@@ -234,7 +234,7 @@ def _complement(given: "Range") -> str:
 
 def _undefined(
     question: "Question",
-    parts: Sequence[Part],
+    parts: Sequence[QuestionPart],
     undefined: Mapping[str, str],
     name: Callable[[str], str],
 ) -> Iterator[str]:

@@ -8,7 +8,7 @@ other is judged again.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -24,7 +24,7 @@ from layerwise.engine.marks import MARKS, mark_text
 from layerwise.engine.origins import Absences
 from layerwise.engine.seen import Finding, Paragraph
 from layerwise.errors import LayerwiseError
-from layerwise.files import parse_json, read_text, sha256_of
+from layerwise.files import JsonObject, parse_json, read_text, sha256_of
 from layerwise.home import Source, is_repository, judged_claims
 from layerwise.progress import say
 from layerwise.shapes import STRICT, parsed
@@ -70,7 +70,7 @@ class JudgedSource:
     seal: Sha256 = ""
 
 
-def judged_schema() -> dict[str, Any]:
+def judged_schema() -> JsonObject:
     """Return the JSON Schema of claims.json."""
     return {"$schema": DIALECT, **TypeAdapter(JudgedSource).json_schema(), "title": TITLE}
 
@@ -89,14 +89,14 @@ def as_json(record: Any, source: str) -> dict[str, Any]:
     )
 
 
-def seal_of(document: Mapping[str, Any]) -> str:
+def seal_of(document: JsonObject) -> str:
     """Return the SHA-256 of a document's content, without its seal, whatever the order of keys."""
     content = {name: part for name, part in document.items() if name != SEAL}
-    text = json.dumps(json.loads(json.dumps(content)), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(document: JsonObject) -> JsonObject:
     """Return judged claims with the version of their format and a seal, as `read_judged` asks."""
     versioned = {"format": FORMAT, **document}
     return {**versioned, SEAL: seal_of(versioned)}
@@ -230,10 +230,10 @@ class Totals:
     """The counts of the claims of one kind of document.
 
     Attributes:
-        n: claims; the rest of them needs the weights, or has no value to compare.
+        n: claims; the rest of them are copies of a stored number, need the weights, or have no
+            value to compare.
         compared: recomputed from lower-level values or measured; they `agree` or `differ`.
         contradicted: statements that the published material denies.
-        copies: roundings or copies of a stored number.
     """
 
     n: int
@@ -241,7 +241,6 @@ class Totals:
     agree: int
     differ: int
     contradicted: int
-    copies: int
 
 
 def totals(claims: Iterable[JudgedClaim]) -> dict[DocumentKind, Totals]:
@@ -252,9 +251,8 @@ def totals(claims: Iterable[JudgedClaim]) -> dict[DocumentKind, Totals]:
 
 def _totals(verdicts: Counter[str]) -> Totals:
     agree = sum(verdicts[word] for word in ("agrees", "reproduced", AS_RANDOM))
-    differ, copies = verdicts["differs"], verdicts["follows"] + verdicts["same number"]
-    n, contradicted = verdicts.total(), verdicts["contradicted"]
-    return Totals(n, agree + differ, agree, differ, contradicted, copies)
+    differ, contradicted = verdicts["differs"], verdicts["contradicted"]
+    return Totals(verdicts.total(), agree + differ, agree, differ, contradicted)
 
 
 def in_short(judged: JudgedSource) -> dict[str, int]:
@@ -264,7 +262,7 @@ def in_short(judged: JudgedSource) -> dict[str, int]:
     like a dependency of a stage, `claims` for one: `dvc exp show` has a column for each of both,
     and of two with one name it loses both.
     """
-    papers = totals(judged.claims).get("paper", Totals(0, 0, 0, 0, 0, 0))
+    papers = totals(judged.claims).get("paper", Totals(0, 0, 0, 0, 0))
     marks = Counter(claim.mark for claim in judged.central if claim.source == "paper")
     return {
         "claims of the papers": papers.n,

@@ -10,7 +10,7 @@ speaks of is a finding by itself.
 import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layerwise.engine.answers import Answer, RowsByQuestion, get_answer
 from layerwise.engine.judged import FALLS, JudgedClaim
@@ -18,6 +18,9 @@ from layerwise.engine.published import DECIDES, OVER_MODELS, pointer
 from layerwise.engine.verdicts import Statistics, statistic_value
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import PaperNumber
+
+if TYPE_CHECKING:
+    from layerwise.engine.central import Central
 
 LEAST_P = 0.001  # that is spelled in digits
 NO_VALUE = "\ue000"  # in the place of a missing value: a private character, which no text has
@@ -164,7 +167,7 @@ class Seen:
         self,
         claims: Mapping[str, JudgedClaim],
         results: Statistics,
-        centrals: Mapping[str, Any] | None = None,
+        centrals: Mapping[str, "Central"] | None = None,
         trained: Mapping[str, RowsByQuestion] | None = None,
         name: Callable[[str], str] = str,
     ) -> None:
@@ -199,8 +202,8 @@ class Seen:
         place = f"{analysis}:{document}:{pointer(*names)}"
         return or_missing(statistic_value(self._results.documents, place))
 
-    def central(self, claim_id: str) -> Any:
-        """Return a central claim, `engine.central.Central`, without its sentences.
+    def central(self, claim_id: str) -> "Central":
+        """Return a central claim, without its sentences.
 
         Raises:
             LayerwiseError: if there is no such central claim.

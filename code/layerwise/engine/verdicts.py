@@ -32,6 +32,7 @@ from layerwise.engine.judged import (
 from layerwise.engine.origins import Absence, Origins, prefixes
 from layerwise.engine.published import COUNTED, Published, split_pointer
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.home import Source
 from layerwise.statistics.noise import Noise, is_number, noise_of
 
@@ -51,7 +52,7 @@ class Statistics:
     """
 
     source: Source
-    documents: Mapping[str, Mapping[str, Any]]
+    documents: Mapping[str, JsonObject]
     derived: Mapping[str, list[str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     undefined: Mapping[str, str] = field(default_factory=dict)  # what has no value: why
@@ -132,7 +133,7 @@ class Statistics:
         return self.origins.why_not(next(iter(needs or self.inputs(statistic)), None), claim.model)
 
 
-def statistic_value(documents: Mapping[str, Any], statistic: str) -> Any:
+def statistic_value(documents: Mapping[str, JsonObject], statistic: str) -> Any:
     """Return the value at analysis:document:/pointer of {analysis: {document: result}}, or None."""
     analysis, document, key = statistic_parts(statistic)
     node = documents.get(analysis, {}).get(document)
@@ -166,6 +167,16 @@ def select(claim: Claim, statistics: Statistics, statistic: str | None = None) -
     return node
 
 
+class Verdict(NamedTuple):
+    """A word of `VERDICTS`, its cause, and what stands beside the value; see `JudgedClaim`."""
+
+    word: str
+    cause: str | None = None
+    noise: NoisyNumber | NoisyWord | None = None
+    control: RandomDraws | None = None
+    waits_for: str | None = ""
+
+
 def judge(
     claim: Claim,
     statistics: Statistics,
@@ -185,23 +196,34 @@ def judge(
         )
     if claim.cell is not None:
         claim = replace(claim, statistic=statistics.place_of(claim.cell))
-    published, origins = statistics.source == "published", statistics.origins
     value, inputs, derived = _answer(claim, statistics)
-    if published:
-        given = Verdict(*_judge_published(claim, value, statistics))
+    if statistics.source == "published":
+        verdict = _judge_published(claim, value, statistics)
+        if verdict.word in UNSHOWN and not derived:  # print is not its own recomputation
+            value, inputs = None, []
     else:
-        given = _judge_measured(Case(claim, value, statistics, replicates, draws))
-    verdict, cause = given.word, given.cause
+        verdict = _judge_measured(Case(claim, value, statistics, replicates, draws))
     readings = [
         _reading(claim, statistics, text, statistic) for text, statistic in claim.readings.items()
     ]
-    if verdict == "differs":  # the values say how; the cause says why, where that is known
+    if verdict.word == "differs":  # the values say how; the cause says why, where that is known
         giving = " and ".join(reading.text for reading in readings if reading.gives)
-        known = (cause, f"{giving} would give the printed value" if giving else None, claim.why)
-        cause = "; ".join(filter(None, known)) or None
-    hidden = published and verdict in UNSHOWN and not derived  # print is not its own recomputation
-    shown = None if hidden or isinstance(value, dict) else value
-    inputs = [] if shown is None else inputs
+        printed = f"{giving} would give the printed value" if giving else None
+        cause = "; ".join(filter(None, (verdict.cause, printed, claim.why))) or None
+        verdict = verdict._replace(cause=cause)
+    runs = statistics.origins.runs(inputs) if statistics.origins else []
+    return _judged(claim, value, verdict, readings, inputs, runs)
+
+
+def _judged(
+    claim: Claim,
+    value: Any,
+    verdict: Verdict,
+    readings: list[OtherReading],
+    inputs: list[str],
+    runs: list[str],
+) -> JudgedClaim:
+    """Return the record of a claim with what is shown beside it."""
     return JudgedClaim(
         id=claim.id,
         paper=claim.paper,
@@ -213,21 +235,15 @@ def judge(
         kind=claim.kind,
         decimals=claim.decimals,
         published=claim.printed,
-        recomputed=shown,
-        noise=given.noise,
-        control=given.control,
-        waits_for=given.waits_for,
-        verdict=verdict,
+        recomputed=value,
+        noise=verdict.noise,
+        control=verdict.control,
+        waits_for=verdict.waits_for,
+        verdict=verdict.word,
         tolerance=claim.tolerance,
-        cause=cause,
+        cause=verdict.cause,
         readings=readings,
-        provenance=Provenance(
-            claim.source_file,
-            claim.source_key,
-            claim.statistic,
-            inputs,
-            origins.runs(inputs) if origins else [],
-        ),
+        provenance=Provenance(claim.source_file, claim.source_key, claim.statistic, inputs, runs),
     )
 
 
@@ -271,38 +287,38 @@ def _answer(claim: Claim, statistics: Statistics) -> tuple[Any, list[str], bool]
     return value, [] if value is None else statistics.inputs(claim.statistic or ""), derived
 
 
-def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> tuple[str, str | None]:
+def _judge_published(claim: Claim, value: Any, statistics: Statistics) -> Verdict:
     if (stated := _judge_statement(claim)) is not None:
         return stated
     asked = value is None and not claim.unpublished
     if asked and (none := statistics.why_none(claim.statistic or "")):
-        return "differs", f"{NOTHING_GIVEN}: {none}"
+        return Verdict("differs", f"{NOTHING_GIVEN}: {none}")
     derived = value is not None and statistics.derived_from(claim.statistic) is not None
     copied = statistics.copies(claim, value)
     same = gives(claim.printed, value, digits(claim))
     whole = claim.decimals == FULL or is_count(claim.decimals, claim.tolerance)
     if claim.identity or (derived and copied and whole):
-        verdict = "same number"
+        word = "same number"
     elif derived and not copied:
-        verdict = "agrees"
+        word = "agrees"
     elif value is not None and not whole and isinstance(claim.decimals, int):
-        verdict = "follows"
+        word = "follows"
     elif claim.cell is not None:
-        verdict = "same number"
+        word = "same number"
     else:
-        return "needs weights", claim.why
-    return (verdict, claim.why) if same else ("differs", None)
+        return Verdict("needs weights", claim.why)
+    return Verdict(word, claim.why) if same else Verdict("differs")
 
 
-def _judge_statement(claim: Claim) -> tuple[str, str | None] | None:
+def _judge_statement(claim: Claim) -> Verdict | None:
     """Return the verdict of a claim that no statistic answers; None where one does."""
     if claim.kind == "declared":
-        return "declared", claim.why
+        return Verdict("declared", claim.why)
     if claim.quote is not None:
         passages = [_passage(denial) for denial in claim.against]
         denied = "; ".join([*passages, *([claim.why] if claim.why else [])])
-        return "contradicted", f"{_passage(claim.quote)}; but {denied}"
-    return ("not checkable", claim.why) if claim.statistic is None else None
+        return Verdict("contradicted", f"{_passage(claim.quote)}; but {denied}")
+    return Verdict("not checkable", claim.why) if claim.statistic is None else None
 
 
 def _passage(quote: Quote | str) -> str:
@@ -314,16 +330,6 @@ def _passage(quote: Quote | str) -> str:
 
 
 # --- a measured claim: gates, of which the first that answers wins --------------------------------
-
-
-class Verdict(NamedTuple):
-    """A word of `VERDICTS`, its cause, and what stands beside the value; see `JudgedClaim`."""
-
-    word: str
-    cause: str | None = None
-    noise: NoisyNumber | NoisyWord | None = None
-    control: RandomDraws | None = None
-    waits_for: str | None = ""
 
 
 @dataclass(frozen=True)
@@ -388,7 +394,7 @@ def stated_gate(case: Case) -> Verdict | None:
     stated = _judge_statement(case.claim)
     if stated is None or (case.claim.statistic is not None and case.claim.kind != "declared"):
         return None
-    return Verdict(*stated)
+    return stated
 
 
 def missing_gate(case: Case) -> Verdict | None:

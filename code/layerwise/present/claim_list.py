@@ -109,27 +109,44 @@ def list_claims(
     )
     require_shape("claims", OfPaper, {"paper": asked["paper"]})  # `True` is no paper 1
     source_judged = judged(asked["source"], asked["results"] or here() / "results")
-    claims = source_judged.claims
+    claims = of_paper_and_analysis(source_judged.claims, asked["paper"], analysis)
+    chosen = [claim for claim in claims if verdict in (None, claim.verdict)]
+    return in_order(chosen, source_judged.central, search)[: asked["limit"]]
+
+
+def of_paper_and_analysis(
+    claims: Sequence[JudgedClaim], paper: int | None, analysis: str | None
+) -> list[JudgedClaim]:
+    """Return the claims of a paper that an analysis answers; None: of all.
+
+    Raises:
+        LayerwiseError: for an analysis that no claim rests on.
+    """
     known = {name for claim in claims if (name := claim.provenance.analysis)}
     if analysis is not None and analysis not in known:
         raise LayerwiseError(
             f"analysis must be one of {', '.join(sorted(known))}, found {analysis!r:.80}"
         )
-    chosen = [
+    return [
         claim
         for claim in claims
-        if verdict in (None, claim.verdict)
-        and asked["paper"] in (None, claim.paper)
-        and analysis in (None, claim.provenance.analysis)
+        if paper in (None, claim.paper) and analysis in (None, claim.provenance.analysis)
     ]
+
+
+def in_order(
+    claims: Sequence[JudgedClaim], central: Sequence[Central], search: str | None
+) -> list[JudgedClaim]:
+    """Return the claims that a search finds, by where they stand; all without one, as on the page.
+
+    Those that differ come first there; of them, and of the others, the central ones.
+    """
     if search is not None:
-        by_id = {claim.id: claim for claim in chosen}
-        hits = search_claims(claims_in_words(chosen, names_here()), search)
-        chosen = [by_id[hit.id] for hit in hits]
-    else:
-        central = {part["claim"] for claim in source_judged.central for part in claim.printed}
-        chosen.sort(key=lambda claim: (claim.verdict not in FALLS, claim.id not in central))
-    return chosen[: asked["limit"]]
+        by_id = {claim.id: claim for claim in claims}
+        hits = search_claims(claims_in_words(claims, names_here()), search)
+        return [by_id[hit.id] for hit in hits]
+    ids = {part["claim"] for claim in central for part in claim.printed}
+    return sorted(claims, key=lambda claim: (claim.verdict not in FALLS, claim.id not in ids))
 
 
 def headlines_asked(

@@ -33,7 +33,7 @@ def packed(document: Any) -> Markup:
     return Markup(base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii"))
 
 
-def fill(folders: Sequence[Path], template: str, context: Mapping[str, Any]) -> str:
+def fill(folders: Sequence[Path], template: str, context: Mapping[str, object]) -> str:
     """Fill a template of the first folder that has it, every value escaped."""
     environment = environment_of(folders, autoescape=True, finalize=reveal_all)
     environment.filters["prose"] = prose
@@ -69,7 +69,7 @@ def environment_of(folders: Sequence[Path], **options: Any) -> jinja2.Environmen
     )
 
 
-def filled(environment: jinja2.Environment, template: str, context: Mapping[str, Any]) -> str:
+def filled(environment: jinja2.Environment, template: str, context: Mapping[str, object]) -> str:
     """Return the text of a template.
 
     Raises:
@@ -133,7 +133,7 @@ class HeldFiles:
         return packed(self._taken)
 
 
-def by_column(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def by_column(records: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
     """Return records as columns, which pack closer; null where a record lacks a field."""
     names = dict.fromkeys(name for record in records for name in record)
     return {name: [record.get(name) for record in records] for name in names}

@@ -5,7 +5,7 @@ signs stay what they are. A name that is not in the context is an error.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +132,13 @@ def short(value: Any, decimals: int | str | None = None) -> str:
     return prose(values.short_text(value, decimals)) if value is not None else "--"
 
 
-def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> str:
-    """Fill a template. Of the claims in `context` it may ask printed(), recomputed() and has()."""
+def render(
+    template_folder: Path,
+    template: str,
+    claims: Sequence[JudgedClaim],
+    context: Mapping[str, object],
+) -> str:
+    """Fill a template. Of the claims, by id, it may ask printed(), recomputed() and has()."""
     environment = environment_of(
         [template_folder],
         block_start_string=r"\BLOCK{",
@@ -151,19 +156,19 @@ def render(template_folder: Path, template: str, context: Mapping[str, Any]) -> 
         typeset_digits=typeset_digits,
         brief=short,
     )
-    claims: dict[str, JudgedClaim] = {claim.id: claim for claim in context["claims"]}
+    by_id = {claim.id: claim for claim in claims}
 
     def find(claim_id: str) -> JudgedClaim:
-        if claim_id not in claims:
+        if claim_id not in by_id:
             raise LayerwiseError(
                 f"every number in the paper needs a claim, there is none with the id {claim_id!r}; "
                 "add it to the ledger or correct the template"
             )
-        return claims[claim_id]
+        return by_id[claim_id]
 
     environment.globals.update(
         printed=lambda name: latex_value(find(name).published, find(name).decimals),
         recomputed=lambda name, decimals=None: latex_value(find(name).recomputed, decimals),
         has=lambda name: find(name).recomputed is not None,
     )
-    return filled(environment, template, context)
+    return filled(environment, template, {**context, "claims": claims})

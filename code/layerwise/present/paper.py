@@ -2,9 +2,10 @@
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import NotRequired
 
 from layerwise.engine.central import Central
 from layerwise.engine.judged import JudgedClaim
@@ -16,6 +17,7 @@ from layerwise.present.csv_text import Value, csv_text
 from layerwise.present.latex import render
 from layerwise.present.pictures import Figures
 from layerwise.present.records import (
+    Context,
     claims_in_words,
     context,
     full_place,
@@ -33,7 +35,7 @@ from layerwise.present.strip import (
 from layerwise.present.strip_picture import strip_pdf
 from layerwise.present.typed_numbers import refuse_typed_numbers
 from layerwise.present.typeset import DOCUMENTS
-from layerwise.shapes import Loose, read_yaml, require_shape
+from layerwise.shapes import Analysing, Loose, Measuring, read_yaml, require_shape
 
 CARE = ("differs", "contradicted", "not checkable")  # verdicts whose claims the supplement lists
 STRIP = "strip.pdf"  # the first figure
@@ -43,14 +45,14 @@ REASON = 60  # words of a claim's reason and notes in the report; a longer reaso
 class Cited(Loose):
     """The fields of CITATION.cff that the title page and the PDF's metadata show."""
 
-    authors: list[dict[str, Any]]
+    authors: list[dict[str, object]]
     version: str
     abstract: NotRequired[str]
     keywords: NotRequired[list[str]]
     repository_code: NotRequired[str]
 
 
-def read_citation(citation: Path) -> dict[str, Any]:
+def read_citation(citation: Path) -> dict[str, str]:
     """Return authors and version, and subject, keywords and address as far as they are given."""
     fields = {key.replace("-", "_"): value for key, value in read_yaml(citation).items()}
     require_shape(citation, Cited, fields, "see citation-file-format.github.io")
@@ -63,8 +65,8 @@ def read_citation(citation: Path) -> dict[str, Any]:
     }
 
 
-def _author(person: Mapping[str, Any]) -> str:
-    names = (person.get(key, "") for key in ("given-names", "family-names", "name"))
+def _author(person: Mapping[str, object]) -> str:
+    names = (str(person.get(key, "")) for key in ("given-names", "family-names", "name"))
     return " ".join(filter(None, names))
 
 
@@ -88,32 +90,18 @@ def tell_further(
     return dict(sorted(told.items()))
 
 
-def tell_claims(central: Sequence[Central]) -> dict[str, list[dict[str, Any]]]:
-    """Return the central claims for the report, by block, each with its first reasons."""
-    return {
-        heading: [
-            {
-                "central": claim,
-                "decides": deciding_text(claim),
-                "counted": count_text(claim),
-                "row": row_text(claim),
-                "methods": methods_text(claim),
-                "reason": " ".join(reason_sentences(claim)),
-            }
-            for claim in group
-        ]
-        for heading, group in groupby(central, key=block)
-    }
-
-
-def reason_sentences(claim: Central) -> list[str]:
+def reason_text(claim: Central) -> str:
     """Return every sentence that explains the mark, and as many notes as fit in `REASON` words."""
     shown = [*claim.reason]
     for note in claim.notes:
         if len(" ".join([*shown, note]).split()) > REASON:
             break
         shown.append(note)
-    return shown
+    return " ".join(shown)
+
+
+# The functions that templates ask about a central claim.
+IN_TEMPLATES = (count_text, deciding_text, row_text, methods_text, reason_text)
 
 
 def care_csv(claims: Iterable[JudgedClaim]) -> str:
@@ -128,62 +116,74 @@ def care_csv(claims: Iterable[JudgedClaim]) -> str:
     return csv_text(headings, rows)
 
 
-def write_source(
-    judged: JudgedSource,
-    figures: Path,
-    drawn: Figures,
-    templates: Path,
-    params: Mapping[str, Any],
-    citation: Path,
-    names: Names,
-    upstream: Mapping[str, str],
-    out: Path,
-    small: SmallModels | None = None,
-) -> int:
-    """Write report, supplement and a CSV of what differs, with copies of the figures; count these.
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Report and supplement as LaTeX, a CSV of what differs, and copies of the figures.
 
-    Args:
+    Attributes:
         judged: the judged claims of one source.
         figures: the folder that holds `drawn` as PDF.
+        params: the sections of params.yaml.
         citation: CITATION.cff, for the title page.
         names: what models are called.
         upstream: `address` and `commit` of the papers' repository.
         small: the small trained models, of which the report shows the answers.
     """
-    refuse_typed_numbers(templates)
-    places = {
-        picture.name: {
-            "file": f"figures/{picture.name}.pdf",
-            "says": [
-                picture.title,
-                _caption_beyond_title(picture.title, picture.caption),
-                picture.note,
-            ],
+
+    judged: JudgedSource
+    figures: Path
+    drawn: Figures
+    templates: Path
+    params: Mapping[str, Measuring | Analysing]
+    citation: Path
+    names: Names
+    upstream: Mapping[str, str]
+    small: SmallModels | None = None
+
+    def write(self, out: Path) -> None:
+        """Write the folder OUT; nothing of it if a template types a number."""
+        refuse_typed_numbers(self.templates)
+        claims = claims_in_words(self.judged.claims, self.names)
+        shared = context(self.judged, self.names, random=self.drawn.random_weights)
+        filled = self._context(shared)
+        front = [claim for claim in shared["central"] if claim.front]
+        with together(out.parent) as part:
+            folder = part / out.name
+            (folder / "figures").mkdir(parents=True)
+            for picture in self.drawn.pictures:
+                name = f"{picture.name}.pdf"
+                shutil.copyfile(self.figures / name, folder / "figures" / name)
+            (folder / "figures" / STRIP).write_bytes(strip_pdf(front))
+            for template, name in DOCUMENTS.items():
+                text = render(self.templates, template, claims, filled)
+                write_text(folder / f"{name}.tex", text)
+            write_text(folder / "claims.csv", care_csv(claims))
+
+    def _context(self, shared: Context) -> dict[str, object]:
+        """Return what the templates read."""
+        left_out = self.drawn.left_out.items()
+        return {
+            **shared,
+            **read_citation(self.citation),
+            "surprises": surprises_told(self.judged, self.names),
+            "small": self.small,
+            "figures": {
+                picture.name: {
+                    "file": f"figures/{picture.name}.pdf",
+                    "says": [
+                        picture.title,
+                        _caption_beyond_title(picture.title, picture.caption),
+                        picture.note,
+                    ],
+                }
+                for picture in self.drawn.pictures
+            },
+            **{function.__name__: function for function in IN_TEMPLATES},
+            "blocks": {
+                heading: [*group] for heading, group in groupby(shared["central"], key=block)
+            },
+            "further": tell_further(shared["central"], shared["findings"]),
+            "upstream": self.upstream,
+            "left_out": {name: in_words(why, self.names) for name, why in left_out},
+            "params": self.params,
         }
-        for picture in drawn.pictures
-    }
-    filled = context(judged, names, random=drawn.random_weights)
-    claims = claims_in_words(judged.claims, names)
-    filled |= {
-        **read_citation(citation),
-        "surprises": surprises_told(judged, names),
-        "claims": claims,
-        "small": small,
-        "figures": places,
-        "blocks": tell_claims(filled["central"]),
-        "upstream": upstream,
-        "left_out": {name: in_words(why, names) for name, why in drawn.left_out.items()},
-        "params": params,
-    }
-    filled["further"] = tell_further(filled["central"], filled["findings"])
-    with together(out.parent) as part:
-        (part / out.name / "figures").mkdir(parents=True)
-        for place in places.values():
-            file = Path(str(place["file"]))
-            shutil.copyfile(figures / file.name, part / out.name / file)
-        front = [claim for claim in filled["central"] if claim.front]
-        (part / out.name / "figures" / STRIP).write_bytes(strip_pdf(front))
-        for template, name in DOCUMENTS.items():
-            write_text(part / out.name / f"{name}.tex", render(templates, template, filled))
-        write_text(part / out.name / "claims.csv", care_csv(claims))
-    return len(places)

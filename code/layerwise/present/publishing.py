@@ -7,7 +7,7 @@ from layerwise.engine.judging import JudgedPaper
 from layerwise.files import write_text
 from layerwise.present.html import TEMPLATES
 from layerwise.present.latex import render
-from layerwise.present.page import page
+from layerwise.present.page import Page
 from layerwise.present.pictures import Figures
 from layerwise.present.records import context
 
@@ -23,19 +23,19 @@ def write_page(judged: JudgedPaper, path: Path) -> None:
         judged: what `judge_paper` gives.
         path: the file; its folder is made.
     """
-    text = page(
-        judged.paper,
-        judged.results,
-        Figures([], {}, random_weights=False),
-        judged.published,
-        judged.results.inputs,
-        judged.results.judged_from,
-        TEMPLATES / "page",
+    page = Page(
+        paper=judged.paper,
+        judged=judged.results,
+        figures=Figures([], {}, random_weights=False),
+        published=judged.published,
+        pins=judged.results.inputs,
+        hashes=judged.results.judged_from,
+        templates=TEMPLATES / "page",
         methods={},
         names={},
         environment={"layerwise": layerwise.__version__},
     )
-    write_text(path, text)
+    write_text(path, page.text)
 
 
 def write_latex(judged: JudgedPaper, path: Path) -> None:
@@ -45,8 +45,6 @@ def write_latex(judged: JudgedPaper, path: Path) -> None:
         judged: what `judge_paper` gives.
         path: the file; its folder is made.
     """
-    filled = context(judged.results, {}, random=False) | {
-        "claims": judged.results.claims,
-        "paper": judged.paper,
-    }
-    write_text(path, render(TEMPLATES / "another_paper", LATEX, filled))
+    filled = {**context(judged.results, {}, random=False), "paper": judged.paper}
+    claims = judged.results.claims
+    write_text(path, render(TEMPLATES / "another_paper", LATEX, claims, filled))

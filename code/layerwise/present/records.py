@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
 
 from layerwise.engine.answer_words import (
     NEEDS_WEIGHTS,
@@ -14,14 +14,16 @@ from layerwise.engine.answer_words import (
     UNDECIDED,
 )
 from layerwise.engine.central import Central, ReadingOfClaim
-from layerwise.engine.claims import Printed
+from layerwise.engine.claims import DocumentKind, Printed
 from layerwise.engine.judged import VERDICTS, JudgedClaim, NoisyWord
 from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, MARKS, OPEN, OPENNESS
 from layerwise.engine.records import JudgedSource, tally_sentence
 from layerwise.engine.seen import Finding, Paragraph
 from layerwise.engine.words import Names, in_words, label_model
+from layerwise.home import Source
 from layerwise.models.registry import RANDOM
 from layerwise.present.values import short_text, value_text
+from layerwise.shapes import PaperNumber
 
 AGAIN = {"published": "recomputed", "measured": "measured"}
 # How a sentence says that one claim, or several, have a mark.
@@ -43,8 +45,30 @@ _OPEN = {
 SURPRISES = 3  # lines of the head
 
 
-def context(judged: JudgedSource, names: Names, *, random: bool) -> dict[str, Any]:
-    """Return what page and paper say of judged claims, as templates read it.
+class Context(TypedDict):
+    """What page and paper say of judged claims, as templates read it.
+
+    again: how the recomputed number is called.
+    answered: the questions that the papers raise, with their answers.
+    """
+
+    source: Source
+    counts: dict[str, dict[str, int]]
+    central: list[Central]
+    findings: list[Finding]
+    story: list[Paragraph]
+    random: bool
+    again: str
+    answered: list[tuple[str, str]]
+    central_tally: str
+    tally: str
+    marks: Mapping[str, str]
+    openness: Mapping[str, str]
+    verdicts: Mapping[str, str]
+
+
+def context(judged: JudgedSource, names: Names, *, random: bool) -> Context:
+    """Return what page and paper say of judged claims.
 
     Arguments:
         random: the numbers are those of random weights, so that no finding follows from them.
@@ -55,7 +79,11 @@ def context(judged: JudgedSource, names: Names, *, random: bool) -> dict[str, An
         "source": judged.source,
         "counts": judged.counts,
         "central": central,
-        "findings": [] if random else findings_in_words(judged.findings, names),
+        "findings": [
+            replace(finding, text=in_words(finding.text, names))
+            for finding in judged.findings
+            if not random
+        ],
         "story": [] if random else story_in_words(judged.story, names),
         "random": random,
         "again": AGAIN[judged.source],
@@ -80,7 +108,9 @@ def central_in_words(central: Iterable[Central], names: Names) -> list[Central]:
             where=in_words(claim.where, names),
             claim=in_words(claim.claim, names),
             number=in_words(claim.number, names),
-            points=[replace(one, model=label_model(one.model, names)) for one in claim.points],
+            points=[
+                replace(point, model=label_model(point.model, names)) for point in claim.points
+            ],
             readings=[
                 ReadingOfClaim(**{**reading, "text": in_words(reading["text"], names)})
                 for reading in claim.readings
@@ -118,11 +148,6 @@ def claims_in_words(claims: Iterable[JudgedClaim], names: Names) -> list[JudgedC
         )
         for claim in claims
     ]
-
-
-def findings_in_words(findings: Iterable[Finding], names: Names) -> list[Finding]:
-    """Return findings in the words of readers."""
-    return [replace(finding, text=in_words(finding.text, names)) for finding in findings]
 
 
 def story_in_words(story: Iterable[Paragraph], names: Names) -> list[Paragraph]:
@@ -256,38 +281,81 @@ def shown_values(claim: JudgedClaim) -> tuple[str, str]:
     return short_text(claim.published, decimals), short_text(claim.recomputed, closer)
 
 
-def view(claim: JudgedClaim) -> dict[str, Any]:
-    """Return the JSON of a claim that the page's script reads: without what is empty."""
+@dataclass
+class View:
+    """A claim as the page's script reads it; None where there is nothing to show.
+
+    rounded: its numbers as somebody may search them.
+    compared, rank: how it was compared with print, and the rank of its place in a search.
+    central: the central claims that it is part of.
+    method, inputs: the places of its rules and cells in the page's lists.
+    """
+
+    place: str
+    id: str
+    paper: PaperNumber
+    verdict: str
+    quantity: str
+    model: str | None
+    unit: str | None
+    kind: str
+    cause: str | None
+    published: str
+    recomputed: str
+    readings: list[str] | None
+    noise: str | None
+    control: str | None
+    difference: float | None
+    origin: DocumentKind
+    analysis: str | None
+    file: str | None
+    key: str | None
+    statistic: str | None
+    published_full: str | None
+    recomputed_full: str | None
+    rounded: str | None
+    compared: str | None = None
+    rank: int | None = None
+    central: str | None = None
+    method: list[int] | None = None
+    inputs: list[list[int]] | None = None
+    runs: list[str] | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return it without what is empty."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def view(claim: JudgedClaim) -> View:
+    """Return what the page shows of a claim by itself."""
     published, recomputed = shown_values(claim)
     in_full = value_text(claim.published, claim.decimals), value_text(claim.recomputed)
     numbers = [value for value in (claim.published, claim.recomputed) if isinstance(value, float)]
     gap = relative_difference(claim.published, claim.recomputed)
     provenance = claim.provenance
-    shown = {
-        "place": full_place(claim),
-        "id": claim.id,
-        "paper": claim.paper,
-        "verdict": claim.verdict,
-        "quantity": claim.quantity,
-        "model": claim.model,
-        "unit": claim.unit,
-        "kind": claim.kind,
-        "cause": claim.cause,
-        "published": published,
-        "recomputed": recomputed,
-        "readings": readings(claim) or None,
-        "noise": noise(claim),
-        "control": control(claim),
+    return View(
+        place=full_place(claim),
+        id=claim.id,
+        paper=claim.paper,
+        verdict=claim.verdict,
+        quantity=claim.quantity,
+        model=claim.model,
+        unit=claim.unit,
+        kind=claim.kind,
+        cause=claim.cause,
+        published=published,
+        recomputed=recomputed,
+        readings=readings(claim) or None,
+        noise=noise(claim),
+        control=control(claim),
         # JSON has no infinity; three digits are more than the page shows
-        "difference": None if gap is None else float(f"{min(gap, 1e305):.3g}"),
-        "origin": claim.document,
-        "analysis": provenance.analysis,
-        "file": provenance.file,
-        "key": provenance.key,
-        "statistic": provenance.statistic,
-        "published_full": None if in_full[0] == published else in_full[0],
-        "recomputed_full": None if in_full[1] == recomputed else in_full[1],
-        # as somebody may search it
-        "rounded": " ".join(dict.fromkeys(f"{x:.{n}f}" for x in numbers for n in (2, 3))) or None,
-    }
-    return {name: value for name, value in shown.items() if value is not None}
+        difference=None if gap is None else float(f"{min(gap, 1e305):.3g}"),
+        origin=claim.document,
+        analysis=provenance.analysis,
+        file=provenance.file,
+        key=provenance.key,
+        statistic=provenance.statistic,
+        published_full=None if in_full[0] == published else in_full[0],
+        recomputed_full=None if in_full[1] == recomputed else in_full[1],
+        rounded=" ".join(dict.fromkeys(f"{x:.{n}f}" for x in numbers for n in (2, 3))) or None,
+    )

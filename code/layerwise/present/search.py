@@ -6,11 +6,10 @@ of them as whole words come first. The page's script does the same with the same
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from layerwise.engine.judged import JudgedClaim
-from layerwise.present.records import view
+from layerwise.present.records import View, view
 
 # Regular expressions in the order in which they are replaced, read alike by Python and JavaScript.
 # "~" is a space that parts no words: "table 3" is not table 30, "r = 0.5" is no other letter's.
@@ -51,7 +50,7 @@ def place_rank(claim: JudgedClaim) -> int:
     return 0 if first.startswith("abstract") else 2 if "figure" in first else 1
 
 
-def searchable_text(shown: Mapping[str, Any], fields: Sequence[str]) -> str:
+def searchable_text(shown: View, fields: Sequence[str]) -> str:
     """Return the words of some fields of a claim, each after one space.
 
     What is joined by a hyphen, or has a minus, stands there also without it.
@@ -59,7 +58,7 @@ def searchable_text(shown: Mapping[str, Any], fields: Sequence[str]) -> str:
     Arguments:
         shown: the claim as the page's script reads it.
     """
-    text = fold_text(" | ".join(shown.get(name, "") for name in fields)).replace("~", " ")
+    text = fold_text(" | ".join(getattr(shown, name) or "" for name in fields)).replace("~", " ")
     return f" {' '.join([*text.split(), *text.replace('-', ' ').split()])} "
 
 

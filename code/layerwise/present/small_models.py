@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -19,7 +18,7 @@ from layerwise.engine.question import DrawnNumbers, Question, find_drawn
 from layerwise.engine.seen import equal_p
 from layerwise.engine.words import in_words
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import JsonObject, read_json
 from layerwise.present.range_picture import RangePicture, RangeRow, Taken
 from layerwise.present.strip_picture import row_svg
 from layerwise.present.tables import interval_decimals, significant_decimals
@@ -262,7 +261,7 @@ def read_small_models(folder: Path, questions: Mapping[str, Question]) -> SmallM
 
 def _read_model(folder: Path) -> SmallModel:
     answered = read_answer_rows(read_json(folder / "sensitivity.json")["rows"], AGAIN)
-    control: dict[str, Any] = read_json(folder / f"{CONTROL}.json")
+    control: JsonObject = read_json(folder / f"{CONTROL}.json")
     answers = {
         question: SmallAnswer(answer, drawn)
         for question, by_reading in answered.items()

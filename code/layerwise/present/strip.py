@@ -64,7 +64,7 @@ def row_text(claim: Central) -> str:
     How its parts answer, where there are several; why it is open; what they answer as published,
     where that is another word; and how other readings answer.
     """
-    of_questions = len({part["question"] for part in claim.parts})
+    of_questions = len({part.question for part in claim.parts})
     asked = {1: "models", len(claim.parts): "statements"}.get(of_questions, "parts")
     counts = parts_text(claim)
     told = [counts and f"{asked}: {counts}", claim.why and OPENNESS[claim.why]]
@@ -113,7 +113,7 @@ def is_deciding(claim: Central, point: Point) -> bool:
     """Return whether an estimate is of a part of the claim; the others stand beside it."""
     if not point.statistic:
         return True
-    asked = {(part["question"], part["model"]) for part in claim.parts}
+    asked = {(part.question, part.model) for part in claim.parts}
     return (question_of(point), split_pointer(point.statistic.split(":", 2)[-1])[-1]) in asked
 
 

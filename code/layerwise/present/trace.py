@@ -3,14 +3,14 @@
 import contextlib
 import difflib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
-from layerwise.engine.central import Central, Point, QuestionPart
+from layerwise.engine.central import Central, Point
 from layerwise.engine.claims import statistic_parts
 from layerwise.engine.derivation import (
     Analysis,
@@ -23,6 +23,7 @@ from layerwise.engine.derivation import (
 )
 from layerwise.engine.evidence import Evidence, Missing
 from layerwise.engine.judged import JudgedClaim, OtherReading, files_behind
+from layerwise.engine.marks import QuestionPart
 from layerwise.engine.published import (
     DECIDES,
     OVER_MODELS,
@@ -340,9 +341,9 @@ def central_as_text(traced: TracedCentral) -> str:
 
 def _part_text(part: QuestionPart, names: Names) -> str:
     """Return a question asked of a model, and its word."""
-    model = part["model"]
+    model = part.model
     of_model = "" if model == OVER_MODELS else f" of {label_model(model, names)}"
-    return f"{part['question']}{of_model}: {part['word']}"
+    return f"{part.question}{of_model}: {part.word}"
 
 
 def _estimate_lines(point: Point) -> list[str]:
@@ -358,19 +359,16 @@ def _estimate_lines(point: Point) -> list[str]:
     taken = point.published
     if point.value is not None:
         level = "" if point.level is None else f" at {point.level:.4g}"
-        tests = "" if point.family is None else f", tests of a yes, of a no: {_tests(point.family)}"
+        tests = " and ".join(map(str, point.family or ()))
         p = "" if point.p is None else f", p = {_brief(point.p)}"
         number = _with_ends(point.value, point.low, point.high)
-        lines.append(f"decides: {number}{level}{p}{_by(point.method, point.n, point.unit)}{tests}")
+        by = _by(point.method, point.n, point.unit)
+        lines.append(f"decides: {number}{level}{p}{by}, tests of a yes, of a no: {tests}")
     if not point.is_published:
         number = _with_ends(taken["value"], taken["low"], taken["high"])
         by = _by(taken["method"], taken["n"], taken["unit"])
         lines.append(f"as published: {number}{by}: {taken['word']}")
     return lines
-
-
-def _tests(family: Sequence[int]) -> str:
-    return " and ".join(map(str, family))
 
 
 def _with_ends(value: float, low: float | None, high: float | None) -> str:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,22 +59,64 @@ def build_pdf(tex_folder: Path, name: str, commit: Commit | None = None) -> Path
         NoLatexError: if latexmk, pdflatex or a package is missing.
         LayerwiseError: if LaTeX stops, or a reference stays undefined or does not settle.
     """
-    latexmk = shutil.which("latexmk")
     if absent := [name for name in ("latexmk", "pdflatex") if not shutil.which(name)]:
         raise NoLatexError(f"there is no {' and no '.join(absent)} on PATH; install it: {APT}")
     if not (tex_folder / f"{name}.tex").is_file():
         raise LayerwiseError(f"{tex_folder}: there is no {name}.tex here; render the report first")
-    variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
-    told = ""
-    if commit is not None:
-        variables["SOURCE_DATE_EPOCH"] = str(commit.time)
-        told = rf"\def\commit{{{commit.name}}}"
-    careful = ["-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
+    pdf = tex_folder / f"{name}.pdf"
+    with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
+        typesetting = _Typesetting(tex_folder, name, commit, Path(scratch))
+        typesetting.require_sound(typesetting.run())
+        with atomic_path(pdf) as part:
+            shutil.copyfile(Path(scratch, pdf.name), part)
+    return pdf
 
-    def run(program: str, *options: str, tex: str) -> subprocess.CompletedProcess[str]:
+
+@dataclass(frozen=True)
+class _Typesetting:
+    """A document on its way to a PDF, which comes to lie in `scratch`."""
+
+    folder: Path
+    name: str
+    commit: Commit | None
+    scratch: Path
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        """Let latexmk settle the text, then tag it; return the last pass, or the one that stopped.
+
+        Raises:
+            LayerwiseError: if its references do not settle.
+        """
+        macro = "" if self.commit is None else rf"\def\commit{{{self.commit.name}}}"
+        done = self._call(
+            *("latexmk", "-pdf", "-norc", "-latexoption=-no-shell-escape"),
+            *(f"-usepretex={UNTAGGED}{macro}", f"-outdir={self.scratch}"),
+            tex=f"{self.name}.tex",
+        )
+        auxiliary = self.scratch / f"{self.name}.aux"
+        for _ in range(MOST_PASSES):
+            if done.returncode:
+                return done
+            before = auxiliary.read_bytes()
+            done = self._call(
+                *("pdflatex", "-no-shell-escape", f"-jobname={self.name}"),
+                f"-output-directory={self.scratch}",
+                tex=rf"{macro}\input{{{self.name}.tex}}",
+            )
+            if auxiliary.read_bytes() == before:
+                return done
+        raise LayerwiseError(
+            f"{self.folder / self.name}.tex: its references must settle, they still changed in the "
+            f"last of {MOST_PASSES} passes; look for a text whose length depends on its page"
+        )
+
+    def _call(self, *command: str, tex: str) -> subprocess.CompletedProcess[str]:
+        variables = {"SOURCE_DATE_EPOCH": EPOCH} | os.environ | CONFINED
+        if self.commit is not None:
+            variables["SOURCE_DATE_EPOCH"] = str(self.commit.time)
         return subprocess.run(
-            [program, *options, *careful, tex],
-            cwd=tex_folder,
+            [*command, "-interaction=nonstopmode", "-halt-on-error", "-file-line-error", tex],
+            cwd=self.folder,
             env=variables,
             capture_output=True,
             text=True,
@@ -81,31 +124,9 @@ def build_pdf(tex_folder: Path, name: str, commit: Commit | None = None) -> Path
             check=False,
         )
 
-    with tempfile.TemporaryDirectory(prefix="layerwise-tex-") as scratch:
-        done = run(
-            str(latexmk),
-            *("-pdf", "-norc", "-latexoption=-no-shell-escape", f"-usepretex={UNTAGGED}{told}"),
-            f"-outdir={scratch}",
-            tex=f"{name}.tex",
-        )
-        auxiliary = Path(scratch, f"{name}.aux")
-        for _ in range(MOST_PASSES):
-            if done.returncode:
-                break
-            before = auxiliary.read_bytes()
-            done = run(
-                *("pdflatex", "-no-shell-escape", f"-jobname={name}"),
-                f"-output-directory={scratch}",
-                tex=rf"{told}\input{{{name}.tex}}",
-            )
-            if auxiliary.read_bytes() == before:
-                break
-        else:
-            raise LayerwiseError(
-                f"{tex_folder / name}.tex: its references must settle, they still changed in the "
-                f"last of {MOST_PASSES} passes; look for a text whose length depends on its page"
-            )
-        log = Path(scratch, f"{name}.log")
+    def require_sound(self, done: subprocess.CompletedProcess[str]) -> None:
+        """Refuse a document that LaTeX stopped at, or whose log names an undefined reference."""
+        place, log = f"{self.folder / self.name}.tex", self.scratch / f"{self.name}.log"
         lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
         if done.returncode:
             lines += done.stderr.splitlines()
@@ -113,11 +134,7 @@ def build_pdf(tex_folder: Path, name: str, commit: Commit | None = None) -> Path
             reason = failed[0] if failed else (done.stderr or done.stdout).strip()[-300:]
             if missing := _ABSENT.search(reason):
                 raise NoLatexError(f"LaTeX says {missing[0]}; install it: {APT}")
-            raise LayerwiseError(f"{tex_folder / name}.tex: LaTeX stopped: {reason}")
+            raise LayerwiseError(f"{place}: LaTeX stopped: {reason}")
         undefined = [line for line in lines if re.search(r"(Reference|Citation) .*undefined", line)]
         if undefined:
-            raise LayerwiseError(f"{tex_folder / name}.tex: {undefined[0]}; correct the label")
-        pdf = tex_folder / f"{name}.pdf"
-        with atomic_path(pdf) as part:
-            shutil.copyfile(Path(scratch, pdf.name), part)
-    return pdf
+            raise LayerwiseError(f"{place}: {undefined[0]}; correct the label")

@@ -241,8 +241,8 @@ def analyze(
             min=0,
             max=100,
             help="How many draws of random weights are measured in the same way, to tell how rare "
-            "the model's numbers are among them: 19 can give a p of 0.05. Each takes as long as the "
-            "model.",
+            "the model's numbers are among them: 19 can give a p of 0.05. Each takes as long as "
+            "the model.",
         ),
     ] = 0,
     keep_states: Annotated[

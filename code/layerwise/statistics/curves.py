@@ -6,7 +6,7 @@ Every limit is that of the notebook's code; a layer fixed there is fixed whateve
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -35,11 +35,17 @@ def has_stable_layer(curve: Curve, intervals: Mapping[int, Ends], *, positive: b
     )
 
 
-def sign_changes(curve: Curve, n_layers: int) -> list[dict[str, Any]]:
-    """Neighbouring sampled layers whose r have a strictly negative product.
+class SignChange(TypedDict):
+    """Two neighbouring sampled layers, and the middle between them in percent of the blocks."""
 
-    `midpoint_pct` is the middle between the two layers in percent of n_layers.
-    """
+    layer_before: int
+    layer_after: int
+    midpoint_pct: float
+    layers: list[int]
+
+
+def sign_changes(curve: Curve, n_layers: int) -> list[SignChange]:
+    """Neighbouring sampled layers whose r have a strictly negative product."""
     return [
         {
             "layer_before": before,

@@ -330,18 +330,7 @@ def estimate_from_counts(
         groups: per group the probability of each unit that it is counted; 0 or 1 where it is sure.
         counted: per group the count by the values alone.
     """
-    laws = [law_of_count(probabilities) for probabilities in groups]
-    counts = itertools.product(*(range(len(law)) for law in laws))
-    weights = {
-        count: math.prod(float(law[k]) for law, k in zip(laws, count, strict=True))
-        for count in counts
-    }
-    held, likely = 0.0, []
-    for count in sorted(weights, key=lambda count: -weights[count]):
-        likely.append(estimate(*count))
-        held += weights[count]
-        if held >= LEVEL:
-            break
+    likely = [estimate(*counts) for counts in likeliest_counts(groups)]
     n_open = sum(0 < probability < 1 for group in groups for probability in group)
 
     def ends(level: float) -> Ends:
@@ -357,6 +346,22 @@ def estimate_from_counts(
         where=f"{n_open} counted by the chance that they damp" if n_open else "",
         at_level=ends,
     )
+
+
+def likeliest_counts(groups: Sequence[Sequence[float]]) -> list[tuple[int, ...]]:
+    """Return counts, one a group, the likeliest first, until together they hold 95%.
+
+    Arguments:
+        groups: per group the probability of each unit that it is counted.
+    """
+    laws = [law_of_count(probabilities) for probabilities in groups]
+    weights = {
+        counts: math.prod(float(law[k]) for law, k in zip(laws, counts, strict=True))
+        for counts in itertools.product(*(range(len(law)) for law in laws))
+    }
+    order = sorted(weights, key=lambda counts: -weights[counts])
+    held = list(itertools.accumulate(weights[counts] for counts in order))
+    return order[: sum(weight < LEVEL for weight in held) + 1]
 
 
 def law_of_count(probabilities: Sequence[float]) -> Float[np.ndarray, " count"]:

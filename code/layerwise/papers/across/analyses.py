@@ -6,11 +6,10 @@ cells it was computed from. A published number that is left as it was is given, 
 it stands is known for whole parts of a document, by the key they begin at.
 """
 
-from typing import Any
-
 from layerwise.engine.derivation import Analysis, Derivation, Document, derive
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.published import Published
+from layerwise.files import JsonObject
 from layerwise.papers.across import questions
 from layerwise.papers.across.rules import sensitivity, sources
 from layerwise.papers.paper1.rules import calibration, neutral_control, output_correlation
@@ -114,7 +113,7 @@ def documents_of_reader(evidence: Evidence) -> dict[str, Document]:
     }
 
 
-def analyse_reader(numbers: Published, draws: Draws) -> dict[str, dict[str, Any]]:
+def analyse_reader(numbers: Published, draws: Draws) -> dict[str, JsonObject]:
     """Return the documents of a reader's own model by result file.
 
     What was not measured, say gains where there are no prompts, has no document.

@@ -6,7 +6,9 @@ A curve is `[(depth, value), ...]`. `rules.depth_curves` has those of the papers
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from layerwise.engine.evidence import Entry
 from layerwise.engine.question import Results
+from layerwise.files import JsonObject
 from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, PAIRWISE, strategies_by_layer
@@ -26,7 +28,7 @@ def curve_behind_blocks(blocks: Iterable[Any]) -> DepthCurve:
     return curve_over_depth(dict(enumerate(values, start=1)), len(values))
 
 
-def curves_by_quantity(documents: Mapping[str, Any]) -> dict[str, DepthCurve]:
+def curves_by_quantity(documents: Mapping[str, JsonObject | Entry]) -> dict[str, DepthCurve]:
     """Return the curves of one model's profile, gains and norms that there are, by quantity."""
     curves = {}
     for key in PROFILE if "anisotropy" in documents else ():

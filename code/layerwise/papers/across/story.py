@@ -210,11 +210,9 @@ def describe_law(seen: Seen, claim: str) -> str:
 def model_of_largest(seen: Seen, claim: str) -> str:
     """Return the model with the largest number, of those that refute the claim if there are any."""
     parts = seen.central(claim).parts
-    refuting = [part for part in parts if part["word"] == NO]
-    largest = max(
-        refuting or parts, key=lambda part: seen.answer(part["question"], part["model"]).value
-    )
-    return str(largest["model"])
+    refuting = [part for part in parts if part.word == NO]
+    largest = max(refuting or parts, key=lambda part: seen.answer(part.question, part.model).value)
+    return str(largest.model)
 
 
 def gains_and_weights(seen: Seen) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Float64
 
-from layerwise.engine.experiment import Subject
+from layerwise.engine.experiment import Filled, Subject
 from layerwise.measures import sheaf
 from layerwise.measures.entropy import head_mean
 from layerwise.papers.shared.names import LEGACY
@@ -43,7 +43,7 @@ def head_norms(subject: Subject) -> Norms:
     return np.stack(norms)
 
 
-def first_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def first_script(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return numbers of the dense Laplacian: head 0, up to 6 tokens, a 16 x 16 corner (H4)."""
     weights = subject.weights
     corners = [
@@ -67,7 +67,7 @@ def laplacian_spectra(
     return list(map(sheaf.laplacian_spectrum, few, corners))
 
 
-def second_script(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def second_script(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return the traces of whole layers, and a gap from the Laplacian's two factors (H4, v2).
 
     Means over the texts. A trace is linear in the attention, so the masses are averaged.
@@ -118,7 +118,7 @@ def printed_traces(maps: Sequence[Maps], norms: Norms) -> list[Float64[np.ndarra
     return [np.abs(sheaf.traces(mass, norms)["mean_map"]) for mass in masses]
 
 
-def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def cross_heritage(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return the layer of the largest step of t; its mean and SD were all that was saved."""
     maps = attention(subject, texts)
     traces = printed_traces(maps, head_norms(subject))
@@ -129,7 +129,7 @@ def cross_heritage(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def turning_layers(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def turning_layers(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return the layer at which t turns, text by text."""
     maps = attention(subject, texts)
     traces = printed_traces(maps, head_norms(subject))

@@ -9,11 +9,11 @@ order of its notebook.
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
-from layerwise.engine.experiment import Documents
+from layerwise.engine.experiment import Content, Documents
 from layerwise.measures.pairwise import METRICS
 from layerwise.measures.values import ANISOTROPY as MEASURES
 from layerwise.measures.values import MEAN_POOLED, POOLED, Values, layer_reading
@@ -176,7 +176,7 @@ def r_over_binnings(values: Values) -> dict[str, dict[str, dict[str, float]]]:
     }
 
 
-def profile_of_states(values: Values) -> dict[str, Any]:
+def profile_of_states(values: Values) -> dict[str, Content]:
     """Return the published series, what the notebook computed and did not save, and spectra."""
     series = values.anisotropy[:, : values.n_layers + 1].tolist()
     by_measure = dict(zip(MEASURES, series, strict=True))
@@ -232,7 +232,7 @@ def _category_documents(values: Values, draws: Draws) -> Documents:
     }
 
 
-def _pair_document(values: Values, draws: Draws) -> dict[str, Any]:
+def _pair_document(values: Values, draws: Draws) -> dict[str, Content]:
     """Return the document that correlates over the pairs."""
     return {
         "n_pairs": values.n_pairs,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from layerwise.engine.experiment import Experiment, Subject
+from layerwise.engine.experiment import Content, Experiment, Filled, Subject
 from layerwise.errors import LayerwiseError
 from layerwise.measures import entropy
 from layerwise.measures.residual_gain import (
@@ -25,15 +25,26 @@ MODULES = (
     *("embed_in", "embed_out", "input_layernorm", "post_attention_layernorm", "final_layer_norm"),
     *("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"),
 )
+Gains = Float64[np.ndarray, "text block"]
 COMPLEXITY = {"Factual": 1, "Cliche": 2, "Nonsense": 3, "Novel": 4, "Syntactic": 5}
 
 
 # --- of every layer: the sweep, the hunt and the clean pair ---
 
 
-def mean_gains_by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def mean_gains_by_layer(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return the last token's gains, means over the prompts; the last has the final norm in it."""
+    return _mean_gains(subject, *gains_over_texts(subject.trace(text) for text in texts))
+
+
+def gains_by_layer_and_prompt(subject: Subject, texts: Sequence[str]) -> Filled:
+    """Return the same, and every prompt's gain of the second-last block; the sweep saved it."""
     gains, last = gains_over_texts(subject.trace(text) for text in texts)
+    of_prompts = last[GainReading.PENULTIMATE]
+    return {**_mean_gains(subject, gains, last), "residual_gain_all": of_prompts}
+
+
+def _mean_gains(subject: Subject, gains: Gains, last: Mapping[str, list[float]]) -> Filled:
     return {
         "n_heads": subject.weights.n_heads,
         "d_model": subject.weights.hidden_size,
@@ -42,26 +53,20 @@ def mean_gains_by_layer(subject: Subject, texts: Sequence[str]) -> dict[str, Any
     }
 
 
-def gains_by_layer_and_prompt(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
-    """Return the same, and every prompt's gain of the second-last block; the sweep saved it."""
-    by_layers = mean_gains_by_layer(subject, texts)
-    return {**by_layers, "residual_gain_all": by_layers["beyond"]["gains"][GainReading.PENULTIMATE]}
-
-
-def gains_by_definition(traces: Iterable[Stream]) -> dict[GainReading, list[float]]:
+def gains_by_definition(traces: Iterable[Stream]) -> dict[str, list[float]]:
     """Return the last gain of every text, by its definition."""
     return gains_over_texts(traces)[1]
 
 
-def gains_over_texts(
-    traces: Iterable[Stream],
-) -> tuple[Float64[np.ndarray, "text block"], dict[GainReading, list[float]]]:
+def gains_over_texts(traces: Iterable[Stream]) -> tuple[Gains, dict[str, list[float]]]:
     """Return the gains of every block, and `readings`; a trace that was read is let go.
 
     The definition that rounds norms is left out where the dtype cannot hold one of them.
     """
     measured = [(layer_gains(trace), gain_definitions(trace)) for trace in traces]
-    last = {name: [definitions[name] for _, definitions in measured] for name in measured[0][1]}
+    last: dict[str, list[float]] = {
+        name: [definitions[name] for _, definitions in measured] for name in measured[0][1]
+    }
     if not np.isfinite(last[GainReading.LAST_BLOCK_ROUNDED]).all():
         del last[GainReading.LAST_BLOCK_ROUNDED]
     return np.array([gains for gains, _ in measured]), last
@@ -70,13 +75,13 @@ def gains_over_texts(
 # --- of attention and MLP: FFN expansion and the scaling law ---
 
 
-def module_entry(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def module_entry(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return the entry of the FFN expansion files."""
     attention, mlp = module_gains([subject.trace(text, modules=True) for text in texts])
     return {"attention": {"gains": attention.tolist()}, "mlp": {"gains": mlp.tolist()}}
 
 
-def size_entry(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def size_entry(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return the entry of the scaling law."""
     attention, mlp = module_gains([subject.trace(text, modules=True) for text in texts])
     return {
@@ -109,7 +114,7 @@ def twins_entropy(trace: Trace) -> float:
     return entropy.clipped_entropy(trace.logits)
 
 
-def row_numbers(table: Sequence[Mapping[str, Any]], model: str) -> dict[str, list[int]]:
+def row_numbers(table: Sequence[Mapping[str, str]], model: str) -> dict[str, list[int]]:
     """Return the numbers of the rows about a model, by category of prompts."""
     rows: dict[str, list[int]] = {}
     for row, entry in enumerate(table):
@@ -153,7 +158,7 @@ def prompt_rows(
         names: by slug, the name in the table of models that are called otherwise there.
     """
 
-    def measure(subject: Subject, texts: Mapping[str, Sequence[str]]) -> dict[Any, Any]:
+    def measure(subject: Subject, texts: Mapping[str, Sequence[str]]) -> Filled:
         slug, table = subject.model.slug, subject.published.document(file)
         name = (names or {}).get(slug, slug)
         rows = row_numbers(table, name)
@@ -163,11 +168,12 @@ def prompt_rows(
             for category in rows
             for row, text in zip(rows[category], texts[category], strict=True)
         }
-        document: dict[Any, Any] = {"beyond": {"gains": gains_by_definition(list(traces.values()))}}
+        document: dict[str, Content] = {}
         for row, trace in traces.items():
-            document[row] = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
+            numbers = {"Last_Gain": last_block_gain(trace), "Entropy": entropy_of(trace)}
             if "Complexity" in table[row]:
-                document[row]["Complexity"] = COMPLEXITY[table[row]["Category"]]
-        return document
+                numbers["Complexity"] = COMPLEXITY[table[row]["Category"]]
+            document[str(row)] = numbers
+        return {**document, "beyond": {"gains": gains_by_definition(list(traces.values()))}}
 
     return Experiment(file, None, measure, prompts)

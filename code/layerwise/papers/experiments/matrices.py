@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from layerwise.engine.experiment import Subject
+from layerwise.engine.experiment import Filled, Subject
 from layerwise.measures.spectral import Spectrum, spectrum
 from layerwise.models.needs import processes_for_spectra
 from layerwise.models.projections import Matrix, Weights
@@ -17,7 +16,7 @@ from layerwise.workers import dropped, submit
 COMPARED = ("W_V", "W_O")  # means beyond the file, of both slicings
 
 
-def projections(subject: Subject, _: None) -> dict[str, Any]:
+def projections(subject: Subject, _: None) -> Filled:
     """Return numbers of whole matrices, biases left out, the legacy slices of fused projections."""
     weights = subject.weights
     blocks = range(weights.n_layers)

@@ -4,11 +4,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from layerwise import workers
+from layerwise.engine.experiment import Filled
 from layerwise.errors import LayerwiseError
 from layerwise.measures.residual_gain import GainReading
 from layerwise.measures.spectral import Spectrum, spectrum
@@ -28,12 +28,12 @@ Spectra = Mapping[tuple[str, int], Future[Spectrum]]  # by matrix and block, in 
 
 def files(
     checkpoint: Checkpoint, states: HiddenStates, spectra: Spectra, without: Sequence[str]
-) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+) -> tuple[dict[str, Filled], dict[str, str]]:
     """Return what could be measured, by file, and why the rest is not there.
 
     A model can lack one of them, say slices of the weights that are known, and have all else.
     """
-    measures: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
+    measures: dict[str, tuple[str, Callable[[], Filled]]] = {
         "gains": (own_file("gains"), lambda: file_of_gains(checkpoint, states)),
         "spectral": (own_file("spectral"), lambda: file_of_norms(checkpoint, spectra)),
     }
@@ -41,7 +41,7 @@ def files(
     absent = dict.fromkeys(needing, "it needs prompts, and none were given")
     absent |= dict.fromkeys(without, "it was left out by --without")
     name = {"model": checkpoint.name, "model_display": checkpoint.display}
-    tables = {}
+    tables: dict[str, Filled] = {}
     for part, (file, measure) in measures.items():
         try:
             if part not in absent:
@@ -51,7 +51,7 @@ def files(
     return tables, absent
 
 
-def file_of_gains(checkpoint: Checkpoint, states: HiddenStates) -> dict[str, Any]:
+def file_of_gains(checkpoint: Checkpoint, states: HiddenStates) -> Filled:
     """Return the gains of every block over the prompts, and each prompt's last, by reading."""
     prompts = track(states.streams(), "gains", "prompts", states.index["n_prompts"])
     by_prompt, readings = gains_over_texts(prompts)
@@ -80,7 +80,7 @@ def begin_spectra(checkpoint: Checkpoint) -> Spectra:
     return {place: workers.submit(spectrum, partial(matrix, *place), most=most) for place in places}
 
 
-def file_of_norms(checkpoint: Checkpoint, spectra: Spectra) -> dict[str, Any]:
+def file_of_norms(checkpoint: Checkpoint, spectra: Spectra) -> Filled:
     """Return what `begin_spectra` began, as the file of norms has it."""
     by_matrix: dict[str, list[Spectrum]] = {}
     for (name, _), future in track(spectra.items(), "spectral norms", "matrices", len(spectra)):

@@ -7,7 +7,6 @@ functions an experiment calls.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -229,8 +228,8 @@ def round_as_printed(value: float) -> float:
 
 def text_fragments(pairs: StatementPairs, prompts: Sequence[str]) -> Fragments:
     """Return the categories' sizes, the words of neutral statements and the number of prompts."""
-    sizes: dict[str, Any] = {}
-    words: dict[str, Any] = {}
+    sizes: dict[str, dict[str, int]] = {}
+    words: dict[str, list[dict[str, int]]] = {}
     for number, name in enumerate(pairs.categories):
         inside = np.flatnonzero(pairs.category_of_pair == number)
         sizes[pointer(name)] = {"n_pairs": len(inside)}

@@ -6,12 +6,11 @@ half precision. Its last text is there as that of the LLaMA 2 and 3.1 test.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
-from layerwise.engine.experiment import Subject
+from layerwise.engine.experiment import Content, Filled, Subject
 from layerwise.measures.anisotropy import anisotropy, first_share
 from layerwise.measures.entropy import half_entropy
 from layerwise.measures.residual_gain import mean_token_norms, sequence_norms
@@ -22,7 +21,7 @@ MISTRAL = "mistral-7b"
 Named = Mapping[str, Mapping[str, str]]  # a set of named texts
 
 
-def four_model_norms(subject: Subject, texts: Named) -> dict[str, Any]:
+def four_model_norms(subject: Subject, texts: Named) -> Filled:
     """Return whole-sequence norms under autocast, from the embedding module's output on.
 
     Gemma's is not yet scaled there: its initial gain holds a factor sqrt(3072).
@@ -34,7 +33,7 @@ def four_model_norms(subject: Subject, texts: Named) -> dict[str, Any]:
     }
 
 
-def mistral_norms(subject: Subject, texts: Named) -> dict[str, Any]:
+def mistral_norms(subject: Subject, texts: Named) -> Filled:
     """Return Mistral-7B's whole-sequence norms, from block 0."""
     trace = subject.trace(texts[CAPITAL]["text"])
     return {
@@ -45,7 +44,7 @@ def mistral_norms(subject: Subject, texts: Named) -> dict[str, Any]:
     }
 
 
-def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
+def input_dependency(subject: Subject, texts: Named) -> Filled:
     """Return whole-sequence gains and the entropy of a float16 softmax, of five texts."""
     traces = {name: subject.trace(entry["text"]) for name, entry in texts.items()}
     results = {}
@@ -58,7 +57,7 @@ def input_dependency(subject: Subject, texts: Named) -> dict[str, Any]:
     return {"results": results, "beyond": {"gains": gains_by_definition(list(traces.values()))}}
 
 
-def token_mean_norms(subject: Subject, texts: Named) -> dict[str, Any]:
+def token_mean_norms(subject: Subject, texts: Named) -> Filled:
     """Return mean token norms at all layers, the last one after the final norm (LLaMA 2, 3.1)."""
     trace = subject.trace(texts[PANGRAM]["text"])
     return {
@@ -67,7 +66,7 @@ def token_mean_norms(subject: Subject, texts: Named) -> dict[str, Any]:
     }
 
 
-def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
+def profile(subject: Subject, texts: Sequence[str]) -> Filled:
     """Return the anisotropy of all tokens of all texts together, in layers 0..n.
 
     The last layer is taken after the final norm; beyond the files: its share before that norm.
@@ -78,7 +77,7 @@ def profile(subject: Subject, texts: Sequence[str]) -> dict[str, Any]:
     ]
     profiles = [anisotropy(tokens) for tokens in layers]
     before = anisotropy(np.concatenate([trace.before_norm for trace in traces]))
-    entry = {
+    entry: dict[str, Content] = {
         "hidden_dim": subject.weights.hidden_size,
         "intrinsic_dim_ratio": [profile.first_pc_share for profile in profiles],
         "effective_rank": [profile.effective_rank for profile in profiles],

@@ -224,17 +224,7 @@ def describe_tuning(seen: Seen) -> Iterator[str]:
         if abs(gemma_change - change.value) < ROUNDING:
             largest = f"; the largest change is Gemma's, {base:.2f} to {tuned:.2f} ({change:.0f}%)"
         yield f"The mean gain of every tuned model stays on its base's side of 1{largest}."
-    sides = {
-        family: [seen.answer("expansion", f"{family} {variant}") for variant in VARIANTS]
-        for family in FAMILIES
-    }
-    above = [
-        f"{family} (tuned {tuned_gain.value:.2f}, {tuned_gain.ends:.2f})"
-        for family, (base_gain, tuned_gain) in sides.items()
-        if base_gain.ends.low > 1 and tuned_gain.ends.low > 1
-    ]
-    if above:
-        yield f"By category of prompts base and tuned model both lie above 1 in {listed(above)}."
+    yield from tell_families_above_one(seen)
     damping, turned, prompts = (
         seen.statistic("twins", "study", name)
         for name in ("n_damping_bases", "n_prompts_turned", "n_prompt_pairs")
@@ -253,6 +243,21 @@ def describe_tuning(seen: Seen) -> Iterator[str]:
             "The notebook's own criterion for this, a correlation "
             f"{correlation.printed}, was never computed; over the three families it is {r:.2f}."
         )
+
+
+def tell_families_above_one(seen: Seen) -> Iterator[str]:
+    """The families of which base and tuned model expand, by their intervals."""
+    gains = {
+        family: [seen.answer("expansion", f"{family} {variant}") for variant in VARIANTS]
+        for family in FAMILIES
+    }
+    above = [
+        f"{family} (tuned {tuned.value:.2f}, {tuned.ends:.2f})"
+        for family, (base, tuned) in gains.items()
+        if base.ends.low > 1 and tuned.ends.low > 1
+    ]
+    if above:
+        yield f"By category of prompts base and tuned model both lie above 1 in {listed(above)}."
 
 
 # --- over models: labs, density of heads, size ----------------------------------------------------
@@ -643,18 +648,7 @@ def describe_lstar(seen: Seen) -> Iterator[str]:
             f"The formula's error on six models is {cross:.1f}% of depth, as printed; that of L/2 "
             f"is {half:.1f}%."
         )
-    n_fitted = seen.statistic("critical_layer", "argmax", "n_seen")
-    if n_fitted > 0:
-        yield f"{n_fitted} of the six models are among those that the formula was fitted to."
-    formula, half_unseen, models = (
-        seen.statistic("critical_layer", "argmax", "unseen", name)
-        for name in ("formula", "half_depth", "models")
-    )
-    if formula > half_unseen:
-        yield (
-            f"On the others ({Value(models)}) the formula misses by {formula:.1f}%, L/2 by only "
-            f"{half_unseen:.1f}%."
-        )
+    yield from tell_unseen_models(seen)
     relative_error = cross.reading("percent of L*")
     if relative_error.value > cross.value:
         yield (
@@ -669,6 +663,22 @@ def describe_lstar(seen: Seen) -> Iterator[str]:
             f"{naive:.1f}%."
         )
     yield from detail_lstar(seen)
+
+
+def tell_unseen_models(seen: Seen) -> Iterator[str]:
+    """The formula on the models that it was fitted to, and on the others, beside L/2."""
+    n_fitted = seen.statistic("critical_layer", "argmax", "n_seen")
+    if n_fitted > 0:
+        yield f"{n_fitted} of the six models are among those that the formula was fitted to."
+    formula, half, models = (
+        seen.statistic("critical_layer", "argmax", "unseen", name)
+        for name in ("formula", "half_depth", "models")
+    )
+    if formula > half:
+        yield (
+            f"On the others ({Value(models)}) the formula misses by {formula:.1f}%, L/2 by only "
+            f"{half:.1f}%."
+        )
 
 
 def detail_lstar(seen: Seen) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Rules that several papers share: statistics of the statement categories."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from layerwise.engine.derivation import Rule, Rules, Section
 from layerwise.engine.evidence import Entry, Evidence
 from layerwise.engine.published import DATASET
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.papers.shared.names import SERIES
 from layerwise.papers.shared.result_files import CLASSES, UA_FILES
 from layerwise.statistics import curves
@@ -119,7 +120,7 @@ def pair_test(test: Entry) -> Rules:
     }
 
 
-def r_without_each_category(validation: Mapping[str, Any]) -> dict[str, Correlation]:
+def r_without_each_category(validation: JsonObject) -> dict[str, Correlation]:
     """Return r of UA and preference over the other categories, by the category left out.
 
     Arguments:
@@ -134,7 +135,7 @@ def r_without_each_category(validation: Mapping[str, Any]) -> dict[str, Correlat
     )
 
 
-def decisive_category(validation: Mapping[str, Any]) -> str | None:
+def decisive_category(validation: JsonObject) -> str | None:
     """Return the category without which r has another sign or under half its size; None without."""
     r: float = validation["_global_stats"]["ua_output_correlation"]
     left_out = r_without_each_category(validation)

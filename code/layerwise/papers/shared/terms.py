@@ -4,8 +4,10 @@ Figures import these and documents alone, so that a change of a rule redraws not
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
+
+from layerwise.files import JsonObject
 
 BAND = 0.015  # Paper 1: |UA| on lifestyle, figure 1
 AXIS = (0.82, 1.38)  # Paper 3: the gains that figure A4 shows; others are clipped to its edges
@@ -30,7 +32,7 @@ def depth_bound(n_layers: int) -> float:
     return float(10.0 ** (1 / n_layers))
 
 
-def strategies_by_layer(strategies: Mapping[str, Any]) -> dict[int, Any]:
+def strategies_by_layer(strategies: JsonObject) -> dict[int, Any]:
     """Return what stands under `layer_<number>`, by layer, ascending."""
     names = [re.fullmatch(rf"{LAYER_PREFIX}(0|[1-9]\d{{0,5}})", name) for name in strategies]
     layers = sorted(int(name[1]) for name in names if name)

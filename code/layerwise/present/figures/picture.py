@@ -3,7 +3,6 @@
 import base64
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from layerwise.errors import LayerwiseError
 from layerwise.files import atomic_path, write_text
@@ -51,7 +50,7 @@ class Picture:
     csv: str = ""
 
     @property
-    def entry(self) -> dict[str, Any]:
+    def entry(self) -> dict[str, str | None]:
         """The figure's entry in the index."""
         about = ("name", "analysis", "title", "caption", "note")
         return {field: getattr(self, field) for field in about} | {"left_out": self.reason or None}

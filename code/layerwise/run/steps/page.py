@@ -16,7 +16,7 @@ from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY, pins_of
 from layerwise.papers.shared.published import read_published
 from layerwise.present.html import TEMPLATES, linked
-from layerwise.present.page import ENVIRONMENT, page
+from layerwise.present.page import ENVIRONMENT, Page
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.present.trace import Method, methods_of
@@ -48,14 +48,14 @@ def run(
     methods = {} if source != "published" else methods_behind(judged.claims, numbers, params)
     names = display_names(read_models(models))
     tree = f"{REPOSITORY}/tree/{COMMIT}"
-    text = page(
-        PAPERS,
-        judged,
-        drawn,
-        numbers,
-        pins,
-        hashes,
-        templates,
+    shown = Page(
+        paper=PAPERS,
+        judged=judged,
+        figures=drawn,
+        published=numbers,
+        pins=pins,
+        hashes=hashes,
+        templates=templates,
         methods=methods,
         names=names,
         environment=ENVIRONMENT | {"the papers' repository": linked(tree, {tree: tree})},
@@ -63,7 +63,7 @@ def run(
         small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )
     with together(out.parent) as part:
-        write_text(part / out.name / "index.html", text)
+        write_text(part / out.name / "index.html", shown.text)
     n_claims, n_figures = len(judged.claims), len(drawn.pictures)
     return f"{n_claims} claims and {n_figures} figures in {out / 'index.html'}"
 

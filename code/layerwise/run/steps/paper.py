@@ -8,7 +8,7 @@ from layerwise.home import Source
 from layerwise.models.registry import read_models
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.fetching.upstream import COMMIT, REPOSITORY
-from layerwise.present.paper import write_source
+from layerwise.present.paper import Report
 from layerwise.present.pictures import read_figures
 from layerwise.present.small_models import FOLDER, read_small_models
 from layerwise.run.steps import Place, program
@@ -29,19 +29,20 @@ def run(
     small: Place = FOLDER,
 ) -> str:
     """Write OUT/report.tex and OUT/supplement.tex, with their figures beside them."""
-    n = write_source(
-        read_judged(claims, source, statistics),
-        pdf,
-        read_figures(figures),
-        templates,
-        {name: read_choices(params, name) for name in SECTIONS},
-        citation,
-        display_names(read_models(models)),
-        {"address": REPOSITORY, "commit": COMMIT},
-        out,
-        read_small_models(small, PAPERS.questions) if source == "published" else None,
+    drawn = read_figures(figures)
+    report = Report(
+        judged=read_judged(claims, source, statistics),
+        figures=pdf,
+        drawn=drawn,
+        templates=templates,
+        params={name: read_choices(params, name) for name in SECTIONS},
+        citation=citation,
+        names=display_names(read_models(models)),
+        upstream={"address": REPOSITORY, "commit": COMMIT},
+        small=read_small_models(small, PAPERS.questions) if source == "published" else None,
     )
-    return f"report, supplement, table and {n} figures in {out}"
+    report.write(out)
+    return f"report, supplement, table and {len(drawn.pictures)} figures in {out}"
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ r within the categories, the last layer before the final norm, all tokens, all l
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import pointer
+from layerwise.files import JsonObject
 from layerwise.papers.across.questions import rows
 from layerwise.papers.shared.names import READER_ENTRY, Choice
 from layerwise.papers.shared.result_files import CHOICES_FILE
@@ -41,7 +41,7 @@ def statistics_under_choices(model: Entry) -> Rules:
     }
 
 
-def r_within_categories(model: Entry) -> dict[str, Any] | None:
+def r_within_categories(model: Entry) -> dict[str, JsonObject] | None:
     """Return r over the pairs by layer, over all of them, in each category and in the mean
     category, with 95% intervals; None without three sampled layers, the last among them.
     """
@@ -84,7 +84,7 @@ def p_by_holm(model: Entry) -> dict[str, dict[str, float]]:
     return _tests_by_layer(model, "by_layer", lambda layer: {"p_holm": adjusted[layer]})
 
 
-def bell_before_norm(model: Entry) -> dict[str, Any] | None:
+def bell_before_norm(model: Entry) -> dict[str, float] | None:
     """Return the bell test with the last layer before the final norm; None without prompts."""
     if "profile" not in model:
         return None
@@ -109,7 +109,7 @@ def _tests_by_layer(
     }
 
 
-def _r_by_category(at: Entry, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _r_by_category(at: Entry, sizes: Mapping[str, int]) -> JsonObject:
     """Return r at a layer: over all pairs, in each category, and in the mean category."""
     inside = {name: at.by_category[name] for name in at.by_category}
     without = {name: at.without[name] for name in at.without}

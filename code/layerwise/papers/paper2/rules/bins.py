@@ -1,12 +1,12 @@
 """Correlation of UA and preference over random bins and over categories (notebook 000)."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, any_of
 from layerwise.engine.evidence import Entry
+from layerwise.files import JsonObject
 from layerwise.papers.shared.names import SLUG
 from layerwise.papers.shared.result_files import BINS, TYPED_INTERVALS, own_file
 from layerwise.papers.shared.rules import (
@@ -130,7 +130,7 @@ def comparison(results: Entry) -> Rules:
 def comparison_of_reader(results: Entry) -> Rules:
     """The comparison, with a reader's intervals over categories as print has them beside it."""
 
-    def original_results() -> dict[str, dict[str, Any]]:
+    def original_results() -> dict[str, JsonObject]:
         return {
             layer: {name: test[name] for name in ("r", "ci_lower", "ci_upper")}
             | {name: rule() for name, rule in category_test(test).items()}

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from layerwise.engine.derivation import Document, Rule, Rules, derive
 from layerwise.engine.evidence import Entry, Evidence, by_layer
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.papers.shared.published import tables_of_reader
 from layerwise.papers.shared.result_files import SCALING
 from layerwise.papers.shared.rules import last_layer, p_over_categories
@@ -60,7 +60,7 @@ class SizeCurve:
         """Return the depth of the layer of the largest (or smallest) r, percent of the blocks."""
         return self.peak(extreme) / self.model.n_layers * 100
 
-    def sign_changes(self) -> list[dict[str, Any]]:
+    def sign_changes(self) -> list[curves.SignChange]:
         """Return the layers at which r changes its sign."""
         return curves.sign_changes(self.r(), self.model.n_layers)
 
@@ -173,12 +173,12 @@ DOCUMENTS = {
 }
 
 
-def compare_curves(layers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def compare_curves(layers: Mapping[str, JsonObject]) -> JsonObject:
     """Return the document of several readers' models, from their `layers` documents by name."""
     return derive({"": READER}, evidence_of_readers(layers)).whole()[""]
 
 
-def evidence_of_readers(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
+def evidence_of_readers(layers: Mapping[str, JsonObject]) -> Evidence:
     """Return the curves of several readers' models in the form of the published file."""
     if not layers:
         raise LayerwiseError("scaling compares models, found none; name at least one")
@@ -190,7 +190,7 @@ def evidence_of_readers(layers: Mapping[str, Mapping[str, Any]]) -> Evidence:
     return Evidence(cells, nothing_is_drawn)
 
 
-def _curve_of(display: str, document: Mapping[str, Any]) -> dict[str, Any]:
+def _curve_of(display: str, document: JsonObject) -> JsonObject:
     strategies = strategies_by_layer(document["strategies"])
     if not strategies:
         raise LayerwiseError(

@@ -1,7 +1,6 @@
 """Uniformity asymmetry and output preference over the categories, last layer (notebook 003)."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -168,7 +167,7 @@ def drawn_without_each(results: Entry) -> Rules:
         """Return the 95% interval of r over all categories: exact under ten, else Fisher's."""
         return drawn_interval(r_over_categories(results), len(categories(results)))
 
-    def without_one() -> dict[str, dict[str, Any]]:
+    def without_one() -> dict[str, dict[str, float | list[float]]]:
         """Return r without each category with its 95% interval, empty where there is none."""
         n = len(categories(results)) - 1
         return {
@@ -185,7 +184,7 @@ def drawn_without_each(results: Entry) -> Rules:
 def validation_of_print(results: Entry) -> Rules:
     """All that is said of a model of the paper, the categories that carry r among it."""
 
-    def weakest_category() -> dict[str, Any]:
+    def weakest_category() -> dict[str, str | float]:
         """Return the category whose loss leaves the least |r|, with that r and its p."""
         correlations = r_without_each(results)
         name = min(correlations, key=lambda name: abs(correlations[name].r))

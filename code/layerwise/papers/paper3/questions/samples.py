@@ -47,7 +47,8 @@ from layerwise.statistics.estimates import (
 GainModels = Mapping[str, GainModel]
 NumberOf = Callable[[GainModel], float]
 SelectModels = Callable[[Evidence], GainModels]
-OptionsByReading = Mapping[str, Mapping[str, Any]]  # options of an estimate, by reading
+Options = Mapping[str, Any]  # keyword arguments of an estimate, and those of `rules_over_models`
+OptionsByReading = Mapping[str, Options]
 BELOW_ZERO = Range(below=0.0)
 POOLED: OptionsByReading = {Choice.POOLED: {"models": pooled_models}}
 MODEL_OUT: OptionsByReading = {Choice.MODEL_OUT: {"leave_out": True}}
@@ -66,7 +67,7 @@ def rules_over_models(
             `leave_out` leaves each of them out in turn.
     """
 
-    def rule(options: Mapping[str, Any], evidence: Evidence) -> Any:
+    def rule(options: Options, evidence: Evidence) -> Any:
         further = {**options}
         chosen = further.pop("models", models)(evidence)
         if further.pop("leave_out", False):

@@ -1,6 +1,5 @@
 """Anisotropy by layer in Pythia-6.9B (notebook 004) and Gemma-2B (supplement of Paper 3)."""
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -12,6 +11,7 @@ from layerwise.engine.derivation import Document, Rule, Rules, bind_each, count
 from layerwise.engine.evidence import Entry, by_layer
 from layerwise.engine.published import PROMPTS
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.papers.shared.names import SLUG
 from layerwise.papers.shared.result_files import (
     ANISOTROPY,
@@ -30,7 +30,7 @@ SHIFTED = ("phase1_slope", "phase1_r", "phase2_slope", "phase2_r", "effective_ra
 BELL = ("is_bell_curve", "phase1_slope", "phase1_r", "phase2_slope", "phase2_r")
 
 
-def filled_by_one_direction(profile: Entry | Mapping[str, Any]) -> list[int]:
+def filled_by_one_direction(profile: Entry | JsonObject) -> list[int]:
     """Return the layers at which the first component holds nearly all of the variance."""
     return [layer for layer, share in enumerate(profile["intrinsic_dim_ratio"]) if share > FILLED]
 
@@ -45,7 +45,7 @@ def bell_number(profile: Entry, name: str, last: int | None = None) -> Any:
     return getattr(profile_bell(profile, last), name)
 
 
-def bell_numbers(profile: Entry, last: int) -> dict[str, Any]:
+def bell_numbers(profile: Entry, last: int) -> dict[str, float]:
     """Return the numbers of the bell test, up to a layer."""
     return {name: bell_number(profile, name, last) for name in BELL}
 

@@ -1,14 +1,14 @@
 """Spectral norms of the attention projections (Paper 3, section 4.3)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
 from layerwise.engine.derivation import Document, Rule, Rules
 from layerwise.engine.evidence import Entry, Evidence
+from layerwise.files import JsonObject
 from layerwise.papers.paper3.rules.gain_files import (
     dampens,
     entry_reader,
@@ -44,7 +44,7 @@ def layer_moment(
     return float(moment(np.asarray(model[f"{matrix}_spectral_norm"][:], dtype=np.float32)))
 
 
-def mean_over_blocks(model: Entry | Mapping[str, Any], series: str) -> float:
+def mean_over_blocks(model: Entry | JsonObject, series: str) -> float:
     """Return the mean of norms or ranks over the blocks, in double precision."""
     return float(np.mean(model[series][:]))
 
