@@ -51,8 +51,6 @@ from layerwise.shapes import Analysing, Measuring
 from layerwise.statistics.bootstrap import Draws
 
 CUT_OFF = "measuring random weights was cut off; run it again"
-# Of an extraction's index: how its states were made, beside the model and the dtype.
-HOW = ("attention", "template", "tokens_per_batch", "smaller_batches")
 
 
 def measure_registered(
@@ -389,7 +387,16 @@ class _Measuring:
         except Exception as error:
             into.fail(name, error)
             return
-        about = _describe(checkpoint, {choice: states.index[choice] for choice in HOW})
+        index = states.index
+        about = _describe(
+            checkpoint,
+            {
+                "attention": index["attention"],
+                "template": index["template"],
+                "tokens_per_batch": index["tokens_per_batch"],
+                "smaller_batches": index["smaller_batches"],
+            },
+        )
         lacking = self.lacking.get(name, Lacking())
         if lacking.why:
             categories, prompts = [*lacking.categories], lacking.prompts

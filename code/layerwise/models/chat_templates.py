@@ -28,6 +28,7 @@ import jinja2.meta
 from jinja2.defaults import DEFAULT_FILTERS
 
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.files import JsonObject
 from layerwise.models.registry import Template
 
 # How many BOS the tokenised text begins with.
@@ -63,17 +64,10 @@ class OwnTemplate:
         options: values of JSON that the template is given beside the statement, by name.
     """
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
 
 
 Wrapping = Template | OwnTemplate  # the registry's, and that of a reader's model
-
-
-def describe_template(template: Wrapping) -> dict[str, Any]:
-    """Return what is recorded of the template that statements are put into."""
-    if isinstance(template, OwnTemplate):
-        return {"template": "own", "template_options": dict(template.options)}
-    return {"template": template}
 
 
 def render(tokenizer: Any, statements: Sequence[str], template: Wrapping) -> list[str]:
@@ -123,7 +117,7 @@ class _Chat:
 
     tokenizer: Any
     source: str
-    options: Mapping[str, Any]
+    options: JsonObject
 
     @classmethod
     def of(cls, tokenizer: Any, template: Wrapping) -> "_Chat":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -21,7 +21,7 @@ from pydantic import (
 from layerwise.errors import LayerwiseError
 from layerwise.shapes import STRICT, explained, read_yaml
 
-RANDOM = "random_weights"  # marks a stand-in's config, and every number measured on one
+RANDOM: Final = "random_weights"  # marks a stand-in's config, and every number measured on one
 Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
+from layerwise.engine.question import Results
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.files import JsonObject
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
 from layerwise.reader.files import RECORD, RECORDS
@@ -14,7 +13,7 @@ from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import check_comparison_folder
-from layerwise.reader.run_record import read_run, unlike_settings, unlike_texts
+from layerwise.reader.run_record import RunRecord, read_run, unlike_settings, unlike_texts
 from layerwise.shapes import Folder, converted, read_place
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -25,7 +24,7 @@ UNLIKE = "_unlike"  # in scaling.json: the sentences on what differs between the
 class Analysed:
     """One of the models: its result documents, and the folder that they were read from."""
 
-    documents: Mapping[str, JsonObject]
+    documents: Results
     folder: Path | None = None
 
     @property
@@ -33,8 +32,9 @@ class Analysed:
         return str(self.documents["layers"]["model_display"])
 
     @property
-    def record(self) -> JsonObject:
-        return cast(JsonObject, self.documents["layers"][RECORD])
+    def record(self) -> RunRecord:
+        record: RunRecord = self.documents["layers"][RECORD]
+        return record
 
 
 @system_in_words()
@@ -94,8 +94,8 @@ def compare(
 
 
 def _differences(
-    documents: Mapping[str, Mapping[str, JsonObject]],
-    records: Mapping[str, JsonObject],
+    documents: Mapping[str, Results],
+    records: Mapping[str, RunRecord],
     other_pairs: bool,
 ) -> list[str]:
     """Return a sentence for each run on other pairs; refuse them unless they are asked for.
@@ -132,7 +132,7 @@ def _analysed(model: Result | str | Path) -> Analysed:
     return Analysed(read_run(folder), folder)
 
 
-def _cautions(name: str, record: JsonObject) -> list[str]:
+def _cautions(name: str, record: RunRecord) -> list[str]:
     """Return what was measured of a model in another way than of the papers'."""
     cautions = []
     if record["limit"] is not None:
