@@ -265,7 +265,7 @@ def analyze(
 ) -> Any:
     """Run the papers' analyses on your own model and statement pairs."""
     arguments = {**locals(), "without": without.split(",") if without else []}
-    choices = module("reader.request").choices_of(arguments)
+    choices = module("shapes").select(module("reader.request").Choices, arguments)
     if dry_run:
         model = module("shapes").read_model(model)
         return module("reader.plan").plan(model, pairs, prompts, choices)
