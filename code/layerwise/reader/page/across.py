@@ -1,10 +1,10 @@
 """Several of a reader's models on one page, with the papers' families beside them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from layerwise.engine.evidence import Evidence
 from layerwise.engine.question import Printed, Results
+from layerwise.files import JsonObject
 from layerwise.papers.across.analyses import analyse
 from layerwise.papers.across.answers import answers, answers_over_models
 from layerwise.present.tables import Table
@@ -24,7 +24,7 @@ OF_PEAKS = {
 
 def page_of(
     models: Mapping[str, Results],
-    comparison: Mapping[str, Any],
+    comparison: JsonObject,
     evidence: Evidence,
     printed: Printed,
 ) -> Own:
@@ -54,7 +54,7 @@ def page_of(
 
 
 def peaks(
-    models: Mapping[str, Results], comparison: Mapping[str, Any], printed: Mapping[str, Any]
+    models: Mapping[str, Results], comparison: JsonObject, printed: JsonObject
 ) -> list[Table]:
     """Tabulate the largest, smallest and last r of the own models, and of the papers'."""
     rows = []

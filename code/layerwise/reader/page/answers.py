@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -13,6 +12,7 @@ from layerwise.engine.question import (
     DrawnNumbers,
     ModelAnswers,
     Question,
+    Results,
     find_drawn,
     find_replicated,
 )
@@ -116,7 +116,7 @@ def claims_by_model(models: Mapping[str, Sequence[ModelAnswers]]) -> Table:
     return Table("claims-by-model", caption, headings, rows)
 
 
-def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
+def describe(answer: ModelAnswers, beside: Results) -> ShownAnswer:
     """Return an answer as it is shown.
 
     Arguments:
@@ -259,9 +259,7 @@ def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
     return RangePicture([row], beside=beside, drawn=draws)
 
 
-def answers_as_html(
-    answers: Sequence[ModelAnswers], beside: Mapping[str, Any], pattern: str
-) -> str:
+def answers_as_html(answers: Sequence[ModelAnswers], beside: Results, pattern: str) -> str:
     """Return the rows of the page for a notebook: each with its drawing, as an image.
 
     Arguments:

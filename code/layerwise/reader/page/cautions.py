@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
+from layerwise.engine.question import Results
 from layerwise.engine.words import category_labels
 from layerwise.measures.values import Values
 from layerwise.models.doubtful_texts import LOST, is_invisible, is_leftover
@@ -316,9 +316,7 @@ def _prompt_cautions(n_tokens: int, hidden_size: int) -> list[str]:
     ]
 
 
-def document_cautions(
-    documents: Mapping[str, Mapping[str, Any]], *, unused_template: bool
-) -> list[str]:
+def document_cautions(documents: Results, *, unused_template: bool) -> list[str]:
     """Return the warnings that the numbers themselves call for.
 
     Arguments:

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from markupsafe import Markup
 
 from layerwise.engine.answer_words import MEANINGS, NEEDS_WEIGHTS
 from layerwise.engine.measured import group_by_reason
-from layerwise.engine.question import ModelAnswers
+from layerwise.engine.question import ModelAnswers, Results
 from layerwise.files import write_text
 from layerwise.present.figures.picture import Picture
 from layerwise.present.html import TEMPLATES, HeldFiles, fill, inlined, policy
@@ -26,6 +25,7 @@ from layerwise.reader.page.answers import (
     describe,
 )
 from layerwise.reader.page.sections import Section
+from layerwise.reader.page.statements import PairNumbers, PairView
 
 # Of the words that answer; that it needs the weights is said of print alone.
 WORDS = {word: meaning for word, meaning in MEANINGS.items() if word != NEEDS_WEIGHTS}
@@ -42,8 +42,8 @@ class Own:
         asked: of several models, the answers of each.
         further: tables that are CSV files only.
         head: what the page says first of the model, a sentence each.
-        by_pair: the view by statement; empty of several models.
-        pair_numbers: what the scatter of the pairs draws.
+        by_pair: the view by statement; None of several models.
+        pair_numbers: what the scatter of the pairs draws; None also without preferences.
     """
 
     display: str
@@ -52,12 +52,12 @@ class Own:
     absent: Mapping[str, str]
     sections: Mapping[Section, Sequence[Table]]
     answers: Sequence[ModelAnswers] = ()
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    beside: Results = field(default_factory=dict)
     asked: Mapping[str, Sequence[ModelAnswers]] = field(default_factory=dict)
     further: Sequence[Table] = field(default=())
     head: Sequence[str] = ()
-    by_pair: Mapping[str, Any] = field(default_factory=dict)
-    pair_numbers: Mapping[str, Any] = field(default_factory=dict)
+    by_pair: PairView | None = None
+    pair_numbers: PairNumbers | None = None
     random_weights: bool = False
     lead: str = (
         "The analyses of the three papers on the dynamics of transformers, measured on one model. "
