@@ -47,7 +47,7 @@ from layerwise.reader import measurement
 from layerwise.reader.measurement import Measurement
 from layerwise.reader.prepared import prepare
 from layerwise.reader.request import Choices, request_of
-from layerwise.shapes import select
+from layerwise.shapes import choices_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.noise import COVERED
 
@@ -129,7 +129,7 @@ def main(
     draws = Draws(N_RESAMPLES, LEVEL, SEED)
     published = read_published(PUBLISHED)
     parameters = inspect.signature(layerwise.analyze).parameters.values()
-    defaults = select(Choices, {parameter.name: parameter.default for parameter in parameters})
+    defaults = choices_of(Choices, {parameter.name: parameter.default for parameter in parameters})
     asked = {"seed": SEED, "without": ["spectral"], "replicates": replicates, "limit": limit}
     request = request_of(checkpoint, "papers", "papers", defaults | asked)
 

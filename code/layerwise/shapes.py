@@ -164,7 +164,7 @@ def converted(place: object, shape: Any, document: Any, again: str = "correct it
         raise LayerwiseError(f"{place}: {explained(error, again=again)}") from None
 
 
-def select(shape: type, arguments: Mapping[str, object]) -> dict[str, object]:
+def choices_of(shape: type, arguments: Mapping[str, object]) -> dict[str, object]:
     """Return those arguments of a call that a shape declares, as they were given."""
     return {name: arguments[name] for name in shape.__annotations__}
 

@@ -4,11 +4,12 @@ Names and shapes decide, before any weight is read. Where transformers makes one
 (experts that it fuses) the numbers on both sides are counted.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import (
     WeightConverter,
@@ -20,6 +21,8 @@ from transformers.core_model_loading import (
 from layerwise.errors import LayerwiseError
 from layerwise.models.checkpoint_config import ONE_MODEL
 from layerwise.models.checkpoint_folder import Stored
+
+Declared = dict[str, torch.Tensor]  # the parameters of the model that config.json declares
 
 
 def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
@@ -35,7 +38,7 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
             shape than declared, or a parameter without a tensor.
     """
     config = path / "config.json"
-    declared = model.state_dict(keep_vars=True)
+    declared: Declared = model.state_dict(keep_vars=True)
     placed: dict[str, Stored] = {}
     converted: dict[str, list[Stored]] = {}  # by the first place that a conversion fills
     filled_with: dict[str, list[str]] = {}  # the places that it fills, by the first
@@ -78,7 +81,7 @@ def check_tensors(path: Path, model: Any, tensors: Iterable[Stored]) -> None:
 
 
 def _placed(
-    model: Any, declared: dict[str, Any], tensors: Iterable[Stored]
+    model: Any, declared: Declared, tensors: Iterable[Stored]
 ) -> Iterator[tuple[Stored, str, list[str]]]:
     """Yield every tensor with its place, as transformers finds it, which may not be declared.
 
@@ -96,7 +99,7 @@ def _placed(
         yield tensor, place, _targets(place, pattern, converters, declared) if is_fused else []
 
 
-def _require_all(config: Path, declared: Mapping[str, Any], placed: Iterable[str]) -> None:
+def _require_all(config: Path, declared: Declared, placed: Iterable[str]) -> None:
     """Refuse a parameter without a tensor; tied weights are one parameter."""
     stored = {id(declared[place]) for place in placed}
     missing = [key for key, weight in declared.items() if id(weight) not in stored]
@@ -111,7 +114,7 @@ def _targets(
     place: str,
     pattern: str | None,
     converters: Iterable[WeightConverter],
-    declared: Mapping[str, Any],
+    declared: Declared,
 ) -> list[str]:
     """Return every place that a conversion fills, of which the first is known."""
     converter = next(change for change in converters if pattern in change.source_patterns)

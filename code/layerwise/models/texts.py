@@ -6,7 +6,7 @@ Lines or a data frame.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ UNSEEN = {
     *("\u115f", "\u1160", "\u3164", "\uffa0"),
     *("\u034f", "\u17b4", "\u17b5", "\u180b", "\u180c", "\u180d", "\u180f"),
 }
-Row = tuple[str, Mapping[str, Any]]  # where it stands, and its cells by column
+Row = tuple[str, Mapping[str, object]]  # where it stands, and its cells by column
 Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
 
 
@@ -273,7 +273,7 @@ def _marked(marks: Mapping[str, bool]) -> tuple[str, ...]:
     return tuple(name for name, is_neutral in marks.items() if is_neutral)
 
 
-def _is_marked(place: str, given: Any) -> bool:
+def _is_marked(place: str, given: object) -> bool:
     """Return what a mark says.
 
     Raises:
@@ -419,17 +419,17 @@ def _read_csv(
         yield f"{path}, line {line}", _renamed(dict(zip(header, cells, strict=True)), named)
 
 
-def _renamed(row: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
+def _renamed(row: Mapping[str, object], named: Mapping[object, str]) -> dict[str, object]:
     """Return the cells of a row by the names that are asked for."""
     return {named.get(name, name): cell for name, cell in row.items()}
 
 
 def _require(
     place: str,
-    present: Sequence[Any] | Mapping[str, Any],
+    present: Collection[object],
     columns: Sequence[str],
     optional: Sequence[str],
-) -> dict[str, str]:
+) -> dict[object, str]:
     """Return by its name here what each column is called; case and blanks around it are free.
 
     Raises:
@@ -448,4 +448,4 @@ def _require(
             f"{place}: a column must be there once, {names.count(twice[0])} are called "
             f"{twice[0]!r}; rename or remove the others"
         )
-    return {given: name for given, name in folded if name in wanted}
+    return {column: name for column, name in folded if name in wanted}

@@ -14,7 +14,7 @@ from layerwise.home import STATES
 from layerwise.papers.across.figures import DRAWING
 from layerwise.reader.request import Choices, Request, request_of
 from layerwise.reader.results_folder import alone, remove_states
-from layerwise.shapes import read_model, select
+from layerwise.shapes import choices_of, read_model
 
 if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
     from layerwise.reader.result import Result
@@ -86,7 +86,7 @@ def analyze(
         LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
             checked before torch is imported; after an error nothing is left behind.
     """
-    choices = select(Choices, locals())
+    choices = choices_of(Choices, locals())
     model = read_model(model)
     is_loaded = not isinstance(model, str | Path)
     if tokenizer is not None and not is_loaded:

@@ -25,7 +25,7 @@ from layerwise.reader.pooling import real_array
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import alone, check_results_folder
 from layerwise.reader.run_record import run_record, with_record
-from layerwise.shapes import Draw, Folder, Layers, Strict, converted, select
+from layerwise.shapes import Draw, Folder, Layers, Strict, choices_of, converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 ABSENT = dict.fromkeys(
@@ -98,7 +98,7 @@ def measure(
             not there, another number of statements than the pairs have, or a folder where the
             results cannot be put; then for a correlation that these numbers do not have.
     """
-    choices: ArrayChoices = converted("measure", ArrayChoices, select(ArrayChoices, locals()))
+    choices: ArrayChoices = converted("measure", ArrayChoices, choices_of(ArrayChoices, locals()))
     require_name("name", choices["name"])
     statement_pairs = read_pairs(pairs)
     with contextlib.ExitStack() as stack:

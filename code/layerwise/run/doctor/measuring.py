@@ -56,7 +56,7 @@ def models(root: Path) -> Diagnosis:
     weights, errors = _ask_hub(candidates, _texts(root / "data"))
     left_out |= {slug: str(error) for slug, error in errors.items()}
     run = [model for model in candidates if model.slug in weights]
-    minutes = sum(needs.seconds_as_chosen(model, chosen["device"], chosen) for model in run) / 60
+    minutes = sum(needs.seconds_as_chosen(model, chosen) for model in run) / 60
     states = max((needs.bytes_of_states(model, chosen) for model in run), default=0) / 1e9
     missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
     sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
