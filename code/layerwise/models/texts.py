@@ -146,6 +146,20 @@ def read_pairs(given: Any) -> StatementPairs:
         by_category, rows, neutral = _pairs_of_rows(given)
     else:
         by_category, neutral = _pairs_of_document(name, given)
+    _require_enough(name, by_category)
+    _require_different_names(name, by_category)
+    if len(by_category) >= MIN_POINTS:
+        _require_variation(name, by_category)
+    sizes = [len(pairs) for pairs in by_category.values()]
+    places, side_a, side_b = zip(
+        *(pair for pairs in by_category.values() for pair in pairs), strict=True
+    )
+    numbers = np.repeat(np.arange(len(by_category)), sizes)
+    return StatementPairs(tuple(by_category), numbers, side_a, side_b, places, rows, neutral)
+
+
+def _require_enough(name: str, by_category: Found) -> None:
+    """Refuse fewer pairs than numbers take, and a category whose name marks other entries."""
     n_pairs = sum(map(len, by_category.values()))
     if n_pairs < FEWEST_PAIRS:
         raise LayerwiseError(
@@ -163,15 +177,6 @@ def read_pairs(given: Any) -> StatementPairs:
                 f"{name}category {category!r} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, "
                 f"found {len(pairs)}; add pairs or drop the category"
             )
-    _require_different_names(name, by_category)
-    if len(by_category) >= MIN_POINTS:
-        _require_variation(name, by_category)
-    sizes = [len(pairs) for pairs in by_category.values()]
-    places, side_a, side_b = zip(
-        *(pair for pairs in by_category.values() for pair in pairs), strict=True
-    )
-    numbers = np.repeat(np.arange(len(by_category)), sizes)
-    return StatementPairs(tuple(by_category), numbers, side_a, side_b, places, rows, neutral)
 
 
 def _require_different_names(name: str, categories: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
 """`layerwise.compare`: scaling.json and its page <- the result files of several analyses."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from layerwise.engine.question import Results
@@ -58,6 +58,28 @@ def compare(
             `layers.json` or with documents of several runs, two of one name, or other pairs that
             were not asked for.
     """
+    models = _require_several(models)
+    place: Path | None = converted("compare: out", Folder, out)
+    if place is not None:
+        check_comparison_folder(place)
+    analysed = list(map(_analysed, models))
+    by_name = dict(zip(_names(analysed), analysed, strict=True))
+    documents = {name: model.documents for name, model in by_name.items()}
+    records = {name: model.record for name, model in by_name.items()}
+    unlike = _differences(documents, records, other_pairs) + unlike_settings(records)
+    curves = {name: results["layers"] for name, results in documents.items()}
+    comparison = scaling.compare_curves(curves)
+    of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
+    chosen = [caution for name, record in records.items() for caution in _cautions(name, record)]
+    is_random = any(record[RANDOM] for record in records.values())
+    page = page_of(documents, comparison, of_papers, [*unlike, *chosen], random_weights=is_random)
+    about = {RECORDS: records, **({UNLIKE: unlike} if unlike else {})}
+    result = Result(documents, {"scaling": {**comparison, **about}}, page, of_papers.curves)
+    return result if place is None else result.save(place)
+
+
+def _require_several(models: Sequence[Result | str | Path]) -> list[Result | str | Path]:
+    """Return the models as a list, once there are two or more."""
     if isinstance(models, str | Path | Result):
         raise LayerwiseError(
             f"compare: the models are a list, found a single {type(models).__name__}; give results "
@@ -69,28 +91,7 @@ def compare(
             f"compare takes at least two models, found {len(models)}; "
             "name the --out folders of several `layerwise analyze` runs"
         )
-    place: Path | None = converted("compare: out", Folder, out)
-    if place is not None:
-        check_comparison_folder(place)
-    analysed = list(map(_analysed, models))
-    by_name = dict(zip(_names(analysed), analysed, strict=True))
-    documents = {name: model.documents for name, model in by_name.items()}
-    records = {name: model.record for name, model in by_name.items()}
-    unlike = _differences(documents, records, other_pairs) + unlike_settings(records)
-    comparison = scaling.compare_curves(
-        {display: results["layers"] for display, results in documents.items()}
-    )
-    of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
-    own = page_of(documents, comparison, of_papers.evidence, of_papers.printed)
-    chosen = [caution for name, record in records.items() for caution in _cautions(name, record)]
-    own = replace(
-        own,
-        cautions=[*own.cautions, *unlike, *chosen],
-        random_weights=any(record[RANDOM] for record in records.values()),
-    )
-    about = {RECORDS: records, **({UNLIKE: unlike} if unlike else {})}
-    result = Result(documents, {"scaling": {**comparison, **about}}, own, of_papers.curves)
-    return result if place is None else result.save(place)
+    return models
 
 
 def _differences(

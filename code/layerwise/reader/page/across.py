@@ -1,15 +1,15 @@
 """Several of a reader's models on one page, with the papers' families beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from layerwise.engine.evidence import Evidence
-from layerwise.engine.question import Printed, Results
+from layerwise.engine.question import Results
 from layerwise.files import JsonObject
 from layerwise.papers.across.analyses import analyse
 from layerwise.papers.across.answers import answers, answers_over_models
 from layerwise.present.tables import Table
 from layerwise.reader.page.page import Own
 from layerwise.reader.page.sections import Section
+from layerwise.reader.papers import Papers
 
 OF_PEAKS = {
     "n_layers": ("blocks", None),
@@ -25,18 +25,18 @@ OF_PEAKS = {
 def page_of(
     models: Mapping[str, Results],
     comparison: JsonObject,
-    evidence: Evidence,
-    printed: Printed,
+    of_papers: Papers,
+    cautions: Sequence[str],
+    *,
+    random_weights: bool,
 ) -> Own:
     """Return the page across models.
 
     Arguments:
         models: result documents by display name.
         comparison: the document of `scaling.json`.
-        evidence: the published numbers.
-        printed: the same numbers of the papers' models (`in_print`).
     """
-    family = analyse("scaling", evidence).documents["family"]
+    family = analyse("scaling", of_papers.evidence).documents["family"]
     lead = (
         "Several models, each analysed by itself, and the models of the papers (in grey, and "
         "below the others in tables) from the numbers published with them."
@@ -44,11 +44,12 @@ def page_of(
     return Own(
         ", ".join(models),
         [(name, documents["layers"]["model"]) for name, documents in models.items()],
-        [],
+        cautions,
         {},
         {PEAKS: PEAKS.build(models, comparison, family)},
-        answers=answers_over_models(models, printed),
-        asked={name: answers(documents, printed) for name, documents in models.items()},
+        answers=answers_over_models(models, of_papers.printed),
+        asked={name: answers(documents, of_papers.printed) for name, documents in models.items()},
+        random_weights=random_weights,
         lead=lead,
     )
 

@@ -8,10 +8,8 @@ import numpy as np
 import layerwise
 from layerwise.engine.question import ModelAnswers, Results
 from layerwise.engine.words import category_labels
-from layerwise.measures.values import Values
 from layerwise.models.chat_templates import DATE
 from layerwise.models.passes import PassesRecord
-from layerwise.models.store import Index
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
@@ -68,9 +66,7 @@ def page_of(
     warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,
-        settings(
-            measured.values, measured.index, pairs, draws, None if private else first, predicted
-        ),
+        settings(measured, pairs, draws, None if private else first, predicted),
         warned,
         measured.absent,
         sections_of(documents),
@@ -85,8 +81,7 @@ def page_of(
 
 
 def settings(
-    values: Values,
-    index: Index,
+    measured: Measured,
     pairs: StatementPairs,
     draws: Draws,
     first: tuple[str, str] | None,
@@ -95,6 +90,7 @@ def settings(
     """Return what was measured, and how."""
     labels = category_labels(pairs.categories).values()
     by_category = zip(labels, np.bincount(pairs.category_of_pair), strict=True)
+    values, index = measured.values, measured.index
     options = index.get("template_options")
     texts = {name: value for name, value in index.items() if isinstance(value, str)}
     return [
