@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from layerwise.shapes import Loose
+from layerwise.shapes import Loose, converted
 
 VERSION = 1  # raise when layers, kernels or logits are taken by other rules
 HEAD_ROWS = 256  # predicted tokens whose logits exist at once
@@ -57,14 +57,8 @@ class Passes:
     @classmethod
     def of_record(cls, record: PassesRecord) -> "Passes":
         """Return the passes that an earlier run recorded."""
-        return cls(
-            kernel=record["kernel"],
-            logits=record["logits"],
-            alone=record["alone"],
-            before_norm=record["before_norm"],
-            left_out=tuple(record["left_out"]),
-            probed=record["probed"],
-        )
+        passes: Passes = converted("the passes of an earlier run", cls, record, "measure again")
+        return passes
 
     @property
     def record(self) -> PassesRecord:

@@ -2,7 +2,7 @@
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -201,18 +201,7 @@ class Arrays:
         for place, (argument, array) in _by_place(layers, once, n_layers).items():
             pooled[place] = _read_states(argument, array, n, hidden_size)[order]
             hidden_size = pooled[place].shape[1]
-        index: Index = {
-            "model": name,
-            "display": name,
-            "revision": f"sha256:{_digest_of([*pooled.values(), losses])}",
-            "n_layers": n_layers,
-            "hidden_size": hidden_size,
-            "n_prompts": 0,
-            "prompt_lengths": [],
-            "template": "none",
-            "statements_sha256": digest_of_texts(pairs.statements),
-        }
-        return cls(pooled, losses, index)
+        return cls(pooled, losses, _index_of(name, pairs, n_layers, pooled, losses))
 
     @property
     def n_layers(self) -> int:
@@ -241,13 +230,28 @@ class Arrays:
         return np.empty((0, self.hidden_size), dtype=np.float32)
 
 
-def _digest_of(arrays: Iterable[np.ndarray | None]) -> str:
-    """Return the SHA-256 of the numbers of those arrays that there are."""
+def _index_of(
+    name: str,
+    pairs: StatementPairs,
+    n_layers: int,
+    pooled: Mapping[tuple[Layer, str], np.ndarray],
+    losses: np.ndarray | None,
+) -> Index:
+    """Return what is known of the arrays; their numbers are the revision of the model."""
     digest = hashlib.sha256()
-    for array in arrays:
-        if array is not None:
-            digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    for array in (*pooled.values(), *([] if losses is None else [losses])):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return {
+        "model": name,
+        "display": name,
+        "revision": f"sha256:{digest.hexdigest()}",
+        "n_layers": n_layers,
+        "hidden_size": pooled[n_layers, "mean"].shape[1],
+        "n_prompts": 0,
+        "prompt_lengths": [],
+        "template": "none",
+        "statements_sha256": digest_of_texts(pairs.statements),
+    }
 
 
 def _by_place(

@@ -95,6 +95,11 @@ def run_record(
         "categories": digest_of_texts(categories),
         "prompts": digest_of_texts(prompts),
     }
+    return _with_what_few_have(record, index)
+
+
+def _with_what_few_have(record: RunRecord, index: Index) -> RunRecord:
+    """Return the record with options of a template, own code and quantised weights, if any."""
     if options := index.get("template_options"):
         record["template_options"] = options
     if own_code := index.get("own_code"):
