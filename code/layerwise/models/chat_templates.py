@@ -128,9 +128,9 @@ class _Chat:
                 f"a chat template is one of {', '.join(get_args(Template))}, found {template!r}"
             )
         if not getattr(tokenizer, "chat_template", None):
-            asked = "--chat-template (chat_template=True)" if is_own else f"template {template!r}"
+            option = "--chat-template (chat_template=True)" if is_own else f"template {template!r}"
             raise LayerwiseError(
-                f"{asked} needs a tokenizer with a chat template, this one has none; use an "
+                f"{option} needs a tokenizer with a chat template, this one has none; use an "
                 "instruction-tuned model, or ask for no template"
             )
         options = template.options if isinstance(template, OwnTemplate) else {}

@@ -48,7 +48,9 @@ def page_of(
         {},
         {PEAKS: PEAKS.build(models, comparison, family)},
         answers=answers_over_models(models, of_papers.printed),
-        asked={name: answers(documents, of_papers.printed) for name, documents in models.items()},
+        answers_by_model={
+            name: answers(documents, of_papers.printed) for name, documents in models.items()
+        },
         random_weights=random_weights,
         lead=lead,
     )

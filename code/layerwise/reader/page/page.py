@@ -39,7 +39,7 @@ class Own:
         settings: what was measured and how, as (name, value).
         absent: {analysis: why it is not there}.
         beside: the documents of replicates and of random weights.
-        asked: of several models, the answers of each.
+        answers_by_model: of several models, the answers of each.
         further: tables that are CSV files only.
         head: what the page says first of the model, a sentence each.
         by_pair: the view by statement; None of several models.
@@ -53,7 +53,7 @@ class Own:
     sections: Mapping[Section, Sequence[Table]]
     answers: Sequence[ModelAnswers] = ()
     beside: Results = field(default_factory=dict)
-    asked: Mapping[str, Sequence[ModelAnswers]] = field(default_factory=dict)
+    answers_by_model: Mapping[str, Sequence[ModelAnswers]] = field(default_factory=dict)
     further: Sequence[Table] = field(default=())
     head: Sequence[str] = ()
     by_pair: PairView | None = None
@@ -72,7 +72,8 @@ class Own:
     @property
     def matrix(self) -> Table | None:
         """The claims by model, where there are several."""
-        return claims_by_model(self.asked) if any(self.asked.values()) else None
+        by_model = self.answers_by_model
+        return claims_by_model(by_model) if any(by_model.values()) else None
 
     @property
     def left_out(self) -> dict[str, str]:
@@ -86,9 +87,9 @@ class Own:
     def tables(self) -> list[Table]:
         """The tables of the page, and those beside it."""
         of_page = [table for tables in self.sections.values() for table in tables]
-        asked = [claims_table(self.answers)] if self.answers else []
-        asked += [self.matrix] if self.matrix else []
-        return [*asked, *of_page, *self.further]
+        claims = [claims_table(self.answers)] if self.answers else []
+        claims += [self.matrix] if self.matrix else []
+        return [*claims, *of_page, *self.further]
 
 
 def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index: str) -> None:
@@ -106,7 +107,7 @@ def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index:
         if figure.svg:
             figure.save(folder / part / "figures")
             pictures.append(figure)
-    if own.answers and not own.asked:
+    if own.answers and not own.answers_by_model:
         write_text(folder / ANSWERS, answers_csv(own.answers))
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
@@ -140,7 +141,7 @@ def html(
         "own": own,
         "answers": [describe(answer, own.beside) for answer in own.answers],
         "listed": LISTED,
-        "by_model": answers_by_question(own.asked),
+        "by_model": answers_by_question(own.answers_by_model),
         "drawn": bool(own.beside.get(CONTROL)),
         "meanings": WORDS,
         "pictures": pictures,
