@@ -46,7 +46,8 @@ from layerwise.papers.shared.published import read_published
 from layerwise.reader import measurement
 from layerwise.reader.measurement import Measurement
 from layerwise.reader.prepared import prepare
-from layerwise.reader.request import choices_of, request_of
+from layerwise.reader.request import Choices, request_of
+from layerwise.shapes import choices_of
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 from layerwise.statistics.noise import COVERED
 
@@ -128,7 +129,7 @@ def main(
     draws = Draws(N_RESAMPLES, LEVEL, SEED)
     published = read_published(PUBLISHED)
     parameters = inspect.signature(layerwise.analyze).parameters.values()
-    defaults = choices_of({parameter.name: parameter.default for parameter in parameters})
+    defaults = choices_of(Choices, {parameter.name: parameter.default for parameter in parameters})
     asked = {"seed": SEED, "without": ["spectral"], "replicates": replicates, "limit": limit}
     request = request_of(checkpoint, "papers", "papers", defaults | asked)
 

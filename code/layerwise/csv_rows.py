@@ -94,8 +94,8 @@ def read_rows(
     columns = [name.strip() for name in header]
     _require_columns(f"{path}, line {line}", columns, required, optional)
     for line, cells in lines:
-        given = zip(columns, (cell.strip() for cell in cells), strict=True)
-        yield line, dict.fromkeys(optional, "") | dict(given)
+        row = zip(columns, (cell.strip() for cell in cells), strict=True)
+        yield line, dict.fromkeys(optional, "") | dict(row)
 
 
 def _require_columns(

@@ -250,7 +250,7 @@ def parse_json(path: str, text: str, again: str = "the file may be cut off") -> 
     raise LayerwiseError(f"{path}: {problem}")
 
 
-def _object_without_repeats(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_without_repeats(items: list[tuple[str, object]]) -> dict[str, object]:
     document = dict(items)
     if len(document) < len(items):
         twice = Counter(key for key, _ in items).most_common(1)[0][0]

@@ -49,8 +49,8 @@ class _Bar(tqdm):
 @contextlib.contextmanager
 def step(number: int, total: int, part: str = "") -> Iterator[None]:
     """Inside the block every meter begins with "step 3 of 8", and the part that it belongs to."""
-    told = f"step {number} of {total}, {part}: " if part else f"step {number} of {total}: "
-    token = _STEP.set(told)
+    prefix = f"step {number} of {total}, {part}: " if part else f"step {number} of {total}: "
+    token = _STEP.set(prefix)
     try:
         yield
     finally:

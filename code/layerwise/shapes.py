@@ -164,6 +164,11 @@ def converted(place: object, shape: Any, document: Any, again: str = "correct it
         raise LayerwiseError(f"{place}: {explained(error, again=again)}") from None
 
 
+def choices_of(shape: type, arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return those arguments of a call that a shape declares, as they were given."""
+    return {name: arguments[name] for name in shape.__annotations__}
+
+
 def parsed(place: object, shape: type[Shape], text: str, again: str = "correct it") -> Shape:
     """Return the record that a JSON text holds, once it has the shape."""
     try:

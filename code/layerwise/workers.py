@@ -146,8 +146,8 @@ class _Pool:
         with self.changing:
             while self.size < min(wanted, usable_cores()):
                 self.size += 1
-                given = (_process(modules), self)
-                threading.Thread(target=_lead, args=given, daemon=True).start()
+                leader = threading.Thread(target=_lead, args=(_process(modules), self), daemon=True)
+                leader.start()
 
 
 @dataclass(frozen=True)
@@ -202,12 +202,12 @@ def _lead(worker: _Worker, pool: _Pool) -> None:
             continue
         result, failed = None, None
         try:
-            given = arguments()
+            values = arguments()
         except BaseException as error:
             failed = error
         else:
             try:
-                worker.connection.send((function, given))
+                worker.connection.send((function, values))
                 result, failed = worker.connection.recv()
             except (EOFError, OSError):
                 name, words = function.__qualname__, worker.last_words()

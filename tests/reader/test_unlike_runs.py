@@ -116,14 +116,28 @@ def of_another_format(document: dict[str, Any]) -> None:
     document[RECORD]["format"] = 0
 
 
-@pytest.mark.parametrize("change", [without_record, of_another_format])
+def with_half_a_record(document: dict[str, Any]) -> None:
+    del document[RECORD]["passes"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without_record, "must hold a record of its run in format 3"),
+        (of_another_format, "must hold a record of its run in format 3"),
+        (with_half_a_record, r"layers\.json: _run: passes: missing; run"),
+    ],
+)
 def test_a_document_without_a_known_record_is_refused(
-    folders: dict[str, Path], tmp_path: Path, change: Callable[[dict[str, Any]], None]
+    folders: dict[str, Path],
+    tmp_path: Path,
+    change: Callable[[dict[str, Any]], None],
+    message: str,
 ) -> None:
     old = tmp_path / "old"
     shutil.copytree(folders["plain"], old)
     document = read_json(old / "layers.json")
     change(document)
     write_json(old / "layers.json", document)
-    with pytest.raises(LayerwiseError, match="must hold a record of its run in format 3"):
+    with pytest.raises(LayerwiseError, match=message):
         layerwise.compare([old, folders["other"]])

@@ -1,11 +1,10 @@
 """The texts that are put into the papers' models, and what is left of them where some overflow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from layerwise.files import read_json
+from layerwise.files import JsonObject, read_json
 from layerwise.models.forward import UnsoundTexts
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.fetching import upstream
@@ -18,7 +17,7 @@ class Texts:
 
     pairs: StatementPairs
     prompts: tuple[str, ...]  # whose token states an extraction keeps
-    sets: Mapping[str, Any]  # {set: {"prompts": ...}}, as fetched
+    sets: JsonObject  # {set: {"prompts": ...}}, as fetched
 
     def without(self, categories: Sequence[str], *, prompts: bool) -> "Texts":
         """Return the texts but for the pairs of these categories, and but for all prompts."""

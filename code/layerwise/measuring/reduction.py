@@ -1,7 +1,7 @@
 """Hidden states of statement pairs -> values: everything the statistics need."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from layerwise.measures.values import (
     layer_reading,
     sampled_layers,
 )
-from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
+from layerwise.models.store import BEFORE_NORM, Index, Layer, digest_of_texts
 from layerwise.models.texts import StatementPairs
 from layerwise.progress import track
 from layerwise.statistics.random_bins import binnings, stable_labels, sweep_streams
@@ -40,7 +40,7 @@ class States(Protocol):
         """The name that errors give them."""
 
     @property
-    def index(self) -> Mapping[str, Any]: ...
+    def index(self) -> Index: ...
 
     @property
     def n_layers(self) -> int: ...
@@ -110,11 +110,11 @@ def measure(
             bin_mean(preferences, stable, k_stable)[0],
         )
     return Values(
-        model=str(states.index["model"]),
-        display=str(states.index["display"]),
+        model=states.index["model"],
+        display=states.index["display"],
         n_layers=states.n_layers,
         hidden_size=states.hidden_size,
-        n_prompts=int(states.index["n_prompts"]),
+        n_prompts=states.index["n_prompts"],
         seed=seed,
         n_permutations=n_permutations,
         k_stable=k_stable,

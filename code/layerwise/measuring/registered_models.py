@@ -22,7 +22,17 @@ import torch
 
 from layerwise import workers
 from layerwise.engine.experiment import Subject
-from layerwise.engine.measured import CONTROL, LACKING, NOISE, About, Fragments, Run, Runs, Setting
+from layerwise.engine.measured import (
+    CONTROL,
+    LACKING,
+    NOISE,
+    About,
+    Fragments,
+    Run,
+    Runs,
+    Setting,
+    absent_document,
+)
 from layerwise.engine.published import Published, leaves
 from layerwise.errors import LayerwiseError
 from layerwise.files import JsonObject
@@ -51,8 +61,6 @@ from layerwise.shapes import Analysing, Measuring
 from layerwise.statistics.bootstrap import Draws
 
 CUT_OFF = "measuring random weights was cut off; run it again"
-# Of an extraction's index: how its states were made, beside the model and the dtype.
-HOW = ("attention", "template", "tokens_per_batch", "smaller_batches")
 
 
 def measure_registered(
@@ -79,6 +87,9 @@ def measure_registered(
     """
     about = About(model=model.slug, hub=model.hub)
     files, reason = _files_of(model, states_beside(model, choices, scratch))
+    if reason:
+        names = (*model.extractions, *model.experiments)
+        return absent_document(model.slug, model.hub, names, reason)
     passes: dict[str, Passes] = {}  # by dtype, as the model itself was found to be run right
 
     def load(dtype: str, draw: int | None) -> Checkpoint:
@@ -98,22 +109,16 @@ def measure_registered(
             label="" if draw is None else f"random weights, draw {draw}",
         )
 
-    if reason:
-        absent = dict.fromkeys((*model.extractions, *model.experiments), reason)
-        document: Runs = {"runs": {}, "absent": absent, NOISE: []}
-        control: list[Runs] = []
-    else:
-        as_it_is, random = passed(scratch, choices["replicates"]), []
-        passes |= as_it_is.passes
-        document = as_it_is.document()
-        if document["runs"] and choices[CONTROL]:
-            to_come = dict.fromkeys(document["runs"], CUT_OFF)
-            cut_off: list[Runs] = [{"runs": {}, "absent": to_come}] * choices[CONTROL]
-            keep({**about, **document, CONTROL: cut_off})
-            places = (scratch / f"{CONTROL}-{draw}" for draw in range(choices[CONTROL]))
-            random = [passed(place, draw=draw) for draw, place in enumerate(places)]
-        control = [draw.document() for draw in random]
-    return {**about, **document, CONTROL: control}
+    as_it_is, random = passed(scratch, choices["replicates"]), []
+    passes |= as_it_is.passes
+    document = as_it_is.document()
+    if document["runs"] and choices[CONTROL]:
+        to_come = dict.fromkeys(document["runs"], CUT_OFF)
+        cut_off: list[Runs] = [{"runs": {}, "absent": to_come}] * choices[CONTROL]
+        keep({**about, **document, CONTROL: cut_off})
+        places = (scratch / f"{CONTROL}-{draw}" for draw in range(choices[CONTROL]))
+        random = [passed(place, draw=draw) for draw, place in enumerate(places)]
+    return {**about, **document, CONTROL: [draw.document() for draw in random]}
 
 
 def _files_of(model: Model, beside: int) -> tuple[CheckpointFiles | None, str]:
@@ -389,7 +394,16 @@ class _Measuring:
         except Exception as error:
             into.fail(name, error)
             return
-        about = _describe(checkpoint, {choice: states.index[choice] for choice in HOW})
+        index = states.index
+        about = _describe(
+            checkpoint,
+            {
+                "attention": index["attention"],
+                "template": index["template"],
+                "tokens_per_batch": index["tokens_per_batch"],
+                "smaller_batches": index["smaller_batches"],
+            },
+        )
         lacking = self.lacking.get(name, Lacking())
         if lacking.why:
             categories, prompts = [*lacking.categories], lacking.prompts

@@ -1,13 +1,14 @@
 """Which class a configuration is built with; what is no decoder is refused before its weights."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import transformers
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
 
 from layerwise.errors import LayerwiseError
+from layerwise.files import JsonObject
 from layerwise.models.families import FAMILIES
 from layerwise.models.other_ways import ANY_OTHER, as_embedding_model
 
@@ -21,7 +22,13 @@ _CLASSES = (
 )
 
 
-def check_architecture(place: object, document: Mapping[str, Any]) -> None:
+# A family, and what is known of it; `class` is a word of Python's.
+Architecture = TypedDict(
+    "Architecture", {"family": str, "class": str, "refused": str | None, "spectral": bool}
+)
+
+
+def check_architecture(place: object, document: JsonObject) -> None:
     """Refuse what config.json declares if it is no decoder that transformers has a class for.
 
     Raises:
@@ -44,7 +51,7 @@ def check_architecture(place: object, document: Mapping[str, Any]) -> None:
         )
 
 
-def _kind_of(family: str, document: Mapping[str, Any]) -> str | None:
+def _kind_of(family: str, document: JsonObject) -> str | None:
     """Return what an architecture is, if it is no decoder.
 
     Most families of encoders have a class with a causal head too, for use as the decoder of another
@@ -65,7 +72,7 @@ def _named(family: str, architectures: Sequence[str] | None) -> list[str]:
     return [name for name in architectures or () if name in known] or of_family
 
 
-def list_architectures() -> list[dict[str, Any]]:
+def list_architectures() -> list[Architecture]:
     """Return every family that transformers has a class that reads text for, and what is known.
 
     `refused` is None for a decoder, else what it is; `spectral` is whether the layout of its

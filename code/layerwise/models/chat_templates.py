@@ -28,6 +28,7 @@ import jinja2.meta
 from jinja2.defaults import DEFAULT_FILTERS
 
 from layerwise.errors import LayerwiseError, TextError
+from layerwise.files import JsonObject
 from layerwise.models.registry import Template
 
 # How many BOS the tokenised text begins with.
@@ -63,17 +64,10 @@ class OwnTemplate:
         options: values of JSON that the template is given beside the statement, by name.
     """
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
 
 
 Wrapping = Template | OwnTemplate  # the registry's, and that of a reader's model
-
-
-def describe_template(template: Wrapping) -> dict[str, Any]:
-    """Return what is recorded of the template that statements are put into."""
-    if isinstance(template, OwnTemplate):
-        return {"template": "own", "template_options": dict(template.options)}
-    return {"template": template}
 
 
 def render(tokenizer: Any, statements: Sequence[str], template: Wrapping) -> list[str]:
@@ -123,7 +117,7 @@ class _Chat:
 
     tokenizer: Any
     source: str
-    options: Mapping[str, Any]
+    options: JsonObject
 
     @classmethod
     def of(cls, tokenizer: Any, template: Wrapping) -> "_Chat":
@@ -134,9 +128,9 @@ class _Chat:
                 f"a chat template is one of {', '.join(get_args(Template))}, found {template!r}"
             )
         if not getattr(tokenizer, "chat_template", None):
-            asked = "--chat-template (chat_template=True)" if is_own else f"template {template!r}"
+            option = "--chat-template (chat_template=True)" if is_own else f"template {template!r}"
             raise LayerwiseError(
-                f"{asked} needs a tokenizer with a chat template, this one has none; use an "
+                f"{option} needs a tokenizer with a chat template, this one has none; use an "
                 "instruction-tuned model, or ask for no template"
             )
         options = template.options if isinstance(template, OwnTemplate) else {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from layerwise.errors import LayerwiseError, reword_errors
-from layerwise.files import read_json
+from layerwise.files import JsonObject, read_json
 from layerwise.models.families import heads_of
 from layerwise.models.other_ways import LOADED
 from layerwise.models.registry import Model
@@ -64,7 +64,7 @@ def check_n_blocks(path: Path, n_tensors: int) -> None:
             )
 
 
-def _configs(file: Path) -> list[dict[str, Any]]:
+def _configs(file: Path) -> list[JsonObject]:
     """Return what a config.json says, and every object inside it; nothing of what is no object."""
     objects = [read_json(file)]
     for values in (part.values() for part in objects if isinstance(part, dict)):
@@ -72,7 +72,7 @@ def _configs(file: Path) -> list[dict[str, Any]]:
     return [part for part in objects if isinstance(part, dict)]
 
 
-def own_classes(declared: Mapping[str, Any]) -> tuple[str, ...]:
+def own_classes(declared: JsonObject) -> tuple[str, ...]:
     """Return the classes that a checkpoint names and transformers does not have.
 
     Arguments:

@@ -199,6 +199,20 @@ def twin_config(family: str, shape: Shape) -> Config:
     Weights spread by 1/sqrt(hidden): the default 0.02 would leave all layers of so narrow a model
     alike.
     """
+    return {
+        "hidden_size": shape.hidden_size,
+        "num_hidden_layers": shape.n_layers,
+        "num_attention_heads": shape.n_heads,
+        "vocab_size": VOCABULARY,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+        "pad_token_id": 1,
+        "init_std" if family == "opt" else "initializer_range": shape.hidden_size**-0.5,
+    } | _arguments_by_family(shape)[family]
+
+
+def _arguments_by_family(shape: Shape) -> dict[str, Config]:
+    """Return what else each architecture's configuration takes."""
     width = 2 * shape.hidden_size
     wide = {"intermediate_size": width, "max_position_embeddings": POSITIONS}
     grouped = wide | {"num_key_value_heads": shape.kv_heads}
@@ -208,12 +222,9 @@ def twin_config(family: str, shape: Shape) -> Config:
     windows = [[["global", "local"], pairs], [["global"], odd]][: 1 + odd]
     # Gemma 3 has five blocks with a window to one without; a twin has too few blocks for that
     by_turns = ["sliding_attention", "full_attention"] * (pairs + odd)
-    own: Mapping[str, Config] = {
+    return {
         "apertus": grouped
-        | {
-            "rope_parameters": {**LLAMA3_ROPE, "rope_theta": 12e6},
-            "max_position_embeddings": 65536,
-        },
+        | {"rope_parameters": LLAMA3_ROPE | {"rope_theta": 12e6}, "max_position_embeddings": 65536},
         "bloom": {},
         "falcon": {"ffn_hidden_size": width, "multi_query": shape.kv_heads == 1},
         "gemma": gemma,
@@ -232,23 +243,10 @@ def twin_config(family: str, shape: Shape) -> Config:
         "llama": grouped,
         # the hub's configuration; the library's default is that of a later version
         "mistral": grouped
-        | {
-            "rms_norm_eps": 1e-5,
-            "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
-        },
+        | {"rms_norm_eps": 1e-5, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}},
         "opt": {"ffn_dim": width, "max_position_embeddings": POSITIONS},
         "phi3": grouped,
         "qwen2": grouped,
         "qwen3": grouped | {"head_dim": shape.head_size},
         "stablelm": grouped | {"partial_rotary_factor": 0.5},
     }
-    return {
-        "hidden_size": shape.hidden_size,
-        "num_hidden_layers": shape.n_layers,
-        "num_attention_heads": shape.n_heads,
-        "vocab_size": VOCABULARY,
-        "bos_token_id": 0,
-        "eos_token_id": 0,
-        "pad_token_id": 1,
-        "init_std" if family == "opt" else "initializer_range": shape.hidden_size**-0.5,
-    } | own[family]

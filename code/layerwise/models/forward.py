@@ -57,11 +57,7 @@ def forward(
     model, (base, *_) = checkpoint.model, checkpoint.towers
     passes = checkpoint.passes
     runs_whole = reports or passes is None or passes.logits == "model"
-    first, *_ = blocks = checkpoint.blocks
-    layers: list[Layer] = [*range(1, len(blocks)), BEFORE_NORM]
-    handles = [on_input(first, partial(see, 0))]
-    for block, layer in zip(blocks, layers, strict=True):
-        handles.append(on_output(block, partial(see, layer)))
+    handles = _watch_layers(checkpoint.blocks, see)
     last: list[Any] = []
     for tower in checkpoint.towers if runs_whole else ():
         handles.append(_watch_tokens(tower, tokens))
@@ -79,6 +75,15 @@ def forward(
     return Passed(
         hidden, out.logits if runs_whole else None, out.hidden_states if reports else None
     )
+
+
+def _watch_layers(blocks: Sequence[torch.nn.Module], see: See) -> list[Any]:
+    """Show every layer but the last, which comes after the final norm; the handles end it."""
+    layers: list[Layer] = [*range(1, len(blocks)), BEFORE_NORM]
+    handles = [on_input(blocks[0], partial(see, 0))]
+    for block, layer in zip(blocks, layers, strict=True):
+        handles.append(on_output(block, partial(see, layer)))
+    return handles
 
 
 def _watch_tokens(tower: torch.nn.Module, tokens: torch.Tensor) -> Any:

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from layerwise.errors import LayerwiseError, reword_errors
 from layerwise.files import n_processes
 from layerwise.models.batches import Batch, plan_batches
-from layerwise.models.chat_templates import describe_template
+from layerwise.models.chat_templates import OwnTemplate
 from layerwise.models.fitting import Room, run_in_parts
 from layerwise.models.forward import Unsound, forward, mean_token_nll, pool
 from layerwise.models.load import Checkpoint, attention_kernel
@@ -29,7 +29,14 @@ from layerwise.models.partial import Partial
 from layerwise.models.passes import Passes
 from layerwise.models.probe import probe
 from layerwise.models.provenance import describe
-from layerwise.models.store import POOLINGS, HiddenStates, Layer, digest_of_texts, open_states
+from layerwise.models.store import (
+    POOLINGS,
+    HiddenStates,
+    Index,
+    Layer,
+    digest_of_texts,
+    open_states,
+)
 from layerwise.models.token_ids import SAME_IDS, Ids, Wrapping, check_texts, digests_of_ids
 from layerwise.progress import meter
 
@@ -82,12 +89,9 @@ def extract(
         raise LayerwiseError(f"{checkpoint.name}: {SAME_IDS}; load it anew")
     passes = checkpoint.passes or probe_in_all(checkpoint, ids, tokens_per_batch=tokens_per_batch)
     checkpoint = replace(checkpoint, passes=passes)
-    index = _index_of(checkpoint, passes, texts, ids)
-    index["tokens_per_batch"] = passes.tokens_per_batch(tokens_per_batch)
-    index |= describe_template(template)
-    if checkpoint.rounding is not None:
-        index["noise_seed"] = checkpoint.rounding.seed
-    partial = _partial(checkpoint, ids, folder, index)
+    limit = passes.tokens_per_batch(tokens_per_batch)
+    index = _index_of(checkpoint, passes, texts, ids, template, limit)
+    partial = _partial(checkpoint, ids, folder, index, limit)
     processes = _Processes.join(checkpoint)
     with contextlib.ExitStack() as stack:
         # the first process keeps the lock
@@ -95,7 +99,7 @@ def extract(
         if done is None:
             return open_states(folder)
         todo = [number for number in range(len(partial.batches)) if number not in done]
-        with attention_kernel(checkpoint.model, index["attention"]):
+        with attention_kernel(checkpoint.model, passes.kernel):
             mine = todo[processes.rank :: processes.count]
             _run_all(checkpoint, partial, mine, texts, ids, seconds)
         processes.wait()
@@ -110,9 +114,11 @@ def _index_of(
     passes: Passes,
     texts: Mapping[str, Sequence[str]],
     ids: Mapping[str, Sequence[Ids]],
-) -> dict[str, Any]:
+    template: Wrapping,
+    tokens_per_batch: int,
+) -> Index:
     """Return what states are stored with: the model, how it is run, and the texts it is given."""
-    return {
+    index: Index = {
         "layout": LAYOUT,
         **describe(checkpoint),
         "attention": passes.kernel,
@@ -127,8 +133,15 @@ def _index_of(
         "prompt_lengths": list(map(len, ids["prompts"])),
         "token_ids_sha256": digests_of_ids(ids),
         "adds_bos": checkpoint.declaration.adds_bos,
-        "around": checkpoint.declaration.around,
+        "around": list(checkpoint.declaration.around),
+        "tokens_per_batch": tokens_per_batch,
+        "template": "own" if isinstance(template, OwnTemplate) else template,
     }
+    if isinstance(template, OwnTemplate):
+        index["template_options"] = dict(template.options)
+    if checkpoint.rounding is not None:
+        index["noise_seed"] = checkpoint.rounding.seed
+    return index
 
 
 @dataclass(frozen=True)
@@ -188,10 +201,9 @@ def wait_for_all(checkpoint: Checkpoint) -> None:
 
 
 def _partial(
-    checkpoint: Checkpoint, ids: dict[str, list[Ids]], folder: Path, index: dict[str, Any]
+    checkpoint: Checkpoint, ids: dict[str, list[Ids]], folder: Path, index: Index, limit: int
 ) -> Partial:
     lengths = {kind: list(map(len, texts)) for kind, texts in ids.items()}
-    limit = index["tokens_per_batch"]
     batches = [batch for kind, n in lengths.items() for batch in plan_batches(kind, n, limit)]
     fingerprint = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()
     sizes = (checkpoint.hidden_size, checkpoint.n_layers, checkpoint.dtype)

@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import huggingface_hub
 from huggingface_hub import constants
@@ -38,6 +37,7 @@ from layerwise.models.pickles import convert, place_of
 from layerwise.models.registry import Model
 from layerwise.models.token_ids import NO_TEXTS, Texts, check_texts
 from layerwise.progress import track
+from layerwise.shapes import Measuring
 
 ANSWER = 10  # seconds that the hub may take to answer
 _COMMIT = re.compile("[0-9a-f]{40}")
@@ -127,7 +127,7 @@ def _bytes_to_come(files: CheckpointFiles) -> int:
     return sum(missing.values()) + sum(converted.values())
 
 
-def states_beside(model: Model, chosen: Mapping[str, Any], scratch: Path) -> int:
+def states_beside(model: Model, chosen: Measuring, scratch: Path) -> int:
     """Return the bytes of hidden states that go to the disk of the cache, if `scratch` is on it."""
     places = (Path(constants.HF_HUB_CACHE), scratch)
     cache_disk, scratch_disk = (nearest_existing(place).stat().st_dev for place in places)

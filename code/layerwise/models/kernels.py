@@ -165,7 +165,7 @@ def one_attention(device: torch.device) -> Iterator[None]:
         yield
 
 
-def settings(device: torch.device) -> dict[str, Any]:
+def settings(device: torch.device) -> dict[str, object]:
     """Return what is in force: float32, sums of halves, and the kernels that `sdpa` may take."""
     matmul: Any = torch.backends.cuda.matmul
     with one_attention(device):
@@ -176,7 +176,7 @@ def settings(device: torch.device) -> dict[str, Any]:
             MATH: torch.backends.cuda.math_sdp_enabled(),
         }
     kernels = ("flash", MATH) if device.type == "cpu" else tuple(enabled)  # a CPU has two
-    on_gpu = {}
+    on_gpu: dict[str, object] = {}
     if device.type == "cuda":
         on_gpu = {
             WORKSPACE: ", ".join([str(os.environ.get(WORKSPACE)), *[LATE][: len(_set_late)]]),

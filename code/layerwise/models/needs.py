@@ -30,9 +30,8 @@ in a matrix product. On a CPU float16 has a rate of its own: few cores have unit
 """
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -40,6 +39,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.files import nearest_existing
 from layerwise.models.registry import BYTES, Model
 from layerwise.models.store import POOLINGS
+from layerwise.shapes import Measuring
 from layerwise.workers import usable_cores
 
 PROCESS_BYTES = 150_000_000  # of a worker that has nothing to do
@@ -110,9 +110,9 @@ def seconds_by_part(
     return parts
 
 
-def seconds_as_chosen(model: Model, device: str, chosen: Mapping[str, Any]) -> float:
-    """Return the same with the replicates and controls of `measure` of params.yaml."""
-    return seconds(model, device, **model.repeats(chosen))
+def seconds_as_chosen(model: Model, chosen: Measuring) -> float:
+    """Return the same with device, replicates and controls of `measure` of params.yaml."""
+    return seconds(model, chosen["device"], **model.repeats(chosen))
 
 
 def seconds_of_passes(parameters: float, tokens: int, dtype: str, device: str) -> float:
@@ -180,7 +180,7 @@ def kept_bytes(
     return rows * hidden_size * (n_layers + 2) * width
 
 
-def bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
+def bytes_of_states(model: Model, chosen: Measuring) -> int:
     """Return the bytes of hidden states that wait on disk until all of a model is measured.
 
     They are made of the model as it is, with noise, and of random weights.
@@ -190,7 +190,8 @@ def bytes_of_states(model: Model, chosen: Mapping[str, Any]) -> int:
         kept_bytes(STATEMENTS, PROMPT_TOKENS, *sizes, extraction.dtype)
         for extraction in model.extractions.values()
     )
-    return once * (1 + sum(model.repeats(chosen).values()))
+    again = model.repeats(chosen)
+    return once * (1 + again["replicates"] + again["control"])
 
 
 def require_room(place: Path, n_bytes: int, what: str = "the hidden states") -> None:

@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import safetensors
@@ -32,7 +31,7 @@ from layerwise.files import (
 from layerwise.home import partial_of
 from layerwise.models.batches import Batch
 from layerwise.models.needs import require_room
-from layerwise.models.store import is_whole
+from layerwise.models.store import Index, is_whole
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Partial:
         with atomic_path(self._file(number)) as part:
             part.write_bytes(save({"members": members, **arrays}, {"at_a_time": str(at_a_time)}))
 
-    def publish(self, index: dict[str, Any]) -> None:
+    def publish(self, index: Index) -> None:
         """Move the extraction into place, over an older one; safe to be killed at any point."""
         smaller: dict[str, int] = {}
         for number, batch in enumerate(self.batches):
@@ -91,8 +90,8 @@ class Partial:
                 at_a_time = int(stored.metadata()["at_a_time"])
             if at_a_time < len(batch.members):
                 smaller[str(number)] = at_a_time
-        more = {"n_batches": len(self.batches), "smaller_batches": smaller}
-        write_json(self.place / "index.json", {**index, **more})
+        whole: Index = {**index, "n_batches": len(self.batches), "smaller_batches": smaller}
+        write_json(self.place / "index.json", whole)
         if self.folder.exists():
             os.replace(self.folder, self.place / "replaced")
         os.replace(self.place, self.folder)

@@ -1,8 +1,9 @@
 """How a model is run: what was found to give what its own forward gives."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
+
+from layerwise.shapes import Loose, converted
 
 VERSION = 1  # raise when layers, kernels or logits are taken by other rules
 HEAD_ROWS = 256  # predicted tokens whose logits exist at once
@@ -12,6 +13,18 @@ ROWS, TOKENS = 3, 12  # of the texts that a model is probed on
 def tokens_of_probe(longest: int, widest: int) -> int:
     """Return the tokens of all calls of a probe, by those of the longest text and widest batch."""
     return (5 * ROWS + 1 + TOKENS) * TOKENS + 3 * longest + widest
+
+
+class PassesRecord(Loose):
+    """The way of the passes as documents hold it; `rules` is the `VERSION` that found it."""
+
+    rules: int
+    kernel: str
+    logits: Literal["head", "model"]
+    alone: bool
+    before_norm: bool
+    left_out: list[str]
+    probed: int
 
 
 @dataclass(frozen=True)
@@ -42,12 +55,20 @@ class Passes:
         return min(wanted, HEAD_ROWS) if self.logits == "model" else wanted
 
     @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> "Passes":
+    def of_record(cls, record: PassesRecord) -> "Passes":
         """Return the passes that an earlier run recorded."""
-        known = {key: value for key, value in record.items() if key != "rules"}
-        return cls(**known | {"left_out": tuple(known["left_out"])})
+        passes: Passes = converted("the passes of an earlier run", cls, record, "measure again")
+        return passes
 
     @property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> PassesRecord:
         """What stands beside every number that was measured in this way."""
-        return {"rules": VERSION, **asdict(self), "left_out": list(self.left_out)}
+        return PassesRecord(
+            rules=VERSION,
+            kernel=self.kernel,
+            logits=self.logits,
+            alone=self.alone,
+            before_norm=self.before_norm,
+            left_out=list(self.left_out),
+            probed=self.probed,
+        )

@@ -87,7 +87,7 @@ class Weights:
 
     @classmethod
     def _from_tensors(
-        cls, name: str, dtype: str, config: Any, tensors: Mapping[str, Any]
+        cls, name: str, dtype: str, config: Any, tensors: Mapping[str, Stored | torch.Tensor]
     ) -> Weights:
         return cls(
             name=name,

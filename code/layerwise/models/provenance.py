@@ -16,18 +16,19 @@ from layerwise.home import find_home
 from layerwise.models.kernels import settings
 from layerwise.models.load import Checkpoint
 from layerwise.models.registry import RANDOM
+from layerwise.models.store import Provenance, Versions
 
 KERNEL_MODULE = Path("/proc/driver/nvidia/version")
 
 
-def describe(checkpoint: Checkpoint) -> dict[str, Any]:
+def describe(checkpoint: Checkpoint) -> Provenance:
     """Return what is recorded beside every number that is measured on a checkpoint.
 
     `attention` names the kernel of hidden states, of traces, and of traces with attention maps.
     What batches the hidden states came in stands in the index of their extraction.
     """
     model, passes = checkpoint.model, checkpoint.passes
-    description = {
+    description: Provenance = {
         "model": checkpoint.name,
         "revision": checkpoint.revision,
         "tokenizer_sha256": checkpoint.tokenizer_sha256,
@@ -47,7 +48,9 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
         description["own_code"] = list(own_code)
     if checkpoint.quantised:
         description["quantised"] = checkpoint.quantised
-    return description | ({RANDOM: True} if checkpoint.has_random_weights else {})
+    if checkpoint.has_random_weights:
+        description[RANDOM] = True
+    return description
 
 
 def device_name(model: torch.nn.Module) -> str:
@@ -116,7 +119,7 @@ def commit_of_code(root: Path | None = None) -> str | None:
         return None
 
 
-def versions() -> dict[str, Any]:
+def versions() -> Versions:
     """Return the versions that a number can depend on; `cuda` is None for a CPU build of torch."""
     return {
         "torch": torch.__version__,
@@ -125,7 +128,7 @@ def versions() -> dict[str, Any]:
     }
 
 
-def describe_environment() -> dict[str, Any]:
+def describe_environment() -> dict[str, object]:
     """Return the kinds of GPU and the versions that numbers can depend on."""
     gpus = {torch.cuda.get_device_name(gpu) for gpu in range(torch.cuda.device_count())}
     return {"gpus": sorted(gpus), **versions()}

@@ -30,7 +30,7 @@ def is_packed(weight: torch.Tensor) -> bool:
     return not is_plain or not weight.is_floating_point() or weight.element_size() < 2
 
 
-def saved_state(model: Any) -> Iterator[tuple[str, Any]]:
+def saved_state(model: Any) -> Iterator[tuple[str, object]]:
     """Yield what a loaded model would save, by name, and leave the model as it is.
 
     Saving spoils packed weights of bitsandbytes that a CPU has computed with (0.50: every pass is
@@ -45,7 +45,7 @@ def saved_state(model: Any) -> Iterator[tuple[str, Any]]:
             is_packed(weight) and not hasattr(weight, _PARTS)
             for weight in module.parameters(recurse=False)
         )
-        state: dict[str, Any] = {}
+        state: dict[str, object] = {}
         readable = copy.deepcopy(module) if may_spoil else module
         readable._save_to_state_dict(state, f"{name}." if name else "", keep_vars=False)
         yield from state.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, TypedDict, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,9 +19,9 @@ from pydantic import (
 )
 
 from layerwise.errors import LayerwiseError
-from layerwise.shapes import STRICT, explained, read_yaml
+from layerwise.shapes import STRICT, Measuring, explained, read_yaml
 
-RANDOM = "random_weights"  # marks a stand-in's config, and every number measured on one
+RANDOM: Final = "random_weights"  # marks a stand-in's config, and every number measured on one
 Dtype = Literal["float32", "float16", "bfloat16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}  # of a number
@@ -79,6 +79,13 @@ class Shape(_Entry):
         return self
 
 
+class Repeats(TypedDict):
+    """How often a model is measured again: with rounding noise, and with random weights."""
+
+    replicates: int
+    control: int
+
+
 class Extraction(_Entry):
     """Hidden states that Papers 1 and 2 need: one model in one dtype, at its own sampled layers."""
 
@@ -125,10 +132,10 @@ class Model(_Entry):
         """
         return 0 if self.alone or self.parameters >= LARGE else control
 
-    def repeats(self, chosen: Mapping[str, Any]) -> dict[str, int]:
+    def repeats(self, chosen: Measuring) -> Repeats:
         """Return how often it is measured again, of `replicates` and `control` of params.yaml."""
-        replicates = 0 if self.alone else int(chosen["replicates"])
-        return {"replicates": replicates, "control": self.n_draws(int(chosen["control"]))}
+        replicates = 0 if self.alone else chosen["replicates"]
+        return {"replicates": replicates, "control": self.n_draws(chosen["control"])}
 
     @property
     def dtype(self) -> str:

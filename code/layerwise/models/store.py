@@ -2,7 +2,7 @@
 
 A finished extraction is a folder
 
-    index.json                    model, revision, dtype, what was put in, `n_batches`
+    index.json                    model, revision, dtype, what was put in, `n_batches`: `Index`
     fingerprint                   digest of everything that can change a number
     statements_00000.safetensors  arrays with a row per text of the batch, and those texts' numbers:
                                   members; nll, nats, float64; mean/7, last/before_norm, ...:
@@ -19,15 +19,17 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, Required
 
 import numpy as np
 import safetensors
 from jaxtyping import Float
+from typing_extensions import TypedDict
 
 from layerwise.errors import LayerwiseError
-from layerwise.files import read_json
+from layerwise.files import JsonObject, read_json
 from layerwise.measures.traces import Stream
+from layerwise.models.passes import PassesRecord
 
 POOLINGS = ("mean", "mean_all", "last", "first")  # mean: positions 1..T-1, as published
 BEFORE_NORM: Literal["before_norm"] = "before_norm"
@@ -39,12 +41,65 @@ def digest_of_texts(texts: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
 
 
+class Versions(TypedDict, total=False):
+    """The libraries that compute; `cuda` is None for a CPU build of torch."""
+
+    torch: str
+    cuda: str | None
+    transformers: str
+
+
+class Provenance(Versions, total=False):
+    """What stands beside every number that is measured on a checkpoint (`provenance.describe`).
+
+    Of states that came as arrays the model and its revision alone are known. `attention` names the
+    kernels of states, traces and maps; in an index that of the states, as a word.
+    """
+
+    model: Required[str]
+    revision: Required[str]
+    tokenizer_sha256: str
+    dtype: str
+    device: str
+    attention: str | dict[str, str | None]
+    passes: PassesRecord | None
+    arithmetic: dict[str, object]
+    driver: str | None
+    own_code: list[str]
+    quantised: str
+    random_weights: bool
+
+
+class Index(Provenance):
+    """Which states there are, and what they were made of; arrays have what is required."""
+
+    display: str
+    n_layers: int
+    hidden_size: int
+    n_prompts: int
+    prompt_lengths: list[int]
+    template: str
+    statements_sha256: str
+    template_options: NotRequired[JsonObject]
+    layout: NotRequired[int]
+    family: NotRequired[str]
+    n_statements: NotRequired[int]
+    prompts_sha256: NotRequired[str]
+    token_ids_sha256: NotRequired[list[str]]
+    adds_bos: NotRequired[bool]
+    around: NotRequired[list[list[str]]]
+    tokens_per_batch: NotRequired[int]
+    noise_seed: NotRequired[int]
+    n_batches: NotRequired[int]
+    smaller_batches: NotRequired[dict[str, int]]
+
+
 @dataclass(frozen=True)
 class HiddenStates:
     """A finished extraction, opened for reading."""
 
     folder: Path
-    index: dict[str, Any]
+    index: Index
 
     @property
     def place(self) -> str:
@@ -53,15 +108,16 @@ class HiddenStates:
 
     def has(self, layer: Layer, pooling: str) -> bool:
         """Return whether there are such states: without a final norm none before it."""
-        return layer != BEFORE_NORM or bool(self.index["passes"]["before_norm"])
+        passes = self.index["passes"]
+        return layer != BEFORE_NORM or (passes is not None and passes["before_norm"])
 
     @property
     def n_layers(self) -> int:
-        return int(self.index["n_layers"])
+        return self.index["n_layers"]
 
     @property
     def hidden_size(self) -> int:
-        return int(self.index["hidden_size"])
+        return self.index["hidden_size"]
 
     @property
     def nll(self) -> Float[np.ndarray, " statement"]:

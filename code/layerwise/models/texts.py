@@ -6,7 +6,7 @@ Lines or a data frame.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ UNSEEN = {
     *("\u115f", "\u1160", "\u3164", "\uffa0"),
     *("\u034f", "\u17b4", "\u17b5", "\u180b", "\u180c", "\u180d", "\u180f"),
 }
-Row = tuple[str, Mapping[str, Any]]  # where it stands, and its cells by column
+Row = tuple[str, Mapping[str, object]]  # where it stands, and its cells by column
 Found = dict[str, list[tuple[str, str, str]]]  # category -> (place, A, B)
 
 
@@ -146,6 +146,20 @@ def read_pairs(given: Any) -> StatementPairs:
         by_category, rows, neutral = _pairs_of_rows(given)
     else:
         by_category, neutral = _pairs_of_document(name, given)
+    _require_enough(name, by_category)
+    _require_different_names(name, by_category)
+    if len(by_category) >= MIN_POINTS:
+        _require_variation(name, by_category)
+    sizes = [len(pairs) for pairs in by_category.values()]
+    places, side_a, side_b = zip(
+        *(pair for pairs in by_category.values() for pair in pairs), strict=True
+    )
+    numbers = np.repeat(np.arange(len(by_category)), sizes)
+    return StatementPairs(tuple(by_category), numbers, side_a, side_b, places, rows, neutral)
+
+
+def _require_enough(name: str, by_category: Found) -> None:
+    """Refuse fewer pairs than numbers take, and a category whose name marks other entries."""
     n_pairs = sum(map(len, by_category.values()))
     if n_pairs < FEWEST_PAIRS:
         raise LayerwiseError(
@@ -163,15 +177,6 @@ def read_pairs(given: Any) -> StatementPairs:
                 f"{name}category {category!r} needs at least {MIN_PAIRS_PER_CATEGORY} pairs, "
                 f"found {len(pairs)}; add pairs or drop the category"
             )
-    _require_different_names(name, by_category)
-    if len(by_category) >= MIN_POINTS:
-        _require_variation(name, by_category)
-    sizes = [len(pairs) for pairs in by_category.values()]
-    places, side_a, side_b = zip(
-        *(pair for pairs in by_category.values() for pair in pairs), strict=True
-    )
-    numbers = np.repeat(np.arange(len(by_category)), sizes)
-    return StatementPairs(tuple(by_category), numbers, side_a, side_b, places, rows, neutral)
 
 
 def _require_different_names(name: str, categories: Iterable[str]) -> None:
@@ -273,7 +278,7 @@ def _marked(marks: Mapping[str, bool]) -> tuple[str, ...]:
     return tuple(name for name, is_neutral in marks.items() if is_neutral)
 
 
-def _is_marked(place: str, given: Any) -> bool:
+def _is_marked(place: str, given: object) -> bool:
     """Return what a mark says.
 
     Raises:
@@ -419,17 +424,17 @@ def _read_csv(
         yield f"{path}, line {line}", _renamed(dict(zip(header, cells, strict=True)), named)
 
 
-def _renamed(row: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
+def _renamed(row: Mapping[str, object], named: Mapping[object, str]) -> dict[str, object]:
     """Return the cells of a row by the names that are asked for."""
     return {named.get(name, name): cell for name, cell in row.items()}
 
 
 def _require(
     place: str,
-    present: Sequence[Any] | Mapping[str, Any],
+    present: Collection[object],
     columns: Sequence[str],
     optional: Sequence[str],
-) -> dict[str, str]:
+) -> dict[object, str]:
     """Return by its name here what each column is called; case and blanks around it are free.
 
     Raises:
@@ -448,4 +453,4 @@ def _require(
             f"{place}: a column must be there once, {names.count(twice[0])} are called "
             f"{twice[0]!r}; rename or remove the others"
         )
-    return {given: name for given, name in folded if name in wanted}
+    return {column: name for column, name in folded if name in wanted}

@@ -5,7 +5,8 @@ and the inputs and outputs of each block's attention and MLP.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,11 +19,10 @@ from layerwise.models.families import FAMILIES
 from layerwise.models.forward import forward, on_input, on_output, removing, require_sound
 from layerwise.models.load import Checkpoint, attention_kernel
 from layerwise.models.store import BEFORE_NORM, Layer
-from layerwise.models.token_ids import tokenize
+from layerwise.models.token_ids import Ids, tokenize
 
 # Rows of a float32 map sum to 1 but for rounding; 16-bit entries are off by up to 2^-8 each.
 _ROW_SUM = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 3e-2}
-Keep = Callable[[int, str, torch.Tensor], None]
 
 
 def trace(
@@ -51,43 +51,73 @@ def trace(
             or maps that are missing or no softmax.
     """
     (ids,) = tokenize(checkpoint.declaration, "prompts", [text])
-    tokens = torch.from_numpy(ids).long()[None].to(checkpoint.model.device)
-    states: dict[Layer, np.ndarray] = {}
-    maps: dict[int, np.ndarray] = {}
-    parts: list[dict[str, np.ndarray]] = [{} for _ in checkpoint.blocks]
-
-    def see(layer: Layer, hidden: torch.Tensor) -> None:
-        states[layer] = _array(hidden[0])
-
-    def keep(block: int, name: str, value: torch.Tensor) -> None:
-        parts[block][name] = _array(value.reshape(-1, value.shape[-1]))
-
-    with torch.inference_mode(), contextlib.ExitStack() as stack:
-        stack.enter_context(_computing(checkpoint, attention=attention, autocast=autocast))
-        watched = _watch_maps(checkpoint, maps) if attention else []
-        watched += _watch_parts(checkpoint, keep) if modules else []
-        stack.enter_context(removing(watched))
-        passed = forward(checkpoint, tokens, see)
-        # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
-        scored = checkpoint.head(passed.hidden) if passed.logits is None else passed.logits
-        logits = _array(scored[0, -1])
-        # rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself
-        table = checkpoint.model.get_input_embeddings().weight
-        embedding = _array(table[tokens[0].to(table.device)])
+    seen = _Seen(checkpoint)
+    with _computing(checkpoint, attention=attention, autocast=autocast):
+        traced = seen.trace(ids, attention=attention, modules=modules)
     dtype = "bfloat16" if autocast else checkpoint.dtype
     if attention:
-        _check_maps(checkpoint, maps, dtype)
-    _check_finite(checkpoint, text, dtype, states, logits, maps)
-    return Trace(
-        dtype=checkpoint.dtype,
-        tokens=ids.astype(np.int64),
-        embedding=embedding,
-        states=tuple(states[layer] for layer in range(checkpoint.n_layers + 1)),
-        before_norm=states[BEFORE_NORM],
-        logits=logits,
-        attention=tuple(maps[block] for block in sorted(maps)),
-        modules=tuple(ModuleStates(**states) for states in parts) if modules else (),
-    )
+        _check_maps(checkpoint, seen.maps, dtype)
+    _check_finite(checkpoint, text, dtype, seen.states, traced.logits, seen.maps)
+    return traced
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a watched pass showed: states by layer, attention maps, inputs and outputs of parts."""
+
+    checkpoint: Checkpoint
+    states: dict[Layer, np.ndarray] = field(default_factory=dict)
+    maps: dict[int, np.ndarray] = field(default_factory=dict)
+    parts: dict[int, dict[str, np.ndarray]] = field(default_factory=dict)
+
+    def trace(self, ids: Ids, *, attention: bool, modules: bool) -> Trace:
+        """Run the model on the ids of a text, and return all that was seen."""
+        model, states = self.checkpoint.model, self.states
+        tokens = torch.from_numpy(ids).long()[None].to(model.device)
+        watched = self._watch_maps() if attention else []
+        watched += self._watch_parts() if modules else []
+        with removing(watched):
+            passed = forward(self.checkpoint, tokens, self._keep_state)
+        # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
+        scored = self.checkpoint.head(passed.hidden) if passed.logits is None else passed.logits
+        # rows of the table: Gemma's embedding module multiplies them by sqrt(hidden) by itself
+        table = model.get_input_embeddings().weight
+        return Trace(
+            dtype=self.checkpoint.dtype,
+            tokens=ids.astype(np.int64),
+            embedding=_array(table[tokens[0].to(table.device)]),
+            states=tuple(states[layer] for layer in range(self.checkpoint.n_layers + 1)),
+            before_norm=states[BEFORE_NORM],
+            logits=_array(scored[0, -1]),
+            attention=tuple(self.maps[block] for block in sorted(self.maps)),
+            modules=tuple(ModuleStates(**self.parts[block]) for block in sorted(self.parts)),
+        )
+
+    def _keep_state(self, layer: Layer, hidden: torch.Tensor) -> None:
+        self.states[layer] = _array(hidden[0])
+
+    def _keep_part(self, block: int, name: str, value: torch.Tensor) -> None:
+        self.parts.setdefault(block, {})[name] = _array(value.reshape(-1, value.shape[-1]))
+
+    def _keep_map(self, block: int, module: Any, args: Any, out: Any) -> None:
+        if isinstance(out, tuple) and len(out) > 1 and out[1] is not None:
+            self.maps[block] = _array(out[1][0])
+
+    def _watch_maps(self) -> list[Any]:
+        path = FAMILIES[self.checkpoint.family].parts["attention_input"]
+        return [
+            block.get_submodule(path).register_forward_hook(partial(self._keep_map, number))
+            for number, block in enumerate(self.checkpoint.blocks)
+        ]
+
+    def _watch_parts(self) -> list[Any]:
+        return [
+            (on_input if name.endswith("_input") else on_output)(
+                block.get_submodule(path), partial(self._keep_part, number, name)
+            )
+            for number, block in enumerate(self.checkpoint.blocks)
+            for name, path in FAMILIES[self.checkpoint.family].parts.items()
+        ]
 
 
 @contextlib.contextmanager
@@ -96,6 +126,7 @@ def _computing(checkpoint: Checkpoint, *, attention: bool, autocast: bool) -> It
     kernel = "eager" if attention else checkpoint.kernel
     place = checkpoint.model.device.type
     with (
+        torch.inference_mode(),
         attention_kernel(checkpoint.model, kernel),
         torch.autocast(place, dtype=torch.bfloat16) if autocast else contextlib.nullcontext(),
     ):
@@ -106,29 +137,6 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
     """Return a copy: some blocks add to a module's output in place after it was seen."""
     copied: np.ndarray = tensor.to("cpu", torch.float32, copy=True).numpy()
     return copied
-
-
-def _watch_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray]) -> list[Any]:
-    path = FAMILIES[checkpoint.family].parts["attention_input"]
-
-    def save(block: int, module: Any, args: Any, out: Any) -> None:
-        if isinstance(out, tuple) and len(out) > 1 and out[1] is not None:
-            maps[block] = _array(out[1][0])
-
-    return [
-        block.get_submodule(path).register_forward_hook(partial(save, number))
-        for number, block in enumerate(checkpoint.blocks)
-    ]
-
-
-def _watch_parts(checkpoint: Checkpoint, keep: Keep) -> list[Any]:
-    return [
-        (on_input if name.endswith("_input") else on_output)(
-            block.get_submodule(path), partial(keep, number, name)
-        )
-        for number, block in enumerate(checkpoint.blocks)
-        for name, path in FAMILIES[checkpoint.family].parts.items()
-    ]
 
 
 def _check_maps(checkpoint: Checkpoint, maps: dict[int, np.ndarray], dtype: str) -> None:

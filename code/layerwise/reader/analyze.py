@@ -12,9 +12,9 @@ from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import is_first_process, n_processes
 from layerwise.home import STATES
 from layerwise.papers.across.figures import DRAWING
-from layerwise.reader.request import Request, choices_of, request_of
+from layerwise.reader.request import Choices, Request, request_of
 from layerwise.reader.results_folder import alone, remove_states
-from layerwise.shapes import read_model
+from layerwise.shapes import choices_of, read_model
 
 if TYPE_CHECKING:  # torch, and what draws, are imported once the inputs are right
     from layerwise.reader.result import Result
@@ -86,7 +86,7 @@ def analyze(
         LayerwiseError: with the rule, what came and the fix. Texts and checkpoint folder are
             checked before torch is imported; after an error nothing is left behind.
     """
-    asked = choices_of(locals())
+    choices = choices_of(Choices, locals())
     model = read_model(model)
     is_loaded = not isinstance(model, str | Path)
     if tokenizer is not None and not is_loaded:
@@ -98,7 +98,7 @@ def analyze(
         raise LayerwiseError(
             "a loaded model has its revision, dtype and device; load it with those you want"
         )
-    return _analyze(model, tokenizer, request_of(model, pairs, prompts, asked))
+    return _analyze(model, tokenizer, request_of(model, pairs, prompts, choices))
 
 
 def _analyze(model: Any, tokenizer: Any, request: Request) -> "Result":

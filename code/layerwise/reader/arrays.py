@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from layerwise.errors import LayerwiseError, system_in_words
 from layerwise.files import require_name
 from layerwise.measures.values import sampled_layers
 from layerwise.measuring.reduction import measure as reduced
-from layerwise.models.store import BEFORE_NORM, Layer, digest_of_texts
+from layerwise.models.store import BEFORE_NORM, Index, Layer, digest_of_texts
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.across.analyses import analyse_reader
 from layerwise.papers.across.answers import answers
@@ -26,7 +25,7 @@ from layerwise.reader.pooling import real_array
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import alone, check_results_folder
 from layerwise.reader.run_record import run_record, with_record
-from layerwise.shapes import Draw, Folder, Layers, Strict, converted
+from layerwise.shapes import Draw, Folder, Layers, Strict, choices_of, converted
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 ABSENT = dict.fromkeys(
@@ -99,9 +98,7 @@ def measure(
             not there, another number of statements than the pairs have, or a folder where the
             results cannot be put; then for a correlation that these numbers do not have.
     """
-    arguments = locals()
-    asked = {argument: arguments[argument] for argument in ArrayChoices.__annotations__}
-    choices: ArrayChoices = converted("measure", ArrayChoices, asked)
+    choices: ArrayChoices = converted("measure", ArrayChoices, choices_of(ArrayChoices, locals()))
     require_name("name", choices["name"])
     statement_pairs = read_pairs(pairs)
     with contextlib.ExitStack() as stack:
@@ -165,9 +162,9 @@ class Arrays:
 
     def __init__(
         self,
-        pooled: Mapping[tuple[Layer, str], Any],
+        pooled: Mapping[tuple[Layer, str], np.ndarray],
         nll: np.ndarray | None,
-        index: dict[str, Any],
+        index: Index,
     ):
         self._pooled, self.nll, self.index = pooled, nll, index
 
@@ -176,9 +173,9 @@ class Arrays:
         cls,
         name: str,
         pairs: StatementPairs,
-        by_layer: Mapping[str, Any],
-        once: Mapping[str, Any],
-        nll: Any,
+        by_layer: Mapping[str, object],
+        once: Mapping[str, object],
+        nll: object,
     ) -> "Arrays":
         """Read the arrays of these pairs' statements.
 
@@ -197,38 +194,22 @@ class Arrays:
             if array is not None or argument == cls.place
         }
         n_layers = _last_layer(layers)
-        arrays = _by_place(layers, once, n_layers)
-        order = _order_of(pairs)
-        losses = None if nll is None else _read_losses(nll, len(pairs.statements))[order]
+        order, n = _order_of(pairs), len(pairs.statements)
+        losses = None if nll is None else _read_losses(nll, n)[order]
         pooled: dict[tuple[Layer, str], np.ndarray] = {}
-        hidden_size: int | None = None
-        for place, (argument, array) in arrays.items():
-            states = _read_states(argument, array, len(pairs.statements), hidden_size)
-            pooled[place] = states[order]
+        hidden_size = 0
+        for place, (argument, array) in _by_place(layers, once, n_layers).items():
+            pooled[place] = _read_states(argument, array, n, hidden_size)[order]
             hidden_size = pooled[place].shape[1]
-        digest = hashlib.sha256()
-        for array in (*pooled.values(), *([] if losses is None else [losses])):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        index = {
-            "model": name,
-            "display": name,
-            "revision": f"sha256:{digest.hexdigest()}",
-            "n_layers": n_layers,
-            "hidden_size": hidden_size,
-            "n_prompts": 0,
-            "prompt_lengths": [],
-            "template": "none",
-            "statements_sha256": digest_of_texts(pairs.statements),
-        }
-        return cls(pooled, losses, index)
+        return cls(pooled, losses, _index_of(name, pairs, n_layers, pooled, losses))
 
     @property
     def n_layers(self) -> int:
-        return int(self.index["n_layers"])
+        return self.index["n_layers"]
 
-    @cached_property
+    @property
     def hidden_size(self) -> int:
-        return int(self.index["hidden_size"])
+        return self.index["hidden_size"]
 
     def layers(self, pooling: str) -> list[int]:
         """Return the layers that were given in this pooling, ascending."""
@@ -249,16 +230,40 @@ class Arrays:
         return np.empty((0, self.hidden_size), dtype=np.float32)
 
 
+def _index_of(
+    name: str,
+    pairs: StatementPairs,
+    n_layers: int,
+    pooled: Mapping[tuple[Layer, str], np.ndarray],
+    losses: np.ndarray | None,
+) -> Index:
+    """Return what is known of the arrays; their numbers are the revision of the model."""
+    digest = hashlib.sha256()
+    for array in (*pooled.values(), *([] if losses is None else [losses])):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return {
+        "model": name,
+        "display": name,
+        "revision": f"sha256:{digest.hexdigest()}",
+        "n_layers": n_layers,
+        "hidden_size": pooled[n_layers, "mean"].shape[1],
+        "n_prompts": 0,
+        "prompt_lengths": [],
+        "template": "none",
+        "statements_sha256": digest_of_texts(pairs.statements),
+    }
+
+
 def _by_place(
-    layers: Mapping[str, Mapping[int, Any]], once: Mapping[str, Any], n_layers: int
-) -> dict[tuple[Layer, str], tuple[str, Any]]:
+    layers: Mapping[str, Mapping[int, object]], once: Mapping[str, object], n_layers: int
+) -> dict[tuple[Layer, str], tuple[str, object]]:
     """Return the arrays by layer and pooling, each with what errors call it."""
     places: dict[str, tuple[Layer, str]] = {
         "before_norm": (BEFORE_NORM, "mean"),
         "last_token": (n_layers, "last"),
         "first_token": (n_layers, "first"),
     }
-    by_layer: dict[tuple[Layer, str], tuple[str, Any]] = {
+    by_layer: dict[tuple[Layer, str], tuple[str, object]] = {
         (layer, POOLING[argument]): (f"{argument}: layer {layer}", array)
         for argument, of_argument in layers.items()
         for layer, array in of_argument.items()
@@ -274,7 +279,7 @@ def _order_of(pairs: StatementPairs) -> np.ndarray:
     return np.concatenate([rows, len(pairs) + rows])
 
 
-def _read_layers(argument: str, given: Any) -> dict[int, Any]:
+def _read_layers(argument: str, given: object) -> dict[int, object]:
     """Return arrays by layer, from a dictionary or from an array whose first axis is the layers."""
     if isinstance(given, Mapping):
         if not given or not all(isinstance(key, int | np.integer) and key >= 0 for key in given):
@@ -293,7 +298,7 @@ def _read_layers(argument: str, given: Any) -> dict[int, Any]:
     return dict(enumerate(array))
 
 
-def _last_layer(layers: Mapping[str, Mapping[int, Any]]) -> int:
+def _last_layer(layers: Mapping[str, Mapping[int, object]]) -> int:
     """Return the number of blocks: the last layer of `hidden_states`, behind which none stands."""
     last = {argument: max(of_layers, default=0) for argument, of_layers in layers.items()}
     n_layers = last["hidden_states"]
@@ -306,8 +311,12 @@ def _last_layer(layers: Mapping[str, Mapping[int, Any]]) -> int:
     return n_layers
 
 
-def _read_states(argument: str, given: Any, n: int, hidden_size: int | None) -> np.ndarray:
-    """Return a state per statement, float32, once all of them are finite and none is zero."""
+def _read_states(argument: str, given: object, n: int, hidden_size: int) -> np.ndarray:
+    """Return a state per statement, float32, once all of them are finite and none is zero.
+
+    Arguments:
+        hidden_size: of the arrays before; 0: this is the first.
+    """
     array = real_array(argument, given)
     is_wide = array.ndim == 2 and array.shape[1] == (hidden_size or max(1, array.shape[1]))
     if not is_wide or len(array) != n:
@@ -326,7 +335,7 @@ def _read_states(argument: str, given: Any, n: int, hidden_size: int | None) -> 
     return states
 
 
-def _read_losses(nll: Any, n: int) -> np.ndarray:
+def _read_losses(nll: object, n: int) -> np.ndarray:
     """Return the NLL of every statement, float64."""
     array = real_array("nll", nll).astype(np.float64)
     if array.shape != (n,):

@@ -1,12 +1,11 @@
 """`layerwise.compare`: scaling.json and its page <- the result files of several analyses."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
+from layerwise.engine.question import Results
 from layerwise.errors import LayerwiseError, system_in_words
-from layerwise.files import JsonObject
 from layerwise.models.registry import RANDOM
 from layerwise.papers.paper2.rules import scaling
 from layerwise.reader.files import RECORD, RECORDS
@@ -14,7 +13,7 @@ from layerwise.reader.page.across import page_of
 from layerwise.reader.papers import papers
 from layerwise.reader.result import Result
 from layerwise.reader.results_folder import check_comparison_folder
-from layerwise.reader.run_record import read_run, unlike_settings, unlike_texts
+from layerwise.reader.run_record import RunRecord, read_run, unlike_settings, unlike_texts
 from layerwise.shapes import Folder, converted, read_place
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, SEED, Draws
 
@@ -25,7 +24,7 @@ UNLIKE = "_unlike"  # in scaling.json: the sentences on what differs between the
 class Analysed:
     """One of the models: its result documents, and the folder that they were read from."""
 
-    documents: Mapping[str, JsonObject]
+    documents: Results
     folder: Path | None = None
 
     @property
@@ -33,8 +32,9 @@ class Analysed:
         return str(self.documents["layers"]["model_display"])
 
     @property
-    def record(self) -> JsonObject:
-        return cast(JsonObject, self.documents["layers"][RECORD])
+    def record(self) -> RunRecord:
+        record: RunRecord = self.documents["layers"][RECORD]
+        return record
 
 
 @system_in_words()
@@ -58,6 +58,28 @@ def compare(
             `layers.json` or with documents of several runs, two of one name, or other pairs that
             were not asked for.
     """
+    models = _require_several(models)
+    place: Path | None = converted("compare: out", Folder, out)
+    if place is not None:
+        check_comparison_folder(place)
+    analysed = list(map(_analysed, models))
+    by_name = dict(zip(_names(analysed), analysed, strict=True))
+    documents = {name: model.documents for name, model in by_name.items()}
+    records = {name: model.record for name, model in by_name.items()}
+    unlike = _differences(documents, records, other_pairs) + unlike_settings(records)
+    curves = {name: results["layers"] for name, results in documents.items()}
+    comparison = scaling.compare_curves(curves)
+    of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
+    chosen = [caution for name, record in records.items() for caution in _cautions(name, record)]
+    is_random = any(record[RANDOM] for record in records.values())
+    page = page_of(documents, comparison, of_papers, [*unlike, *chosen], random_weights=is_random)
+    about = {RECORDS: records, **({UNLIKE: unlike} if unlike else {})}
+    result = Result(documents, {"scaling": {**comparison, **about}}, page, of_papers.curves)
+    return result if place is None else result.save(place)
+
+
+def _require_several(models: Sequence[Result | str | Path]) -> list[Result | str | Path]:
+    """Return the models as a list, once there are two or more."""
     if isinstance(models, str | Path | Result):
         raise LayerwiseError(
             f"compare: the models are a list, found a single {type(models).__name__}; give results "
@@ -69,33 +91,12 @@ def compare(
             f"compare takes at least two models, found {len(models)}; "
             "name the --out folders of several `layerwise analyze` runs"
         )
-    place: Path | None = converted("compare: out", Folder, out)
-    if place is not None:
-        check_comparison_folder(place)
-    analysed = list(map(_analysed, models))
-    by_name = dict(zip(_names(analysed), analysed, strict=True))
-    documents = {name: model.documents for name, model in by_name.items()}
-    records = {name: model.record for name, model in by_name.items()}
-    unlike = _differences(documents, records, other_pairs) + unlike_settings(records)
-    comparison = scaling.compare_curves(
-        {display: results["layers"] for display, results in documents.items()}
-    )
-    of_papers = papers(Draws(N_RESAMPLES, LEVEL, SEED))
-    own = page_of(documents, comparison, of_papers.evidence, of_papers.printed)
-    chosen = [caution for name, record in records.items() for caution in _cautions(name, record)]
-    own = replace(
-        own,
-        cautions=[*own.cautions, *unlike, *chosen],
-        random_weights=any(record[RANDOM] for record in records.values()),
-    )
-    about = {RECORDS: records, **({UNLIKE: unlike} if unlike else {})}
-    result = Result(documents, {"scaling": {**comparison, **about}}, own, of_papers.curves)
-    return result if place is None else result.save(place)
+    return models
 
 
 def _differences(
-    documents: Mapping[str, Mapping[str, JsonObject]],
-    records: Mapping[str, JsonObject],
+    documents: Mapping[str, Results],
+    records: Mapping[str, RunRecord],
     other_pairs: bool,
 ) -> list[str]:
     """Return a sentence for each run on other pairs; refuse them unless they are asked for.
@@ -132,7 +133,7 @@ def _analysed(model: Result | str | Path) -> Analysed:
     return Analysed(read_run(folder), folder)
 
 
-def _cautions(name: str, record: JsonObject) -> list[str]:
+def _cautions(name: str, record: RunRecord) -> list[str]:
     """Return what was measured of a model in another way than of the papers'."""
     cautions = []
     if record["limit"] is not None:

@@ -17,6 +17,7 @@ from layerwise.measuring.reduction import measure
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, with_random_weights
 from layerwise.models.replicates import Replicates
+from layerwise.models.store import HiddenStates
 from layerwise.models.token_ids import digests_of_ids
 from layerwise.papers.experiments import own_weights, reader
 from layerwise.papers.experiments.reader import Measured
@@ -76,6 +77,19 @@ class Measurement:
         """The parts that are not asked for, `gains` or `spectral`."""
         return self.prepared.request.choices["without"]
 
+    def _extract(self, checkpoint: Checkpoint, folder: Path) -> HiddenStates:
+        """Return the states of the requested texts, whose ids are those that were prepared."""
+        prepared, request = self.prepared, self.prepared.request
+        return extract(
+            checkpoint,
+            request.pairs.statements,
+            request.prompts,
+            folder,
+            template=request.template,
+            seconds=seconds_of_passes(prepared),
+            token_ids_sha256=digests_of_ids(prepared.ids),
+        )
+
     def _measure(
         self,
         checkpoint: Checkpoint,
@@ -95,15 +109,7 @@ class Measurement:
             return step(STEPS * number + which, STEPS * prepared.times, part)
 
         with begin(1):
-            states = extract(
-                checkpoint,
-                request.pairs.statements,
-                request.prompts,
-                folder,
-                template=request.template,
-                seconds=seconds_of_passes(prepared),
-                token_ids_sha256=digests_of_ids(prepared.ids),
-            )
+            states = self._extract(checkpoint, folder)
         spectra = {} if "spectral" in without else own_weights.begin_spectra(checkpoint)
         with workers.dropped(spectra.values()):
             with prefix_errors(f"{request.pairs_name} with {checkpoint.name}"):

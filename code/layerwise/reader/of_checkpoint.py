@@ -1,12 +1,16 @@
 """A loaded checkpoint -> a `Result`: the pipeline's steps on one model, in order."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
-from layerwise.engine.question import ModelAnswers, compare_replicates, numbers_of_draws
+from layerwise.engine.question import (
+    ModelAnswers,
+    Results,
+    compare_replicates,
+    numbers_of_draws,
+)
 from layerwise.errors import LayerwiseError
 from layerwise.files import n_processes
 from layerwise.measuring.reasons import reason_of
@@ -32,7 +36,7 @@ from layerwise.reader.page.of_one import page_of
 from layerwise.reader.papers import Papers, papers
 from layerwise.reader.prepared import Prepared
 from layerwise.reader.result import Result
-from layerwise.reader.run_record import run_record, with_record
+from layerwise.reader.run_record import RunRecord, run_record, with_record
 from layerwise.statistics.bootstrap import LEVEL, N_RESAMPLES, Draws
 
 
@@ -107,7 +111,7 @@ class Analysis:
     prepared: Prepared
     draws: Draws
     measured: Measured
-    documents: Mapping[str, Mapping[str, Any]]
+    documents: Results
     answered: Sequence[ModelAnswers]
     first: tuple[str, str]
 
@@ -134,7 +138,7 @@ class Analysis:
         return warned
 
     @property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> RunRecord:
         """The record of the run, which each of its documents holds."""
         request = self.prepared.request
         limit = request.choices["limit"] if len(request.pairs) < request.n_given else None
@@ -143,7 +147,7 @@ class Analysis:
 
     def result(
         self,
-        beside: Mapping[str, Mapping[str, Any]],
+        beside: Results,
         warned: Sequence[str],
         of_papers: Papers,
         out: Path | None,

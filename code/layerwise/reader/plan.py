@@ -13,6 +13,7 @@ half of it as a rule.
 """
 
 import time
+from collections.abc import Mapping
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -104,18 +105,18 @@ def estimate_seconds(prepared: "Prepared") -> float:
 
 
 @system_in_words()
-def plan(model: str, pairs: Any, prompts: Any, asked: dict[str, Any]) -> str:
+def plan(model: str, pairs: Any, prompts: Any, choices: Mapping[str, object]) -> str:
     """Check everything of a request that can be checked; say what is to come, a line a part.
 
     Config and tokenizer of a model on the hub are fetched, weights are not.
 
     Arguments:
-        asked: `Choices`.
+        choices: `Choices`, as they were given.
 
     Raises:
         LayerwiseError: as for `analyze`, but for what forward passes alone can show.
     """
-    request = request_of(model, pairs, prompts, asked)
+    request = request_of(model, pairs, prompts, choices)
     out = request.choices["out"]
     if out is not None and is_first_process():
         with alone(out):  # nobody else writes there

@@ -92,23 +92,18 @@ class Request:
             raise LayerwiseError(f"{place}: {error}") from None
 
 
-def choices_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `Choices` among the arguments of a call, as they were given."""
-    return {name: given[name] for name in Choices.__annotations__}
-
-
-def request_of(model: Any, pairs: Any, prompts: Any, asked: Mapping[str, Any]) -> Request:
+def request_of(model: Any, pairs: Any, prompts: Any, choices: Mapping[str, object]) -> Request:
     """Return the request on a model, once all that needs neither weights nor torch is right.
 
     Arguments:
-        asked: `Choices`, as they were given.
+        choices: `Choices`, as they were given.
 
     Raises:
         LayerwiseError: if one of them is not right.
     """
     require_extra("models")
-    choices: Choices = converted("analyze", Choices, dict(asked))
-    if choices["template_options"] and not choices["chat_template"]:
+    chosen: Choices = converted("analyze", Choices, dict(choices))
+    if chosen["template_options"] and not chosen["chat_template"]:
         raise LayerwiseError(
             "--template-options (template_options=...) are options of the chat template, which is "
             "not asked for; add --chat-template (chat_template=True), or leave them out"
@@ -123,20 +118,20 @@ def request_of(model: Any, pairs: Any, prompts: Any, asked: Mapping[str, Any]) -
         texts = () if prompts is None else read_prompts(prompts)
     with faults.noted():
         if is_stored and Path(model).exists():
-            files = open_folder(model, choices["revision"])
+            files = open_folder(model, chosen["revision"])
         elif is_stored and faults.errors:  # else asked once all texts are right
             from layerwise.models.hub import look_up
 
-            look_up(str(model), choices["revision"])
+            look_up(str(model), chosen["revision"])
     with faults.noted():
-        if choices["out"] is not None:
-            check_results_folder(choices["out"], (pairs, prompts))
-            check_states_folder(choices["out"])
+        if chosen["out"] is not None:
+            check_results_folder(chosen["out"], (pairs, prompts))
+            check_states_folder(chosen["out"])
     faults.raise_all()
-    limit = choices["limit"]
-    chosen = statement_pairs if limit is None else statement_pairs.first(limit)
+    limit = chosen["limit"]
+    first = statement_pairs if limit is None else statement_pairs.first(limit)
     names = name_of(pairs), name_of(prompts)
-    return Request(chosen, texts, *names, choices, len(statement_pairs), files)
+    return Request(first, texts, *names, chosen, len(statement_pairs), files)
 
 
 def name_of(given: Any) -> str:

@@ -80,11 +80,10 @@ class Result:
         """The answers: of one model each in two lines, of several a column each."""
         table = self.answers
         if self._is_one:
-            told = answers_in_lines(self._page.answers)
             return Group(
                 *(
                     row
-                    for says, answer, numbers in told
+                    for says, answer, numbers in answers_in_lines(self._page.answers)
                     for row in (
                         said(says),
                         Text.assemble(

@@ -15,7 +15,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 import layerwise
 from layerwise.errors import LayerwiseError
-from layerwise.files import parse_json
+from layerwise.files import JsonObject, parse_json
 from layerwise.home import Source, here
 from layerwise.run.steps import Run, answering, sentences
 
@@ -121,7 +121,7 @@ def _layers(text: str) -> list[int]:
         ) from None
 
 
-def _options_of_template(text: str) -> dict[str, Any]:
+def _options_of_template(text: str) -> JsonObject:
     quoted = "write '{\"name\": value}', quotes included"
     options = parse_json("--template-options", text, quoted)
     if not isinstance(options, dict):
@@ -266,7 +266,7 @@ def analyze(
 ) -> Any:
     """Run the papers' analyses on your own model and statement pairs."""
     arguments = {**locals(), "without": without.split(",") if without else []}
-    choices = module("reader.request").choices_of(arguments)
+    choices = module("shapes").choices_of(module("reader.request").Choices, arguments)
     if dry_run:
         model = module("shapes").read_model(model)
         return module("reader.plan").plan(model, pairs, prompts, choices)

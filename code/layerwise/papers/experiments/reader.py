@@ -9,6 +9,7 @@ from layerwise.engine.experiment import Documents
 from layerwise.engine.published import DATASET, PROMPTS, Published
 from layerwise.files import JsonObject
 from layerwise.measures.values import Values
+from layerwise.models.store import Index
 from layerwise.papers.experiments import choices, documents
 from layerwise.papers.shared.names import READER_ENTRY
 from layerwise.papers.shared.published import tables_of_reader
@@ -54,7 +55,7 @@ class Measured:
     numbers: Published
     absent: Mapping[str, str]
     values: Values
-    index: JsonObject
+    index: Index
 
 
 def without_numbers(values: Values) -> dict[str, str]:

@@ -1,15 +1,15 @@
 """Several of a reader's models on one page, with the papers' families beside them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from layerwise.engine.evidence import Evidence
-from layerwise.engine.question import Printed, Results
+from layerwise.engine.question import Results
+from layerwise.files import JsonObject
 from layerwise.papers.across.analyses import analyse
 from layerwise.papers.across.answers import answers, answers_over_models
 from layerwise.present.tables import Table
 from layerwise.reader.page.page import Own
 from layerwise.reader.page.sections import Section
+from layerwise.reader.papers import Papers
 
 OF_PEAKS = {
     "n_layers": ("blocks", None),
@@ -24,19 +24,19 @@ OF_PEAKS = {
 
 def page_of(
     models: Mapping[str, Results],
-    comparison: Mapping[str, Any],
-    evidence: Evidence,
-    printed: Printed,
+    comparison: JsonObject,
+    of_papers: Papers,
+    cautions: Sequence[str],
+    *,
+    random_weights: bool,
 ) -> Own:
     """Return the page across models.
 
     Arguments:
         models: result documents by display name.
         comparison: the document of `scaling.json`.
-        evidence: the published numbers.
-        printed: the same numbers of the papers' models (`in_print`).
     """
-    family = analyse("scaling", evidence).documents["family"]
+    family = analyse("scaling", of_papers.evidence).documents["family"]
     lead = (
         "Several models, each analysed by itself, and the models of the papers (in grey, and "
         "below the others in tables) from the numbers published with them."
@@ -44,17 +44,20 @@ def page_of(
     return Own(
         ", ".join(models),
         [(name, documents["layers"]["model"]) for name, documents in models.items()],
-        [],
+        cautions,
         {},
         {PEAKS: PEAKS.build(models, comparison, family)},
-        answers=answers_over_models(models, printed),
-        asked={name: answers(documents, printed) for name, documents in models.items()},
+        answers=answers_over_models(models, of_papers.printed),
+        answers_by_model={
+            name: answers(documents, of_papers.printed) for name, documents in models.items()
+        },
+        random_weights=random_weights,
         lead=lead,
     )
 
 
 def peaks(
-    models: Mapping[str, Results], comparison: Mapping[str, Any], printed: Mapping[str, Any]
+    models: Mapping[str, Results], comparison: JsonObject, printed: JsonObject
 ) -> list[Table]:
     """Tabulate the largest, smallest and last r of the own models, and of the papers'."""
     rows = []

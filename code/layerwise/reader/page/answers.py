@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -13,6 +12,7 @@ from layerwise.engine.question import (
     DrawnNumbers,
     ModelAnswers,
     Question,
+    Results,
     find_drawn,
     find_replicated,
 )
@@ -116,7 +116,7 @@ def claims_by_model(models: Mapping[str, Sequence[ModelAnswers]]) -> Table:
     return Table("claims-by-model", caption, headings, rows)
 
 
-def describe(answer: ModelAnswers, beside: Mapping[str, Any]) -> ShownAnswer:
+def describe(answer: ModelAnswers, beside: Results) -> ShownAnswer:
     """Return an answer as it is shown.
 
     Arguments:
@@ -259,9 +259,7 @@ def row_of(answer: ModelAnswers, drawn: Sequence[float] = ()) -> RangePicture:
     return RangePicture([row], beside=beside, drawn=draws)
 
 
-def answers_as_html(
-    answers: Sequence[ModelAnswers], beside: Mapping[str, Any], pattern: str
-) -> str:
+def answers_as_html(answers: Sequence[ModelAnswers], beside: Results, pattern: str) -> str:
     """Return the rows of the page for a notebook: each with its drawing, as an image.
 
     Arguments:
@@ -339,9 +337,9 @@ def answers_csv(answers: Sequence[ModelAnswers]) -> str:
     rows: list[list[Value]] = []
     for answer in answers:
         question = answer.question
-        for choice, given in {"": answer.asked, **answer.others}.items():
-            numbers = given.value, *ends_or_none(given), given.n, given.unit
-            rows.append([question.name, choice, *numbers, given.word, question.says])
+        for choice, other in {"": answer.asked, **answer.others}.items():
+            numbers = other.value, *ends_or_none(other), other.n, other.unit
+            rows.append([question.name, choice, *numbers, other.word, question.says])
     return csv_text(OF_CSV, rows)
 
 
@@ -350,12 +348,9 @@ def claims_table(answers: Sequence[ModelAnswers]) -> Table:
     rows: list[list[Value]] = []
     for answer in answers:
         says = answer.question.says
-        asked = [(PAPERS.reading_in_words(DECIDES), answer.asked)]
-        asked += [
-            (PAPERS.reading_in_words(reading), other) for reading, other in answer.others.items()
-        ]
-        for how, given in asked:
-            rows.append([says, how, given.value, *ends_or_none(given), given.n, given.word])
+        for reading, other in {DECIDES: answer.asked, **answer.others}.items():
+            how = PAPERS.reading_in_words(reading)
+            rows.append([says, how, other.value, *ends_or_none(other), other.n, other.word])
         for model, theirs in answer.printed.items():
             rows.append([says, f"papers: {display_name(model)}", theirs.value, *[None] * 4])
     columns = ("claim", "reading", "value", "low", "high", "n", "outcome")

@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
+from layerwise.engine.question import Results
 from layerwise.engine.words import category_labels
 from layerwise.measures.values import Values
 from layerwise.models.doubtful_texts import LOST, is_invisible, is_leftover
@@ -65,6 +65,7 @@ def cautions(values: Values, pairs: StatementPairs, n_prompt_tokens: int) -> lis
         n_prompt_tokens: tokens of all prompts together.
     """
     return [
+        *(_number_cautions(len(pairs.categories)) if values.output is not None else ()),
         *_category_cautions(pairs, has_preferences=values.output is not None),
         *_bin_cautions(values),
         *_prompt_cautions(n_prompt_tokens, values.hidden_size),
@@ -237,23 +238,22 @@ def around_cautions(before: Sequence[str], behind: Sequence[str]) -> list[str]:
     ]
 
 
-def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[str]:
-    """Warn of few categories, of repeated pairs, and of few different pairs in a category."""
+def _number_cautions(n: int) -> list[str]:
+    """Warn of few categories, over which asymmetry and preference are to correlate."""
     warned = []
-    n = len(pairs.categories)
-    if n < MIN_POINTS and has_preferences:
+    if n < MIN_POINTS:
         warned.append(
             f"The pairs come in {'two categories' if n > 1 else 'one category or in none'}: what "
             f"correlates over the categories takes {MIN_POINTS} and is left out. Layers, "
             "preferences and r over the pairs are measured."
         )
-    if n == 1 and has_preferences:
+    if n == 1:
         warned.append(
             "Statements of one kind hang together, so whether other kinds would say the same "
             'cannot be told from these pairs: such an answer is open, "no categories". Ten '
             "categories of twenty pairs, named in a column `category`, make a good file."
         )
-    if 1 < n < FEWEST_CATEGORIES and has_preferences:
+    if 1 < n < FEWEST_CATEGORIES:
         weak, strong = (power_by_categories(r) for r in (0.3, 0.5))
         nearest, most = max(known for known in weak if known <= n), max(weak)
         warned.append(
@@ -262,29 +262,30 @@ def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[
             f"0.5 in {strong[nearest]:.0%}; {most} show them in {weak[most]:.0%} and "
             f"{strong[most]:.0%}."
         )
+    return warned
+
+
+def _category_cautions(pairs: StatementPairs, *, has_preferences: bool) -> list[str]:
+    """Warn of few pairs in a category, of repeated ones, and of few different ones."""
+    warned = []
     labels = category_labels(pairs.categories).values()
-    counts = zip(labels, np.bincount(pairs.category_of_pair).tolist(), strict=True)
-    small = [f"{name} ({count})" for name, count in counts if count < FEWEST_PAIRS]
+    counts = np.bincount(pairs.category_of_pair).tolist()
+    in_category = list(zip(labels, counts, pairs.different(), strict=True))
+    small = [f"{name} ({count})" for name, count, _ in in_category if count < FEWEST_PAIRS]
     if small and has_preferences:
         warned.append(
             f"A correlation within a category takes {FEWEST_PAIRS} pairs. Left out of those that "
             f"decide: {', '.join(small)}."
         )
-    different = dict(zip(labels, pairs.different(), strict=True))
-    given = np.bincount(pairs.category_of_pair).tolist()
-    repeated = [
-        f"{name} ({count} of {n_given})"
-        for (name, count), n_given in zip(different.items(), given, strict=True)
-        if count < n_given
-    ]
+    repeated = [f"{name} ({new} of {count})" for name, count, new in in_category if new < count]
     if repeated:
         warned.append(
             f"Some pairs are repeated or have equal sides; different pairs: {', '.join(repeated)}. "
             "Repeated pairs weigh more in every mean, and intervals are too narrow by them."
         )
     exact = "UA and preference" if has_preferences else "UA"
-    few = [f"{name} ({count})" for name, count in different.items() if count < PAPERS_FEWEST]
-    if few and n > 1:
+    few = [f"{name} ({new})" for name, _, new in in_category if new < PAPERS_FEWEST]
+    if few and len(in_category) > 1:
         warned.append(
             f"Fewer than {PAPERS_FEWEST} different pairs, as the papers' smallest category has: "
             f"{', '.join(few)}. The intervals over categories take {exact} of a category "
@@ -316,9 +317,7 @@ def _prompt_cautions(n_tokens: int, hidden_size: int) -> list[str]:
     ]
 
 
-def document_cautions(
-    documents: Mapping[str, Mapping[str, Any]], *, unused_template: bool
-) -> list[str]:
+def document_cautions(documents: Results, *, unused_template: bool) -> list[str]:
     """Return the warnings that the numbers themselves call for.
 
     Arguments:

@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any
 
+from layerwise.engine.question import Results
 from layerwise.engine.words import display_names, label_model
+from layerwise.files import JsonObject
 from layerwise.home import find_home
 from layerwise.models.registry import read_models
 from layerwise.papers.across.rules import drawn
 from layerwise.papers.shared.terms import OVER_MODELS
 from layerwise.present.figures.numbers import OWN, Curves, Numbers
 from layerwise.reader.files import FIGURES, FIGURES_ACROSS
+from layerwise.reader.page.statements import PairNumbers
 
 OF_ONE, ACROSS = FIGURES, FIGURES_ACROSS
 LONGEST = 26  # characters of a name: three fit beside each other below a panel
@@ -52,11 +54,11 @@ def display_name(name: str) -> str:
 
 
 def numbers_of(
-    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    models: Mapping[str, Results],
     *,
     random_weights: bool = False,
     beside: Curves | None = None,
-    by_pair: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    by_pair: Mapping[str, PairNumbers] = MappingProxyType({}),
 ) -> Numbers:
     """Return the numbers of readers' models, as figures read them.
 
@@ -66,9 +68,7 @@ def numbers_of(
         beside: the papers' curves.
         by_pair: the numbers of single pairs, which no result document holds, by display name.
     """
-    statistics: dict[str, dict[str, Mapping[str, Any]]] = {
-        OVER_MODELS: drawn.drawn_over_models(models)
-    }
+    statistics: dict[str, dict[str, JsonObject]] = {OVER_MODELS: drawn.drawn_over_models(models)}
     for display, documents in models.items():
         for analysis, document in drawn.add_drawn(documents).items():
             named = LABELLED[analysis](document) if analysis in LABELLED else document
@@ -84,13 +84,13 @@ def numbers_of(
     )
 
 
-def _by_pair(document: Mapping[str, Any]) -> dict[str, Any]:
+def _by_pair(document: PairNumbers) -> PairNumbers:
     """Return the document with labels for the names of categories."""
     names = labels([*dict.fromkeys(document["category"])])
     return {**document, "category": [names[name] for name in document["category"]]}
 
 
-def _sensitivity(document: Mapping[str, Any]) -> dict[str, Any]:
+def _sensitivity(document: JsonObject) -> JsonObject:
     """Return the document with labels for names."""
     by_layer = document.get("within_categories") or {}
     names = labels(
@@ -103,7 +103,7 @@ def _sensitivity(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "within_categories": shown or None}
 
 
-def _validation(document: Mapping[str, Any]) -> dict[str, Any]:
+def _validation(document: JsonObject) -> JsonObject:
     """Return the document with labels for names."""
     names = labels([name for name in document if not name.startswith("_")])
     shown = {names.get(name, name): entry for name, entry in document.items()}

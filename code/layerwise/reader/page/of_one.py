@@ -1,16 +1,15 @@
 """What the page of one model says: how it was measured, warnings, answers, sections."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 import layerwise
-from layerwise.engine.question import ModelAnswers
+from layerwise.engine.question import ModelAnswers, Results
 from layerwise.engine.words import category_labels
-from layerwise.measures.values import Values
 from layerwise.models.chat_templates import DATE
+from layerwise.models.passes import PassesRecord
 from layerwise.models.texts import StatementPairs
 from layerwise.papers.experiments.reader import Measured
 from layerwise.present.figures.numbers import RANDOM
@@ -35,9 +34,9 @@ FIRST = ("first statement", "its token ids")  # as the model is given it
 
 def page_of(
     measured: Measured,
-    documents: Mapping[str, Mapping[str, Any]],
+    documents: Results,
     answered: Sequence[ModelAnswers],
-    beside: Mapping[str, Any],
+    beside: Results,
     pairs: StatementPairs,
     draws: Draws,
     first: tuple[str, str] | None = None,
@@ -67,9 +66,7 @@ def page_of(
     warned += document_cautions(documents, unused_template=unused_template)
     return Own(
         measured.values.display,
-        settings(
-            measured.values, measured.index, pairs, draws, None if private else first, predicted
-        ),
+        settings(measured, pairs, draws, None if private else first, predicted),
         warned,
         measured.absent,
         sections_of(documents),
@@ -78,14 +75,13 @@ def page_of(
         further=[tabulate_pairs(measured.values, shown)],
         head=describe_pattern(answered, documents),
         by_pair=view_pairs(measured.values, shown),
-        pair_numbers=pair_numbers(measured.values) if measured.values.output else {},
+        pair_numbers=pair_numbers(measured.values) if measured.values.output else None,
         random_weights=random_weights,
     )
 
 
 def settings(
-    values: Values,
-    index: Mapping[str, Any],
+    measured: Measured,
     pairs: StatementPairs,
     draws: Draws,
     first: tuple[str, str] | None,
@@ -94,9 +90,11 @@ def settings(
     """Return what was measured, and how."""
     labels = category_labels(pairs.categories).values()
     by_category = zip(labels, np.bincount(pairs.category_of_pair), strict=True)
+    values, index = measured.values, measured.index
     options = index.get("template_options")
+    texts = {name: value for name, value in index.items() if isinstance(value, str)}
     return [
-        *((name, index[name]) for name in OF_MODEL if name in index),
+        *((name, texts[name]) for name in OF_MODEL if name in texts),
         ("pairs", "; ".join(f"{name}: {count}" for name, count in by_category)),
         ("prompts", str(index["n_prompts"])),
         *CHAT.get(index["template"], ()),
@@ -108,11 +106,11 @@ def settings(
         ("seed", str(values.seed)),
         ("resamples", f"{draws.n_resamples} for an interval of {draws.level:.0%}"),
         ("layerwise", layerwise.__version__),
-        *((name, index[name]) for name in WITH if name in index),
+        *((name, texts[name]) for name in WITH if name in texts),
     ]
 
 
-def _said_of_blocks(passes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _said_of_blocks(passes: PassesRecord | None) -> list[tuple[str, str]]:
     """Return how the layers of a model were found; nothing where states were given."""
     if passes is None or not passes["probed"]:
         return []

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from markupsafe import Markup
 
 from layerwise.engine.answer_words import MEANINGS, NEEDS_WEIGHTS
 from layerwise.engine.measured import group_by_reason
-from layerwise.engine.question import ModelAnswers
+from layerwise.engine.question import ModelAnswers, Results
 from layerwise.files import write_text
 from layerwise.present.figures.picture import Picture
 from layerwise.present.html import TEMPLATES, HeldFiles, fill, inlined, policy
@@ -26,6 +25,7 @@ from layerwise.reader.page.answers import (
     describe,
 )
 from layerwise.reader.page.sections import Section
+from layerwise.reader.page.statements import PairNumbers, PairView
 
 # Of the words that answer; that it needs the weights is said of print alone.
 WORDS = {word: meaning for word, meaning in MEANINGS.items() if word != NEEDS_WEIGHTS}
@@ -39,11 +39,11 @@ class Own:
         settings: what was measured and how, as (name, value).
         absent: {analysis: why it is not there}.
         beside: the documents of replicates and of random weights.
-        asked: of several models, the answers of each.
+        answers_by_model: of several models, the answers of each.
         further: tables that are CSV files only.
         head: what the page says first of the model, a sentence each.
-        by_pair: the view by statement; empty of several models.
-        pair_numbers: what the scatter of the pairs draws.
+        by_pair: the view by statement; None of several models.
+        pair_numbers: what the scatter of the pairs draws; None also without preferences.
     """
 
     display: str
@@ -52,12 +52,12 @@ class Own:
     absent: Mapping[str, str]
     sections: Mapping[Section, Sequence[Table]]
     answers: Sequence[ModelAnswers] = ()
-    beside: Mapping[str, Any] = field(default_factory=dict)
-    asked: Mapping[str, Sequence[ModelAnswers]] = field(default_factory=dict)
+    beside: Results = field(default_factory=dict)
+    answers_by_model: Mapping[str, Sequence[ModelAnswers]] = field(default_factory=dict)
     further: Sequence[Table] = field(default=())
     head: Sequence[str] = ()
-    by_pair: Mapping[str, Any] = field(default_factory=dict)
-    pair_numbers: Mapping[str, Any] = field(default_factory=dict)
+    by_pair: PairView | None = None
+    pair_numbers: PairNumbers | None = None
     random_weights: bool = False
     lead: str = (
         "The analyses of the three papers on the dynamics of transformers, measured on one model. "
@@ -72,7 +72,8 @@ class Own:
     @property
     def matrix(self) -> Table | None:
         """The claims by model, where there are several."""
-        return claims_by_model(self.asked) if any(self.asked.values()) else None
+        by_model = self.answers_by_model
+        return claims_by_model(by_model) if any(by_model.values()) else None
 
     @property
     def left_out(self) -> dict[str, str]:
@@ -86,9 +87,9 @@ class Own:
     def tables(self) -> list[Table]:
         """The tables of the page, and those beside it."""
         of_page = [table for tables in self.sections.values() for table in tables]
-        asked = [claims_table(self.answers)] if self.answers else []
-        asked += [self.matrix] if self.matrix else []
-        return [*asked, *of_page, *self.further]
+        claims = [claims_table(self.answers)] if self.answers else []
+        claims += [self.matrix] if self.matrix else []
+        return [*claims, *of_page, *self.further]
 
 
 def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index: str) -> None:
@@ -106,7 +107,7 @@ def write(own: Own, figures: Iterable[Picture], folder: Path, part: Path, index:
         if figure.svg:
             figure.save(folder / part / "figures")
             pictures.append(figure)
-    if own.answers and not own.asked:
+    if own.answers and not own.answers_by_model:
         write_text(folder / ANSWERS, answers_csv(own.answers))
     for table in own.tables:
         write_text(folder / part / "tables" / f"{table.name}.csv", table.csv)
@@ -140,7 +141,7 @@ def html(
         "own": own,
         "answers": [describe(answer, own.beside) for answer in own.answers],
         "listed": LISTED,
-        "by_model": answers_by_question(own.asked),
+        "by_model": answers_by_question(own.answers_by_model),
         "drawn": bool(own.beside.get(CONTROL)),
         "meanings": WORDS,
         "pictures": pictures,

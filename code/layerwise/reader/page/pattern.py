@@ -1,11 +1,10 @@
 """Which pattern a reader's model shows, in the first sentences of its page."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from layerwise.engine.answer_words import NO, NO_CATEGORIES, YES
 from layerwise.engine.answers import Answer
-from layerwise.engine.question import ModelAnswers
+from layerwise.engine.question import ModelAnswers, Results
 from layerwise.engine.seen import listed
 from layerwise.engine.words import category_labels
 from layerwise.papers.shared.rules import decisive_category, r_without_each_category
@@ -13,7 +12,6 @@ from layerwise.present.tables import interval_decimals
 from layerwise.present.values import rounded
 from layerwise.reader.page.figures import display_name
 
-Documents = Mapping[str, Mapping[str, Any]]  # the result documents, by analysis
 NAMED = 4  # models of the papers that a sentence names; of more it counts
 # What the correlation does with depth, by the words on early and late layers; None is open. A sign
 # that is not the papers' is enough to say that it does not turn as they say.
@@ -43,7 +41,7 @@ TURNS: Mapping[tuple[str | None, ...], str] = {
 }
 
 
-def describe_pattern(answers: Sequence[ModelAnswers], documents: Documents) -> list[str]:
+def describe_pattern(answers: Sequence[ModelAnswers], documents: Results) -> list[str]:
     """Return what the model shows, a sentence each; each names value, interval and n."""
     by_name = {answer.question.name: answer for answer in answers}
     sentences = []
@@ -113,7 +111,7 @@ def _as_one(name: str) -> str:
     return f"{first} ({rest})" if comma else name
 
 
-def _describe_all_pairs(documents: Documents) -> list[str]:
+def _describe_all_pairs(documents: Results) -> list[str]:
     """Say where all pairs together have another sign than the categories are shown to have."""
     within = documents.get("sensitivity", {}).get("within_categories") or {}
     apart = {}
@@ -133,7 +131,7 @@ def _describe_all_pairs(documents: Documents) -> list[str]:
     ]
 
 
-def _describe_categories(documents: Documents) -> str:
+def _describe_categories(documents: Results) -> str:
     """Return r over the categories at the last layer, and which of them it rests on."""
     validation = documents["validation"]
     r = f"{validation['_global_stats']['ua_output_correlation']:+.3f}"

@@ -7,6 +7,7 @@ tables of a document.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from layerwise.engine.question import Results
 from layerwise.engine.words import category_labels, key_in_words
 from layerwise.files import JsonObject
 from layerwise.papers.paper3.rules.spectral_norms import mean_over_blocks
@@ -296,7 +297,7 @@ LAYERS_OF_STATES = Section(
 )
 
 
-def sections_of(results: Mapping[str, JsonObject]) -> dict[Section, list[Table]]:
+def sections_of(results: Results) -> dict[Section, list[Table]]:
     """Return the tables of every result document that there is, in the papers' order."""
     others = {}
     if "asymmetries" in results.get("layers", {}):

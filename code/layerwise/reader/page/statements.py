@@ -1,7 +1,8 @@
 """Pair by pair: both statements, asymmetry, preference, and what the pair adds to r."""
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
 
 import numpy as np
 from jaxtyping import Float
@@ -26,7 +27,42 @@ def pair_asymmetries(values: Values) -> Float[np.ndarray, "layer pair"]:
     return values.pair_metrics[:, list(METRICS).index(METRIC)]
 
 
-def pair_numbers(values: Values) -> dict[str, Any]:
+class PairNumbers(TypedDict):
+    """What the scatter of asymmetry against preference draws: a number per pair."""
+
+    category: list[str]
+    preference: list[float]
+    asymmetry: dict[str, list[float]]  # by layer
+
+
+class PairRow(TypedDict):
+    """A pair as the view by statement shows it; without statements where they are private."""
+
+    pair: str
+    numbers: list[str]
+    a: NotRequired[str]
+    b: NotRequired[str]
+
+
+@dataclass(frozen=True)
+class PairView:
+    """The view by statement.
+
+    Attributes:
+        numbers: what the numbers of a row are.
+        n: all pairs, of which `rows` may be some; `layer`: of the asymmetry.
+        r: the sum of the shares; None without preferences.
+    """
+
+    rows: list[PairRow]
+    numbers: list[str]
+    n: int
+    layer: int
+    r: str | None
+    private: bool
+
+
+def pair_numbers(values: Values) -> PairNumbers:
     """Return what the scatter of asymmetry against preference draws, as a document."""
     labels = category_labels(values.categories)
     return {
@@ -64,7 +100,7 @@ def tabulate_pairs(values: Values, pairs: StatementPairs | None) -> Table:
     return Table("by-pair", caption, dict.fromkeys(columns), rows)
 
 
-def view_pairs(values: Values, pairs: StatementPairs | None) -> dict[str, Any]:
+def view_pairs(values: Values, pairs: StatementPairs | None) -> PairView:
     """Return the view by statement: the pairs that make r first, or those of most asymmetry.
 
     Arguments:
@@ -83,20 +119,15 @@ def view_pairs(values: Values, pairs: StatementPairs | None) -> dict[str, Any]:
             ("share of r", weights, decimals),
         ):
             shown[name] = [rounded(float(value), places, sign=True) for value in numbers]
-    rows = []
+    rows: list[PairRow] = []
     for pair in np.argsort(-np.abs(weights), kind="stable")[:MOST_SHOWN].tolist():
         category, number = numbered[pair]
-        texts = {} if pairs is None else {"a": pairs.side_a[pair], "b": pairs.side_b[pair]}
         cells = [column[pair] for column in shown.values()]
-        rows.append({"pair": f"{labels[category]} {number}", "numbers": cells, **texts})
-    return {
-        "rows": rows,
-        "numbers": list(shown),
-        "n": values.n_pairs,
-        "layer": values.layers[-1],
-        "r": r,
-        "private": pairs is None,
-    }
+        row: PairRow = {"pair": f"{labels[category]} {number}", "numbers": cells}
+        if pairs is not None:
+            row |= {"a": pairs.side_a[pair], "b": pairs.side_b[pair]}
+        rows.append(row)
+    return PairView(rows, list(shown), values.n_pairs, values.layers[-1], r, pairs is None)
 
 
 def _last(values: Values) -> Iterable[tuple[str, Float[np.ndarray, " pair"]]]:

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from layerwise.errors import LayerwiseError, TryAgainError, UnreachedError
 from layerwise.files import read_json
 from layerwise.models.registry import Model
 from layerwise.run.doctor import FULL, Check, Diagnosis, first_few, free
-from layerwise.shapes import read_choices
+from layerwise.shapes import Measuring, read_choices
 
 MODELS_ON_DISK = 2  # at least, where weights go when measured: one is fetched ahead
 
@@ -41,11 +41,8 @@ def gpu(root: Path) -> Diagnosis:
 
 def models(root: Path) -> Diagnosis:
     """Say how many models will be measured, what that takes, and why the others will not be."""
-    from huggingface_hub import constants
-
-    from layerwise.engine.measured import group_by_reason
-    from layerwise.models import hub, needs
-    from layerwise.models.passing import DROP, drops_weights
+    from layerwise.models import needs
+    from layerwise.models.passing import DROP
     from layerwise.models.registry import read_models
 
     registry = read_models(root / "models.yaml")
@@ -56,46 +53,83 @@ def models(root: Path) -> Diagnosis:
     weights, errors = _ask_hub(candidates, _texts(root / "data"))
     left_out |= {slug: str(error) for slug, error in errors.items()}
     run = [model for model in candidates if model.slug in weights]
-    minutes = sum(needs.seconds_as_chosen(model, chosen["device"], chosen) for model in run) / 60
+    minutes = sum(needs.seconds_as_chosen(model, chosen) for model in run) / 60
     states = max((needs.bytes_of_states(model, chosen) for model in run), default=0) / 1e9
-    missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
-    sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
-    download = sum(sizes)
-    # of weights that go when they are measured, those that are there at once
-    peak = sum(sorted(sizes)[-MODELS_ON_DISK:]) if drops_weights() else download
-    cache = Path(constants.HF_HUB_CACHE)
-    room = free(cache) / 1e9
-    scratch = root / "results" / "scratch"
-    beside = max((hub.states_beside(model, chosen, scratch) for model in run), default=0) / 1e9
+    disk = _disk(run, weights, chosen, root / "results" / "scratch")
     in_part = {
         model.slug: f"in {dtype} more than the {memory / 1e9:.1f} GB of memory that are free"
         for model in run
         for dtype in model.dtypes
         if needs.memory(model, dtype) > memory
     }
-    notes = [
-        f"; {measured} {first_few([registry[slug].display for slug in slugs])}: {why}"
-        for measured, reasons in (("not", left_out), ("only in part", in_part))
-        for why, slugs in group_by_reason(reasons).items()
-    ]
+    notes = _notes(registry, {"not": left_out, "only in part": in_part})
     finding = (
         f"{len(run)} of {len(registry)} can be measured on {chosen['device']}: about "
-        f"{minutes:.0f} min (singular values and the download apart); {download:.1f} GB to fetch"
-        f"{f', at most {peak:.1f} GB at a time' if drops_weights() else ''}, "
-        f"{room:.1f} GB free for {cache}; up to {states:.1f} GB of hidden states at a time in "
-        f"results/{''.join(notes)}"
+        f"{minutes:.0f} min (singular values and the download apart); {disk.said}; up to "
+        f"{states:.1f} GB of hidden states at a time in results/{notes}"
     )
     is_mendable = any(not registry[slug].skipped for slug in left_out)
     fix = "mend what is said of them, or give them a `skip` in models.yaml" if is_mendable else ""
-    lacks_room = peak > 0 and peak + beside > room
-    if lacks_room:
+    if disk.lacks_room:
         fix = "make room, or set HF_HOME to a folder on another disk"
-        if not drops_weights():
+        if not disk.drops:
             fix += f", or {DROP}=1, and what is fetched is removed once it is measured"
     silent = [str(error) for error in errors.values() if isinstance(error, TryAgainError)]
     if silent and not run:
         finding, fix = silent[0], "ask again later, or fill the cache where there is a network"
-    return Diagnosis(finding, fix, (FULL,) if lacks_room or not run else ())
+    return Diagnosis(finding, fix, (FULL,) if disk.lacks_room or not run else ())
+
+
+class _Disk(NamedTuple):
+    """GB on the disk of the hub's cache: to fetch, at a time, free, and of states beside them."""
+
+    cache: Path
+    drops: bool  # weights, once they are measured
+    download: float
+    peak: float
+    room: float
+    beside: float
+
+    @property
+    def said(self) -> str:
+        at_a_time = f", at most {self.peak:.1f} GB at a time" if self.drops else ""
+        return (
+            f"{self.download:.1f} GB to fetch{at_a_time}, {self.room:.1f} GB free for {self.cache}"
+        )
+
+    @property
+    def lacks_room(self) -> bool:
+        return self.peak > 0 and self.peak + self.beside > self.room
+
+
+def _disk(
+    run: Sequence[Model], weights: Mapping[str, Mapping[str, int]], chosen: Measuring, scratch: Path
+) -> _Disk:
+    """Return what weights that are not cached yet, and hidden states, ask of the disk."""
+    from huggingface_hub import constants
+
+    from layerwise.models import hub
+    from layerwise.models.passing import drops_weights
+
+    missing = [model for model in run if hub.cached_folder(model.hub, model.revision) is None]
+    sizes = [hub.disk_bytes(weights[model.slug]) / 1e9 for model in missing]
+    # of weights that go when they are measured, those that are there at once
+    drops = drops_weights()
+    at_once = sorted(sizes)[-MODELS_ON_DISK:] if drops else sizes
+    beside = max((hub.states_beside(model, chosen, scratch) for model in run), default=0)
+    cache = Path(constants.HF_HUB_CACHE)
+    return _Disk(cache, drops, sum(sizes), sum(at_once), free(cache) / 1e9, beside / 1e9)
+
+
+def _notes(registry: Mapping[str, Model], reasons: Mapping[str, Mapping[str, str]]) -> str:
+    """Name the models that are not measured, or only in part, each with the reason."""
+    from layerwise.engine.measured import group_by_reason
+
+    return "".join(
+        f"; {measured} {first_few([registry[slug].display for slug in slugs])}: {why}"
+        for measured, why_not in reasons.items()
+        for why, slugs in group_by_reason(why_not).items()
+    )
 
 
 def _free_memory(device: str) -> float:

@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
 class Stages(NamedTuple):
     """Inputs and results of the source `published` in a dvc.lock, by their paths."""
 
-    inputs: dict[str, Any]  # hashes of files, values of parameters
+    inputs: dict[str, object]  # hashes of files, values of parameters
     results: dict[str, str]
 
 
@@ -105,15 +105,16 @@ def read_verdicts(text: str) -> dict[tuple[str, str], str]:
 
 def _read_lock(place: Path, lock: str) -> Stages:
     """Return inputs and results of the source `published`."""
-    inputs: dict[str, Any] = {}
+    inputs: dict[str, object] = {}
+    parameters: dict[str, dict[str, object]] = {}
     results: dict[str, str] = {}
     for name, stage in parse_yaml(place, lock)["stages"].items():
         if name.endswith("@published"):
             results |= {out["path"]: out["md5"] for out in stage["outs"]}
             inputs |= {dep["path"]: dep["md5"] for dep in stage.get("deps", ())}
             for file, values in stage.get("params", {}).items():
-                inputs[file] = {**inputs.get(file, {}), **values}
-    return Stages(inputs, results)
+                parameters.setdefault(file, {}).update(values)
+    return Stages(inputs | parameters, results)
 
 
 def _recorded(root: Path, path: Path) -> str | None:

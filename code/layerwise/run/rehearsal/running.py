@@ -91,12 +91,7 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
     stages, stale = _stages(folder)
     if not stale:
         return
-    models = sorted(
-        (name for name in stages if name.startswith(MEASURE)),
-        key=lambda name: slowest_first.index(name.removeprefix(MEASURE)),
-    )
-    before = [name for name in stages if "@" not in name]  # the texts, and can it run here
-    rest = [name for name in stages if name not in (*before, *models)]
+    before, models, rest = _in_order(stages, slowest_first)
     begun: set[str] = set()
     with meter("rehearsal", "stages", len(stages)) as tick, ThreadPoolExecutor(workers()) as pool:
 
@@ -114,23 +109,49 @@ def run_stages(folder: Path, slowest_first: Sequence[str]) -> None:
             # a process of DVC per core, each with its share: one takes two seconds to begin
             alone = ("--wait-for-lock", "repro", "--single-item", "--keep-going")
             shares = filter(None, (models[n :: workers()] for n in range(workers())))
-            jobs = [dvc(*alone, *share) for share in shares]
-            if errors := [error for job in as_completed(jobs) if (error := job.exception())]:
-                also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
-                raise LayerwiseError(f"{errors[0]}{also}")
+            _wait_for_all([dvc(*alone, *share) for share in shares])
             dvc("repro", *rest).result()
-            if again := _stages(folder)[1]:
-                raise LayerwiseError(
-                    f"a finished run must be up to date, {', '.join(again)} would run again; look "
-                    "for a dependency that a stage writes, or a command that DVC folds"
-                )
+            _require_up_to_date(folder)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
-            for child in psutil.Process().children():
-                # it ended; on macOS one that nobody has waited for may not be told
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(child.pid, signal.SIGTERM)
+            _end_children()
             raise
+
+
+def _in_order(
+    stages: Sequence[str], slowest_first: Sequence[str]
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the stages before the models', those of the models, and the rest."""
+    models = sorted(
+        (name for name in stages if name.startswith(MEASURE)),
+        key=lambda name: slowest_first.index(name.removeprefix(MEASURE)),
+    )
+    before = [name for name in stages if "@" not in name]  # the texts, and can it run here
+    return before, models, [name for name in stages if name not in (*before, *models)]
+
+
+def _wait_for_all(jobs: Sequence[Future[str]]) -> None:
+    """Wait for all jobs; then raise the error of the first that failed, and count the others."""
+    if errors := [error for job in as_completed(jobs) if (error := job.exception())]:
+        also = f"\nand {len(errors) - 1} others failed" if errors[1:] else ""
+        raise LayerwiseError(f"{errors[0]}{also}")
+
+
+def _require_up_to_date(folder: Path) -> None:
+    """Refuse a finished run of which a stage would run once more."""
+    if again := _stages(folder)[1]:
+        raise LayerwiseError(
+            f"a finished run must be up to date, {', '.join(again)} would run again; look "
+            "for a dependency that a stage writes, or a command that DVC folds"
+        )
+
+
+def _end_children() -> None:
+    """Tell every process of DVC to end, with its stage."""
+    for child in psutil.Process().children():
+        # it ended; on macOS one that nobody has waited for may not be told
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGTERM)
 
 
 def _stages(folder: Path) -> tuple[list[str], list[str]]:

@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pathspec
 import yaml
@@ -83,7 +82,7 @@ def copy(root: Path, folder: Path, about: str) -> None:
     write_text(folder / ".dvc" / "config", DVC_CONFIG)
 
 
-def choose(params: Path, choices: Mapping[str, Any]) -> None:
+def choose(params: Path, choices: Mapping[str, object]) -> None:
     """Set choices of `measure`: what measures, and each kind of run beside the model once."""
     document = yaml.safe_load(params.read_text(encoding="utf-8"))
     document["measure"] |= choices

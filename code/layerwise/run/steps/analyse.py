@@ -1,7 +1,6 @@
 """statistics <- the numbers of one source: all analyses, in one process."""
 
 from pathlib import Path
-from typing import Any
 
 from layerwise.engine.judging import errors_naming, statistics_files
 from layerwise.engine.measured import all_fragments, is_random, measured, read_measurements, sides
@@ -31,7 +30,7 @@ def run(
     draw of random weights to OUT/control/NUMBER.
     """
     tables, draws = read_published(published), Draws(**read_choices(params, "analyse"))
-    wanted: dict[str, tuple[Published, dict[str, Any]]] = {"": (tables, {})}
+    wanted: dict[str, tuple[Published, dict[str, bool]]] = {"": (tables, {})}
     if source == "measured":
         for folder, side in sides(read_measurements(numbers)).items():
             wanted[folder] = measured(tables, all_fragments(side)), {RANDOM: is_random(side)}

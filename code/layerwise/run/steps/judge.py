@@ -13,9 +13,10 @@ from layerwise.engine.judging import (
 )
 from layerwise.engine.marks import mark_text
 from layerwise.engine.measured import read_measurements
-from layerwise.engine.origins import Origins
+from layerwise.engine.origins import Behind, Origins
 from layerwise.engine.published import TYPED
 from layerwise.engine.records import (
+    JudgedSource,
     as_json,
     hashes_judged_from,
     hashes_of,
@@ -60,13 +61,9 @@ def run(
     sides = read_sides(source, statistics, tables, origins)
     names = display_names(registry)
     judged = judge_ledger(claims, sides, tables, PAPERS, read_trained(trained), names)
-    if origins is None:
-        known = table_hashes(published, [TYPED]) | pins_of(published)
-        judged = replace(judged, inputs=input_hashes(judged.claims, known))
-    else:
-        judged = replace(judged, **origins.behind(judged.claims, numbers)._asdict())
     judged = replace(
         judged,
+        **_behind(judged, origins, numbers, published)._asdict(),
         statistics=hashes_of(statistics),
         judged_from=hashes_judged_from(claims, published),
     )
@@ -77,6 +74,16 @@ def run(
         write_text(part / "verdicts.csv", verdicts_csv(judged))
         write_json(part / "tally.json", in_short(judged))
     return f"{len(judged.claims)} claims judged in {out}"
+
+
+def _behind(
+    judged: JudgedSource, origins: Origins | None, numbers: Path, published: Path
+) -> Behind:
+    """Return the files and runs that judged claims rest on: measured ones, else the tables."""
+    if origins is not None:
+        return origins.behind(judged.claims, numbers)
+    known = table_hashes(published, [TYPED]) | pins_of(published)
+    return Behind(input_hashes(judged.claims, known), {}, {}, {})
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def run_architectures(as_json: bool) -> Any:
     return Group(table, *(prose(said(line)) for line in ["", ARCHITECTURE_NOTE]))
 
 
-def as_document(model: Model) -> dict[str, Any]:
+def as_document(model: Model) -> dict[str, object]:
     """Return what is known of a model, for another program."""
     of_pairs = {
         name: extraction.dtype
@@ -68,11 +68,7 @@ def as_document(model: Model) -> dict[str, Any]:
         "family": model.family,
         "parameters_billions": model.parameters,
         "dtype": model.dtype,
-        "memory_gb": {
-            # that of a model which no experiment asks for too
-            dtype: round(needs.memory(model, dtype) / 1e9, 2)
-            for dtype in (model.dtypes or [model.dtype])
-        },
+        "memory_gb": memory_gb(model),
         "licence": model.licence,
         "gated": model.gated,
         "revision": model.revision,
@@ -83,18 +79,25 @@ def as_document(model: Model) -> dict[str, Any]:
     }
 
 
+def memory_gb(model: Model) -> dict[str, float]:
+    """Return the memory in each dtype; a model that no experiment asks for has one too."""
+    return {
+        dtype: round(needs.memory(model, dtype) / 1e9, 2)
+        for dtype in (model.dtypes or [model.dtype])
+    }
+
+
 def as_table(models: Sequence[Model]) -> RenderableType:
     """Return a row per model, why some are not measured, and how the columns are to be read."""
     table = grid(HEADS, ("GB", "time"))
     for model in models:
-        entry = as_document(model)
         cells = (
             model.display,
-            f"{max(entry['memory_gb'].values()):.1f}",
+            f"{max(memory_gb(model).values()):.1f}",
             f"{model.licence}, gated" if model.gated else model.licence,
             model.revision[:COMMIT] if model.revision else "unresolved",
-            entry["cached"],
-            needs.spell_seconds(entry["estimated_seconds"]),
+            cache_state(model.hub, model.revision),
+            needs.spell_seconds(needs.seconds(model, "cuda")),
             "; ".join(f"{dtype}: {studies(names)}" for dtype, names in model.dtypes.items()),
         )
         table.add_row(*map(said, cells))

@@ -41,9 +41,6 @@ def run(
     """Write OUT/index.html, which opens from disk and asks for nothing."""
     judged = read_judged(claims, source, statistics)
     drawn = read_figures(figures)
-    drawings = sorted(path for end in ("csv", "svg") for path in figures.glob(f"*.{end}"))
-    behind = [claims, *sorted(published.glob("*.csv")), *drawings]
-    hashes = {path.as_posix(): sha256_of(path) for path in behind}
     numbers, pins = read_published(published), pins_of(published)
     methods = {} if source != "published" else methods_behind(judged.claims, numbers, params)
     names = display_names(read_models(models))
@@ -54,7 +51,7 @@ def run(
         figures=drawn,
         published=numbers,
         pins=pins,
-        hashes=hashes,
+        hashes=hashes_behind(claims, published, figures),
         templates=templates,
         methods=methods,
         names=names,
@@ -66,6 +63,13 @@ def run(
         write_text(part / out.name / "index.html", shown.text)
     n_claims, n_figures = len(judged.claims), len(drawn.pictures)
     return f"{n_claims} claims and {n_figures} figures in {out / 'index.html'}"
+
+
+def hashes_behind(claims: Path, published: Path, figures: Path) -> dict[str, str]:
+    """Return the SHA-256 of the files that the page is made of, by path."""
+    drawings = sorted(path for end in ("csv", "svg") for path in figures.glob(f"*.{end}"))
+    behind = [claims, *sorted(published.glob("*.csv")), *drawings]
+    return {path.as_posix(): sha256_of(path) for path in behind}
 
 
 def methods_behind(
