@@ -14,6 +14,7 @@ from layerwise.files import JsonObject
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.result_files import CATEGORIES, METRIC
 from layerwise.present.figures import signs, style
+from layerwise.present.figures.names import draw_papers_curves, name_points
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.points import note_points
 
@@ -66,7 +67,7 @@ def pairs(numbers: Numbers) -> Figure:
     for axes in filter(style.in_first_column, panels):
         axes.set_ylabel(quantities.R_OF_MEASURE)
     panels[0].set_ylim(-1, 1)
-    style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)))
+    draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)))
     return figure
 
 
@@ -336,7 +337,7 @@ def validation(numbers: Numbers) -> Figure:
     signs.legend_below(figure)
     if len(points) <= MOST_BESIDE:
         left.margins(0.35, 0.35)  # room for names
-        style.name_points(left, points, bold=list(without)[:1])
+        name_points(left, points, bold=list(without)[:1])
     return figure
 
 
@@ -433,7 +434,7 @@ def layers(numbers: Numbers) -> Figure:
     row[0].set(ylim=(-1.05, 1.05), ylabel=quantities.R_OVER_CATEGORIES)
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _draw_poolings(row[1], curve["strategies"])
-    style.draw_papers_curves(numbers, {CATEGORIES: row[0]})
+    draw_papers_curves(numbers, {CATEGORIES: row[0]})
     return figure
 
 
