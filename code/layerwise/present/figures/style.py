@@ -109,13 +109,7 @@ def panels(
         width, tallest, columns = NARROW, math.inf, 1
         grid.pop("width_ratios", None)
     line, title_line = (int(length * width / WIDTH) for length in (LINE, TITLE_LINE))
-    missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
-    source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
-    footer = [
-        words
-        for text in (with_minus(remark), missing, source)
-        for words in textwrap.wrap(text, line, break_on_hyphens=False)
-    ]
+    footer = _footer(numbers, remark, line)
     message = textwrap.wrap(with_minus(title), title_line, break_on_hyphens=False)
     rows = -(-n // columns)
     height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), tallest)
@@ -123,15 +117,31 @@ def panels(
     figure.suptitle("\n".join(message), x=0.005, ha="left")
     figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=CONTEXT)
     if numbers.random_weights:
-        size = min(80, 22 * height)
-        mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
-        mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
-        mark.set_in_layout(False)
+        _mark_random(figure)
     body: Any = figure.subfigures()
     axes = body.subplots(rows, columns, squeeze=False, **grid).flat
     for spare in axes[n:]:
         spare.set_axis_off()
     return figure, axes[:n]
+
+
+def _footer(numbers: Numbers, remark: str, line: int) -> list[str]:
+    """Return the lines below a figure, of at most so many characters."""
+    missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
+    source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
+    return [
+        words
+        for text in (with_minus(remark), missing, source)
+        for words in textwrap.wrap(text, line, break_on_hyphens=False)
+    ]
+
+
+def _mark_random(figure: Figure) -> None:
+    """Write over all of a figure that its numbers are of random weights."""
+    size = min(80, 22 * figure.get_figheight())
+    mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
+    mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
+    mark.set_in_layout(False)
 
 
 def with_minus(text: str) -> str:
