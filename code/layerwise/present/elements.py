@@ -153,18 +153,23 @@ def draw_elements(axes: Any, elements: Iterable[Element], looks: Mapping[str, Lo
                 axes.add_patch(patches.Circle((x, y), radius, **edge))
             case Polygon(corners):
                 axes.add_patch(patches.Polygon([*corners], **edge))
-            case Text(x, y, text, anchor=anchor, size=size):
-                size = float(look.get("font-size", f"{size or 12}px").removesuffix("px"))
-                axes.text(
-                    x,
-                    y,
-                    _as_mathtext(text),
-                    color=fill,
-                    fontsize=size * points,
-                    fontweight=look.get("font-weight", "normal"),
-                    ha={"start": "left", "middle": "center", "end": "right"}[anchor],
-                    va="baseline",
-                )
+            case Text():
+                _draw_text(axes, element, look, points)
+
+
+def _draw_text(axes: Any, text: Text, look: Look, points: float) -> None:
+    """Draw a line of text into matplotlib axes; `points`: of a pixel."""
+    size = float(look.get("font-size", f"{text.size or 12}px").removesuffix("px"))
+    axes.text(
+        text.x,
+        text.y,
+        _as_mathtext(text.text),
+        color=look.get("fill", "none"),
+        fontsize=size * points,
+        fontweight=look.get("font-weight", "normal"),
+        ha={"start": "left", "middle": "center", "end": "right"}[text.anchor],
+        va="baseline",
+    )
 
 
 def _as_mathtext(text: str) -> str:

@@ -200,6 +200,23 @@ def draw_diamond(x: float, y: float) -> Polygon:
     return Polygon([(round(x + across, 1), y + down) for across, down in corners], "printed")
 
 
+@dataclass(frozen=True)
+class _Axis:
+    """An axis in its place, in pixels."""
+
+    scale: Scale
+    start: float
+    width: float
+
+    @property
+    def end(self) -> float:
+        return self.start + self.width
+
+    def x(self, value: float) -> float:
+        """Return where a number stands."""
+        return round(self.start + self.width * self.scale.place(value), 1)
+
+
 def draw_range(
     picture: RangePicture,
     *,
@@ -216,19 +233,39 @@ def draw_range(
         top, left: where it begins.
         stacked: names and numbers stand above the rows, at the ends of the axis.
     """
-    scale = picture.axis()
-    start = left + labels + (GAP if labels else 0)
     above = NAME if stacked else 0
-    bottom = top + picture.height(stacked=stacked) - AXIS
+    axis = _Axis(picture.axis(), left + labels + (GAP if labels else 0), plot)
+    yield from _draw_ranges(picture, axis, top, above)
+    for number, row in enumerate(picture.rows):
+        upper = top + number * (ROW + above)
+        base = upper + (TEXT if stacked else ROW / 2 + (TEXT if row.decides else SMALL) / 3)
+        smaller = 0 if row.decides else SMALL
+        quiet = "" if row.decides else "quiet"
+        if stacked:
+            yield Text(axis.start, base, row.label, quiet, size=smaller)
+        elif labels:
+            yield Text(axis.start - GAP, base, row.label, quiet, anchor="end", size=smaller)
+        yield from _draw_estimate(row, axis.x, upper + above + ROW / 2)
+        kind = kind_of(row.word)
+        if row.number and stacked:
+            yield Text(axis.end, base, row.number, kind, anchor="end", size=smaller)
+        elif row.number:
+            yield Text(axis.end + 2 * GAP, base, row.number, kind, size=smaller)
+    yield from _draw_axis(picture, axis, top + picture.height(stacked=stacked) - AXIS)
 
-    def x(value: float) -> float:
-        return round(start + plot * scale.place(value), 1)
+
+def _draw_ranges(picture: RangePicture, axis: _Axis, top: float, above: float) -> Iterator[Element]:
+    """Yield the ranges behind the rows, one for all rows that share it and touch.
+
+    Arguments:
+        above: the height of the name above a row, which parts rows; 0 where there is none.
+    """
 
     def ranged(numbered: tuple[int, RangeRow]) -> tuple[float, ...]:
-        """Return what rows that touch share: a name above each parts them."""
         number, row = numbered
-        return (row.above, row.below, *([number] if stacked else []))
+        return (row.above, row.below, *([number] if above else []))
 
+    x, scale = axis.x, axis.scale
     n_above = 0
     for (low, high, *_), rows in groupby(enumerate(picture.rows), key=ranged):
         upper = top + n_above * (ROW + above) + above
@@ -240,28 +277,18 @@ def draw_range(
                 yield Segment(x(end), upper, x(end), lower, "limit")
         if scale.first < 0 < scale.last and 0 not in picture.borders:
             yield Segment(x(0), upper, x(0), lower, "zero")
-    for number, row in enumerate(picture.rows):
-        upper = top + number * (ROW + above)
-        base = upper + (TEXT if stacked else ROW / 2 + (TEXT if row.decides else SMALL) / 3)
-        smaller = 0 if row.decides else SMALL
-        quiet = "" if row.decides else "quiet"
-        if stacked:
-            yield Text(start, base, row.label, quiet, size=smaller)
-        elif labels:
-            yield Text(start - GAP, base, row.label, quiet, anchor="end", size=smaller)
-        yield from _draw_estimate(row, x, upper + above + ROW / 2)
-        kind = kind_of(row.word)
-        if row.number and stacked:
-            yield Text(start + plot, base, row.number, kind, anchor="end", size=smaller)
-        elif row.number:
-            yield Text(start + plot + 2 * GAP, base, row.number, kind, size=smaller)
-    yield Segment(start, bottom, start + plot, bottom, "axis")
+
+
+def _draw_axis(picture: RangePicture, axis: _Axis, bottom: float) -> Iterator[Element]:
+    """Yield the axis below the rows, and what stands on it."""
+    x = axis.x
+    yield Segment(axis.start, bottom, axis.end, bottom, "axis")
     for value, name in picture.beside:
         yield Segment(x(value), bottom - STANDING, x(value), bottom, "beside")
         yield Rect(x(value) - STANDING / 2, bottom - STANDING, STANDING, STANDING, "hit", name)
     for value, name in picture.drawn:
         yield Circle(x(value), bottom, DOT, "random-draw", title=name)
-    for value, text in scale.ticks(picture.borders, plot):
+    for value, text in axis.scale.ticks(picture.borders, axis.width):
         yield Segment(x(value), bottom, x(value), bottom + 4, "axis")
         yield Text(x(value), bottom + 4 + SMALL, text, "tick", anchor="middle", size=SMALL)
 

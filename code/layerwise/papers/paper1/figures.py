@@ -41,14 +41,7 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     title += f"of zero; on numeric facts the asymmetry is negative in {drawn['n_negative']} of "
     title += f"{drawn['n_models']}"
     figure, (axes,) = style.panels(numbers, title, 3.1)
-    place = list(counts).index(REFERENCE)
-    axes.fill_betweenx(
-        [place - 0.45, place + 0.45],
-        -BAND,
-        BAND,
-        label=f"claimed on {REFERENCE}: within {BAND}",
-        **signs.CLAIMED,
-    )
+    _shade_claimed(axes, list(counts).index(REFERENCE))
     labels = category_labels(counts)
     names = [f"{labels[category]}, n = {n}" for category, n in counts.items()]
     style.category_axis(axes, names)
@@ -58,6 +51,17 @@ def asymmetry_by_category(numbers: Numbers) -> Figure:
     axes.set_title(f"{first['_global_stats']['total_pairs']} pairs")
     signs.legend_below(figure)
     return figure
+
+
+def _shade_claimed(axes: Axes, row: int) -> None:
+    """Shade the zone around zero that the paper claims on the category of a row."""
+    axes.fill_betweenx(
+        [row - 0.45, row + 0.45],
+        -BAND,
+        BAND,
+        label=f"claimed on {REFERENCE}: within {BAND}",
+        **signs.CLAIMED,
+    )
 
 
 def _draw_models(

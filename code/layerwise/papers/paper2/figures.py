@@ -14,6 +14,7 @@ from layerwise.files import JsonObject
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.result_files import CATEGORIES, METRIC
 from layerwise.present.figures import signs, style
+from layerwise.present.figures.names import draw_papers_curves, name_points
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 from layerwise.present.figures.points import note_points
 
@@ -66,7 +67,7 @@ def pairs(numbers: Numbers) -> Figure:
     for axes in filter(style.in_first_column, panels):
         axes.set_ylabel(quantities.R_OF_MEASURE)
     panels[0].set_ylim(-1, 1)
-    style.draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)))
+    draw_papers_curves(numbers, dict(zip(metrics, panels, strict=True)))
     return figure
 
 
@@ -94,16 +95,10 @@ def by_pair(numbers: Numbers) -> Figure:
     figure, panels = style.panels(
         numbers, title, 1.9, remark, n=len(layers), columns=min(3, len(layers)), sharey=True
     )
-    apart, labels = (
-        _decisive_category(numbers, model),
-        category_labels(dict.fromkeys(drawn["category"])),
-    )
-    categories = [labels[name] for name in drawn["category"]]
-    looks = {False: ("a pair", signs.ESTIMATE), True: (f"a pair of {apart}", signs.SINGLED_OUT)}
+    groups = _groups_of_pairs(kept, drawn["category"], _decisive_category(numbers, model))
     for axes, layer in zip(panels, layers, strict=True):
         asymmetry = drawn["asymmetry"][str(layer)]
-        for is_apart, (label, color) in looks.items():
-            members = [n for n in kept if (categories[n] == apart) == is_apart]
+        for label, color, members in groups:
             x, y = ([series[n] for n in members] for series in (asymmetry, drawn["preference"]))
             look = {"color": color, "markersize": 3, "alpha": 0.7}
             axes.plot(x, y, signs.DOT, label=label if members else None, **look)
@@ -116,6 +111,24 @@ def by_pair(numbers: Numbers) -> Figure:
         axes.set_ylabel(quantities.PREFERENCE)
     signs.legend_below(figure)
     return figure
+
+
+def _groups_of_pairs(
+    pairs: Sequence[int], categories: Sequence[str], decisive: str | None
+) -> list[tuple[str, str, list[int]]]:
+    """Return name, colour and members of the pairs of most categories, and of the decisive one.
+
+    Arguments:
+        pairs: their numbers.
+        categories: of all pairs, by number.
+        decisive: as a label; None where there is none.
+    """
+    labels = category_labels(dict.fromkeys(categories))
+    apart = [n for n in pairs if labels[categories[n]] == decisive]
+    return [
+        ("a pair", signs.ESTIMATE, [n for n in pairs if labels[categories[n]] != decisive]),
+        (f"a pair of {decisive}", signs.SINGLED_OUT, apart),
+    ]
 
 
 def within_categories(numbers: Numbers) -> Figure:
@@ -195,23 +208,11 @@ def layer_curves(numbers: Numbers) -> Figure:
     Grey field: its 95% interval over all pairs, as the paper takes it; what decides is the mean of
     r within the categories of pairs.
     """
-    curves_by_model = {
-        name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
-        for name, analysis, place, _ in CURVES
-    }
-    entries = {name: {"r": curve} for name, curve in curves_by_model.items()}
-    drawn_models = numbers.having("pairs and cross_model", entries, "r")
-    late = {
-        name: numbers.document("phases", name, "means/late", "partition") for name in drawn_models
-    }
+    by_model = _curves_over_pairs(numbers)
+    late = {name: numbers.document("phases", name, "means/late", "partition") for name in by_model}
     means = {name: document["means"]["late"] for name, document in late.items()}
-    answers = {name: numbers.answer("late", name, PUBLISHED) for name in drawn_models}
+    answers = {name: numbers.answer("late", name, PUBLISHED) for name in by_model}
     title = _title_of_late_means(numbers, means, [*filter(None, answers.values())])
-    by_model = {
-        name: {n: row[METRIC] if by_metric else row for n, row in curves_by_model[name].items()}
-        for name, _, _, by_metric in CURVES
-        if name in drawn_models
-    }
     starts = {name: style.r_and_ends(rows["0"]) for name, rows in by_model.items() if "0" in rows}
     below = {name: r for name, (r, _, high, _) in starts.items() if high < 0}
     remark = "".join(
@@ -220,9 +221,9 @@ def layer_curves(numbers: Numbers) -> Figure:
         for name, r in below.items()
     )
     figure, panels = style.panels(
-        numbers, title, 2.1, remark, n=len(drawn_models), columns=2, sharey=True
+        numbers, title, 2.1, remark, n=len(by_model), columns=2, sharey=True
     )
-    curves = (entry for entry in CURVES if entry[0] in drawn_models)
+    curves = (entry for entry in CURVES if entry[0] in by_model)
     for axes, (name, analysis, *_) in zip(panels, curves, strict=True):
         style.intervals_by_layer(axes, by_model[name])
         if name in below:
@@ -237,6 +238,21 @@ def layer_curves(numbers: Numbers) -> Figure:
     panels[0].set_ylim(*RANGE)
     signs.legend_below(figure)
     return figure
+
+
+def _curves_over_pairs(numbers: Numbers) -> dict[str, dict[str, JsonObject]]:
+    """Return r with its interval by model and layer."""
+    curves = {
+        name: numbers.statistics.get(analysis, {}).get(name, {}).get(place, {})
+        for name, analysis, place, _ in CURVES
+    }
+    entries = {name: {"r": curve} for name, curve in curves.items()}
+    drawn_models = numbers.having("pairs and cross_model", entries, "r")
+    return {
+        name: {n: row[METRIC] if by_metric else row for n, row in curves[name].items()}
+        for name, _, _, by_metric in CURVES
+        if name in drawn_models
+    }
 
 
 def _title_of_late_means(
@@ -336,7 +352,7 @@ def validation(numbers: Numbers) -> Figure:
     signs.legend_below(figure)
     if len(points) <= MOST_BESIDE:
         left.margins(0.35, 0.35)  # room for names
-        style.name_points(left, points, bold=list(without)[:1])
+        name_points(left, points, bold=list(without)[:1])
     return figure
 
 
@@ -433,7 +449,7 @@ def layers(numbers: Numbers) -> Figure:
     row[0].set(ylim=(-1.05, 1.05), ylabel=quantities.R_OVER_CATEGORIES)
     row[0].set_title(f"{numbers.names[model]}, n = {document['n_categories']} categories")
     _draw_poolings(row[1], curve["strategies"])
-    style.draw_papers_curves(numbers, {CATEGORIES: row[0]})
+    draw_papers_curves(numbers, {CATEGORIES: row[0]})
     return figure
 
 

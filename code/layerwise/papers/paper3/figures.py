@@ -13,6 +13,7 @@ from layerwise.engine.published import DECIDES
 from layerwise.papers.shared import quantities
 from layerwise.papers.shared.terms import ELEUTHER, depth_bound
 from layerwise.present.figures import signs, style
+from layerwise.present.figures.names import draw_papers_curves, name_points
 from layerwise.present.figures.numbers import NothingToDraw, Numbers
 
 FAMILY = "pythia-"  # begins the names of the sizes
@@ -56,7 +57,7 @@ def depth_gain(numbers: Numbers) -> Figure:
     for axes, (_, gains) in zip(panels, shown, strict=True):
         outside = [name for name, gain in gains.items() if gain.exceeds]
         named = outside if numbers.narrow and len(gains) > MOST_NAMED else gains
-        style.name_points(
+        name_points(
             axes, {name: (gains[name].depth, gains[name].mean) for name in named}, bold=outside
         )
     return figure
@@ -278,7 +279,7 @@ def spectral_norms(numbers: Numbers) -> Figure:
     axes.set_xlabel(quantities.SPECTRAL_RATIO)
     axes.set_ylabel(quantities.SECOND_LAST)
     signs.legend_below(figure)
-    style.name_points(
+    name_points(
         axes,
         {
             numbers.shown(name): (ratio, gain.value)
@@ -426,7 +427,7 @@ def anisotropy(numbers: Numbers) -> Figure:
         style.layer_axis(axes, range(len(values)), most=6, unit=unit)
         name, label = quantities.ANISOTROPY[key]
         axes.set(ylabel=label, title=name)
-    style.draw_papers_curves(numbers, dict(zip(series, panels, strict=True)))
+    draw_papers_curves(numbers, dict(zip(series, panels, strict=True)))
     return figure
 
 

@@ -6,22 +6,18 @@ below; the PDF is for documents, which say both in their caption.
 """
 
 import io
-import itertools
 import math
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
@@ -35,14 +31,11 @@ from layerwise.present.figures.signs import (
     ESTIMATE,
     FINAL_NORM,
     INTERVAL,
-    PAPERS,
     REFERENCE,
-    SINGLED_OUT,
     SPREAD,
     Look,
     explain,
     explain_cross,
-    legend_below,
 )
 from layerwise.present.figures.svg import as_svg
 
@@ -50,15 +43,8 @@ WIDTH = 6.3  # inches: the text width of the paper
 NARROW = 3.2  # inches: on a phone of 390 pixels 8 pt of it are 12 pixels
 LINE, TITLE_LINE = 103, 82  # characters of a line of the footer and of the title at full width
 ROW, TITLE_ROW = 0.16, 0.18  # inches for such a line
-LETTER = 4.9  # points: the width of most letters at 8 pt
 MARGIN = 0.08  # inches beside a panel with its names: another font may be wider
 TALLEST = 7.5  # inches: a page less its caption; taller figures would be scaled down in print
-# Where a name may stand: points right of its point, less a share of its own width, and points above
-# it; from where on a line leads to it.
-ACROSS = ((6, 0), (-6, 1), (14, 0), (-14, 1), (24, 0), (-24, 1), *((0, n / 8) for n in range(1, 8)))
-UPWARDS = (-3, 4, -10, 10, -17, 17, -25, 25, -34, 34, -48, 48, -64, 64)
-ADJACENT = 9
-LED = 18  # points: from the end of a curve to its name
 MINUS = "\u2212"
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")  # that begins a number, so no part of a name
 SOURCES = {
@@ -123,13 +109,7 @@ def panels(
         width, tallest, columns = NARROW, math.inf, 1
         grid.pop("width_ratios", None)
     line, title_line = (int(length * width / WIDTH) for length in (LINE, TITLE_LINE))
-    missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
-    source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
-    footer = [
-        words
-        for text in (with_minus(remark), missing, source)
-        for words in textwrap.wrap(text, line, break_on_hyphens=False)
-    ]
+    footer = _footer(numbers, remark, line)
     message = textwrap.wrap(with_minus(title), title_line, break_on_hyphens=False)
     rows = -(-n // columns)
     height = min(rows * height + ROW * len(footer) + TITLE_ROW * len(message), tallest)
@@ -137,15 +117,31 @@ def panels(
     figure.suptitle("\n".join(message), x=0.005, ha="left")
     figure.supxlabel("\n".join(footer), x=0.005, ha="left", fontsize=8, color=CONTEXT)
     if numbers.random_weights:
-        size = min(80, 22 * height)
-        mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
-        mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
-        mark.set_in_layout(False)
+        _mark_random(figure)
     body: Any = figure.subfigures()
     axes = body.subplots(rows, columns, squeeze=False, **grid).flat
     for spare in axes[n:]:
         spare.set_axis_off()
     return figure, axes[:n]
+
+
+def _footer(numbers: Numbers, remark: str, line: int) -> list[str]:
+    """Return the lines below a figure, of at most so many characters."""
+    missing = f"Not {numbers.word}: {', '.join(numbers.missing)}." if numbers.missing else ""
+    source = SOURCES[numbers.source] + (f" - {RANDOM}" if numbers.random_weights else "")
+    return [
+        words
+        for text in (with_minus(remark), missing, source)
+        for words in textwrap.wrap(text, line, break_on_hyphens=False)
+    ]
+
+
+def _mark_random(figure: Figure) -> None:
+    """Write over all of a figure that its numbers are of random weights."""
+    size = min(80, 22 * figure.get_figheight())
+    mark = figure.text(0.5, 0.5, "RANDOM", ha="center", va="center", rotation=25, fontsize=size)
+    mark.set(color="grey", alpha=0.28, fontweight="bold", zorder=1000)
+    mark.set_in_layout(False)
 
 
 def with_minus(text: str) -> str:
@@ -319,150 +315,6 @@ def draw_points(
     shown: dict[str, Any] = {} if in_rows else {"y": y, "y_ends": y_ends}
     if names:
         note_points(line, names, series=series, x=x, x_ends=x_ends, **shown)
-
-
-def name_points(
-    axes: Axes, points: Mapping[str, tuple[float, float]], *, bold: Collection[str] = ()
-) -> None:
-    """Write the points' names near them, each led to its point by a line where it stands apart.
-
-    A name hides no other name, no point and no line, as far as there is room. To be called last,
-    because names take no part in the layout.
-
-    Arguments:
-        points: by name; those that are `bold` are placed first.
-    """
-    figure: Any = axes.get_figure(root=True)
-    lay_out(figure)
-    pixels = figure.dpi / 72  # of a point
-    at = {name: axes.transData.transform(point) for name, point in points.items()}
-    dots = {name: Bbox.from_bounds(x - 6, y - 6, 12, 12) for name, (x, y) in at.items()}
-    curves = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
-    bars = [bar for bar in axes.collections if isinstance(bar, LineCollection)]
-    lines = [
-        *curves,
-        *(bar.get_transform().transform_path(path) for bar in bars for path in bar.get_paths()),
-    ]
-    names: list[Bbox] = []
-    leaders: list[Path] = []
-    for name in sorted(points, key=lambda name: name not in bold):
-        others = [*names, *(dot for other, dot in dots.items() if other != name)]
-        look: Look = {"fontweight": "bold", "color": SINGLED_OUT} if name in bold else {}
-        label = axes.annotate(name, points[name], (0, 0), textcoords="offset points")
-        label.set(**{"color": CONTEXT, **look})
-        label.set_in_layout(False)
-        box = label.get_window_extent()
-        places = []
-        for (dx, share), dy in itertools.product(ACROSS, UPWARDS):
-            left = dx - share * box.width / pixels
-            moved = box.translated(left * pixels, dy * pixels)
-            leader = Path(np.array([at[name], _nearest(moved, at[name])]))
-            hidden: float = sum(moved.padded(3).overlaps(other) for other in (*others, dots[name]))
-            crossed = sum(line.intersects_bbox(moved, filled=False) for line in (*lines, *leaders))
-            hidden += 2 * crossed
-            hidden += sum(leader.intersects_bbox(other) for other in others)
-            hidden += sum(leader.intersects_path(other) for other in leaders)
-            hidden += sum(leader.intersects_path(curve) for curve in curves) / 2
-            hidden += 9 * sum(moved.overlaps(other) for other in names)
-            hidden += 50 * (not _contains(axes.bbox, moved))
-            distance = _length(leader) / pixels
-            places.append((30 * hidden + distance, (left, dy), moved, leader))
-        _, offset, moved, leader = min(places, key=lambda place: place[0])
-        label.set(position=offset)
-        names.append(moved)
-        if _length(leader) > ADJACENT * pixels:
-            leaders.append(leader)
-            _draw_leader(axes, leader)
-
-
-def _draw_leader(axes: Axes, leader: Path) -> None:
-    """Draw a thin line between a point and its name, both in pixels."""
-    ends = axes.transData.inverted().transform(leader.vertices)
-    (at,), (name,) = np.split(ends, 2)
-    arrow = {"arrowstyle": "-", "color": CONTEXT, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
-    line = axes.annotate("", at, name, arrowprops=arrow, zorder=1.5)
-    line.set_in_layout(False)
-
-
-def _length(leader: Path) -> float:
-    """Return the length of a line between two places."""
-    return float(np.hypot(*np.diff(leader.vertices, axis=0)[0]))
-
-
-def _nearest(box: Bbox, point: np.ndarray) -> np.ndarray:
-    """Return the place of a box that is nearest to a point."""
-    x, y = point
-    return np.array([min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)])
-
-
-def _contains(outer: Bbox, inner: Bbox) -> bool:
-    """Return whether a box lies inside another."""
-    within_x = outer.x0 < inner.x0 and inner.x1 < outer.x1
-    return within_x and outer.y0 < inner.y0 and inner.y1 < outer.y1
-
-
-def draw_papers_curves(numbers: Numbers, panels: Mapping[str, Axes]) -> None:
-    """The papers' curves in grey behind a reader's own, each with its name at its end; the legend.
-
-    A line leads from a curve to its name. To be called last: the axes, of relative depth, get room
-    for the names, which take no part in the layout.
-
-    Arguments:
-        panels: by the quantity that each shows.
-    """
-    shown = [
-        (axes, numbers.beside[quantity])
-        for quantity, axes in panels.items()
-        if numbers.beside.get(quantity)
-    ]
-    look: Look = {"color": CONTEXT, "alpha": 0.5, "linewidth": 0.8, "zorder": 0.5}
-    for axes, curves in shown:
-        for curve in curves.values():
-            x, y = zip(*curve, strict=True)
-            axes.plot(x, y, label=PAPERS, **look)
-    figure: Any = next(iter(panels.values())).get_figure(root=True)
-    legend_below(figure)
-    lay_out(figure)
-    point = figure.dpi / 72
-    for axes, curves in shown:
-        room = (LETTER * max(map(len, curves)) + LED + 4) * point / axes.bbox.width
-        ticks = [float(tick) for tick in axes.get_xticks() if 0 <= tick <= 1.001]
-        axes.set_xlim(-0.04, 1 / (1 - min(room, 0.6)))
-        axes.set_xticks(_thin_ticks(ticks, axes, point))
-        low, high = axes.get_xlim()
-        for line in axes.lines:  # none through the names
-            if line.get_linestyle() == "--" and line.get_color() == CONTEXT:
-                line.set_xdata([0, (1.01 - low) / (high - low)])
-        ends = {name: axes.transData.transform(curve[-1]) for name, curve in curves.items()}
-        named = sorted(ends, key=lambda name: (float(ends[name][1]), name))
-        heights = [float(ends[name][1]) for name in named]
-        places = _space_out(heights, 10 * point, axes.bbox.y0 + 6 * point)
-        for name, height in zip(named, places, strict=True):
-            at = np.array([ends[name][0] + LED * point, height])
-            x, y = axes.transData.inverted().transform((at[0] + 2 * point, at[1]))
-            axes.text(x, y, name, color=CONTEXT, va="center").set_in_layout(False)
-            _draw_leader(axes, Path(np.array([ends[name], at])))
-
-
-def _thin_ticks(ticks: Sequence[float], axes: Axes, point: float) -> list[float]:
-    """Return the ticks whose labels run into no other, from the first on."""
-    low, high = axes.get_xlim()
-    digits = max(len(f"{tick:g}") for tick in ticks)
-    least = (LETTER * digits + 5) * point / axes.bbox.width * (high - low)
-    kept: list[float] = []
-    for tick in ticks:
-        if not kept or tick - kept[-1] >= least:
-            kept.append(tick)
-    return kept
-
-
-def _space_out(places: Sequence[float], gap: float, lowest: float) -> list[float]:
-    """Return ascending places, each a gap above the one before, moved as little as that takes."""
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + gap) if moved else place)
-    shift = min(float(np.mean(moved) - np.mean(places)), moved[0] - lowest)
-    return [place - shift for place in moved]
 
 
 def as_files(figure: Figure, name: str) -> tuple[bytes, str]:

@@ -14,6 +14,7 @@ from layerwise.papers.shared.names import MATRICES
 from layerwise.papers.shared.result_files import CATEGORIES
 from layerwise.papers.shared.terms import GAIN, OVER_MODELS, PAIRWISE
 from layerwise.present.figures import signs, style
+from layerwise.present.figures.names import draw_papers_curves, name_points
 from layerwise.present.figures.numbers import DepthCurve, Numbers
 
 SHARE = "intrinsic_dim_ratio"
@@ -60,7 +61,7 @@ def gains(numbers: Numbers) -> Figure:
     left.axhline(1, **signs.REFERENCE)
     left.set(ylabel=quantities.GAIN, title="by block")
     _gains_against_depth(right, numbers, documents, stated)
-    style.draw_papers_curves(numbers, {GAIN: left})
+    draw_papers_curves(numbers, {GAIN: left})
     _name_gains(right, numbers, documents)
     return figure
 
@@ -94,7 +95,7 @@ def _name_gains(axes: Axes, numbers: Numbers, documents: Mapping[str, JsonObject
         if len(documents) == 1
     }
     names = {name.removeprefix("Pythia-"): at for name, at in _printed_gains(numbers).items()}
-    style.name_points(axes, {**own, **names}, bold=own)
+    name_points(axes, {**own, **names}, bold=own)
 
 
 def _printed_gains(numbers: Numbers) -> dict[str, tuple[float, float]]:
@@ -175,7 +176,7 @@ def _panels(
             axes.axhline(LEVELS[quantity], **signs.REFERENCE)
         heading, name = names[quantity]
         axes.set(title=heading, ylabel=name)
-    style.draw_papers_curves(numbers, dict(zip(quantities, panels, strict=True)))
+    draw_papers_curves(numbers, dict(zip(quantities, panels, strict=True)))
     return figure
 
 
