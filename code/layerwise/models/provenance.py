@@ -16,19 +16,19 @@ from layerwise.home import find_home
 from layerwise.models.kernels import settings
 from layerwise.models.load import Checkpoint
 from layerwise.models.registry import RANDOM
-from layerwise.models.store import Provenance, Versions
+from layerwise.models.store import Setup, Versions
 
 KERNEL_MODULE = Path("/proc/driver/nvidia/version")
 
 
-def describe(checkpoint: Checkpoint) -> Provenance:
+def describe(checkpoint: Checkpoint) -> Setup:
     """Return what is recorded beside every number that is measured on a checkpoint.
 
     `attention` names the kernel of hidden states, of traces, and of traces with attention maps.
     What batches the hidden states came in stands in the index of their extraction.
     """
     model, passes = checkpoint.model, checkpoint.passes
-    description: Provenance = {
+    description: Setup = {
         "model": checkpoint.name,
         "revision": checkpoint.revision,
         "tokenizer_sha256": checkpoint.tokenizer_sha256,

@@ -49,7 +49,7 @@ class Versions(TypedDict, total=False):
     transformers: str
 
 
-class Provenance(Versions, total=False):
+class Setup(Versions, total=False):
     """What stands beside every number that is measured on a checkpoint (`provenance.describe`).
 
     Of states that came as arrays the model and its revision alone are known. `attention` names the
@@ -70,7 +70,7 @@ class Provenance(Versions, total=False):
     random_weights: bool
 
 
-class Index(Provenance):
+class Index(Setup):
     """Which states there are, and what they were made of; arrays have what is required."""
 
     display: str

@@ -51,18 +51,18 @@ def trace(
             or maps that are missing or no softmax.
     """
     (ids,) = tokenize(checkpoint.declaration, "prompts", [text])
-    seen = _Seen(checkpoint)
+    watched = _Watched(checkpoint)
     with _computing(checkpoint, attention=attention, autocast=autocast):
-        traced = seen.trace(ids, attention=attention, modules=modules)
+        traced = watched.trace(ids, attention=attention, modules=modules)
     dtype = "bfloat16" if autocast else checkpoint.dtype
     if attention:
-        _check_maps(checkpoint, seen.maps, dtype)
-    _check_finite(checkpoint, text, dtype, seen.states, traced.logits, seen.maps)
+        _check_maps(checkpoint, watched.maps, dtype)
+    _check_finite(checkpoint, text, dtype, watched.states, traced.logits, watched.maps)
     return traced
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Watched:
     """What a watched pass showed: states by layer, attention maps, inputs and outputs of parts."""
 
     checkpoint: Checkpoint
@@ -74,9 +74,9 @@ class _Seen:
         """Run the model on the ids of a text, and return all that was seen."""
         model, states = self.checkpoint.model, self.states
         tokens = torch.from_numpy(ids).long()[None].to(model.device)
-        watched = self._watch_maps() if attention else []
-        watched += self._watch_parts() if modules else []
-        with removing(watched):
+        handles = self._watch_maps() if attention else []
+        handles += self._watch_parts() if modules else []
+        with removing(handles):
             passed = forward(self.checkpoint, tokens, self._keep_state)
         # of all tokens at once, as the model does: 16-bit kernels depend on the number of rows
         scored = self.checkpoint.head(passed.hidden) if passed.logits is None else passed.logits
