@@ -1003,7 +1003,8 @@ def p3_hierarchy(tables, ledger):
 
 def p3_hierarchy_notes(tables, ledger):
     hunt, sweep = models(tables)
-    return [signed(zou(*columns_of(hunt | sweep)[:3])), ("12",)]
+    labs = {model["lab"] for model in hunt.values()}
+    return [signed(zou(*columns_of(hunt | sweep)[:3])), (f"{len(labs) - 1}",), ("12",)]
 
 
 # --- weights, traces, the critical layer ---

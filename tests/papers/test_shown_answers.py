@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claim_records import central_claim
+from claim_records import made_central
 from layerwise.engine.answer_words import NO, UNDECIDED, YES
 from layerwise.engine.answers import Answer, read_answer_rows, read_answers
-from layerwise.engine.central import Central, points
+from layerwise.engine.central import points
 from layerwise.engine.published import DECIDES, OVER_MODELS
 from layerwise.engine.question import DrawnNumbers, Question
 from layerwise.files import read_json
@@ -74,12 +74,11 @@ def in_text(text: str, form: str = "({})") -> Shown | None:
 
 
 def on_the_strip(question: Question, answer: Answer) -> Iterator[Shown | str | None]:
-    shown = {"question": question.name, "of": ["m"]}
-    (point,) = points(
-        shown, {question.name: {"m": {DECIDES: answer}}}, {question.name: question}, {}
-    )
+    entry = {"shows": [{"question": question.name, "of": ["m"]}]}
+    answers = {question.name: {"m": {DECIDES: answer}}}
+    (point,) = points(entry, answers, {question.name: question}, {})
     yield exact(point.low, point.high)
-    claim = Central(**central_claim("p2.x") | {"points": [point], "decimals": 9})
+    claim = replace(made_central("p2.x"), points=[point], decimals=9)
     (row,) = picture(claim).rows
     drawn = row.thick if row.thin is None else row.thin
     yield exact(drawn.low, drawn.high)

@@ -54,9 +54,9 @@ def reasons(
     sentences: list[tuple[str, str]] = []  # each with the word of its ask
     for ask, parts, word in zip(asks, weighed.parts, weighed.words, strict=True):
         question = questions[ask["question"]]
-        numbers = Numbers.of(question, results.answers.get(question.name, {}), name, decimals)
+        texts = AnswerTexts.of(question, results.answers.get(question.name, {}), name, decimals)
         told = [
-            *_tell_ask(ask, parts, question, numbers),
+            *_tell_ask(ask, parts, question, texts),
             *_undefined(question, parts, results.undefined, name),
         ]
         sentences += [(word, sentence) for sentence in told]
@@ -69,7 +69,7 @@ def reasons(
 
 
 @dataclass(frozen=True)
-class Numbers:
+class AnswerTexts:
     """The answers to one question as sentences list them.
 
     Attributes:
@@ -85,7 +85,7 @@ class Numbers:
     @classmethod
     def of(
         cls, question: "Question", by_model: ByModel, name: Callable[[str], str], decimals: int
-    ) -> "Numbers":
+    ) -> "AnswerTexts":
         """Return them with signs where zero is the border, or where some are negative."""
         answers = [answer for readings in by_model.values() for answer in readings.values()]
         values = [answer.value for answer in answers]
@@ -123,7 +123,7 @@ class Numbers:
 
 
 def _tell_ask(
-    ask: Ask, parts: Sequence[QuestionPart], question: "Question", numbers: Numbers
+    ask: Ask, parts: Sequence[QuestionPart], question: "Question", texts: AnswerTexts
 ) -> Iterator[str]:
     """Yield the sentences on one ask: what is refuted, what is open, what is shown."""
     turned = ask.get("answer", YES) == NO
@@ -134,13 +134,13 @@ def _tell_ask(
     }
     number = _subject(question)
     if models := of_word.get(NO):
-        yield f"{_capital(number)} lies {outside}{numbers.after(models)}."
-    yield from _tell_open(of_word, question, numbers, f"Whether {number} lies {inside} is open")
+        yield f"{_capital(number)} lies {outside}{texts.after(models)}."
+    yield from _tell_open(of_word, question, texts, f"Whether {number} lies {inside} is open")
     if models := of_word.get(NEEDS_WEIGHTS):
-        shown = [model for model in models if PUBLISHED in numbers.by_model.get(model, {})]
-        yield from _tell_published(shown, question, numbers, turned=turned)
+        shown = [model for model in models if PUBLISHED in texts.by_model.get(model, {})]
+        yield from _tell_published(shown, question, texts, turned=turned)
     if models := of_word.get(YES):
-        yield f"{_capital(number)} lies {inside}{numbers.after(models)}."
+        yield f"{_capital(number)} lies {inside}{texts.after(models)}."
     if "at_least" in ask:
         counts = [f"{len(of_word.get(word, []))} {word}" for word in (YES, NO)]
         n_open = len(parts) - sum(len(of_word.get(word, [])) for word in (YES, NO))
@@ -148,7 +148,7 @@ def _tell_ask(
 
 
 def _tell_open(
-    of_word: Mapping[str, Sequence[str]], question: "Question", numbers: Numbers, is_open: str
+    of_word: Mapping[str, Sequence[str]], question: "Question", texts: AnswerTexts, is_open: str
 ) -> Iterator[str]:
     """Yield what is open, by its reason.
 
@@ -158,25 +158,25 @@ def _tell_open(
     """
 
     def first(word: str) -> Answer:
-        return numbers.by_model[of_word[word][0]][DECIDES]
+        return texts.by_model[of_word[word][0]][DECIDES]
 
     if models := of_word.get(UNDECIDED):
-        is_there = models[0] in numbers.by_model
+        is_there = models[0] in texts.by_model
         of_units = f", over {first(UNDECIDED).n} {question.unit}," if is_there else ""
-        yield f"{is_open}: the interval{of_units} reaches beyond{numbers.after(models)}."
+        yield f"{is_open}: the interval{of_units} reaches beyond{texts.after(models)}."
     if models := of_word.get(TOO_FEW):
         needed = f"{first(TOO_FEW).fewest} {first(TOO_FEW).unit}"
         yield (
-            f"{is_open}: {numbers.listed(models)}; so few units could not answer, whatever they "
+            f"{is_open}: {texts.listed(models)}; so few units could not answer, whatever they "
             f"showed, and it takes at least {needed}."
         )
     if models := of_word.get(NO_CATEGORIES):
         yield (
-            f"{is_open}: {numbers.listed(models)}; its {first(NO_CATEGORIES).unit} come in one "
+            f"{is_open}: {texts.listed(models)}; its {first(NO_CATEGORIES).unit} come in one "
             "category or in none, so that nothing tells whether they are independent."
         )
     if models := of_word.get(NO_SPREAD):
-        yield f"{is_open}: {numbers.listed(models)}; it is a single number."
+        yield f"{is_open}: {texts.listed(models)}; it is a single number."
     if NEEDS_WEIGHTS in of_word:
         yield f"{is_open}: there is no number for each of the {question.unit} that would decide it."
 
@@ -192,17 +192,17 @@ def _capital(text: str) -> str:
 
 
 def _tell_published(
-    models: Sequence[str], question: "Question", numbers: Numbers, *, turned: bool
+    models: Sequence[str], question: "Question", texts: AnswerTexts, *, turned: bool
 ) -> Iterator[str]:
     """Yield what the paper's own number and interval would answer, word by word."""
     inside, outside = _range_texts(question, turned=turned)
     for word, place in ((YES, inside), (NO, outside), (UNDECIDED, f"not shown to lie {inside}")):
         wanted = {YES: NO, NO: YES}.get(word, word) if turned else word
-        given = [model for model in models if numbers.by_model[model][PUBLISHED].word == wanted]
+        given = [model for model in models if texts.by_model[model][PUBLISHED].word == wanted]
         if given:
             verb = "is" if word == UNDECIDED else "lies"
             yield (
-                f"By what is published the number {verb} {place}{numbers.after(given, PUBLISHED)}."
+                f"By what is published the number {verb} {place}{texts.after(given, PUBLISHED)}."
             )
 
 

@@ -84,7 +84,7 @@ def p_by_holm(model: Entry) -> dict[str, dict[str, float]]:
     return _tests_by_layer(model, "by_layer", lambda layer: {"p_holm": adjusted[layer]})
 
 
-def bell_before_norm(model: Entry) -> dict[str, float] | None:
+def bell_before_norm(model: Entry) -> dict[str, float | int] | None:
     """Return the bell test with the last layer before the final norm; None without prompts."""
     if "profile" not in model:
         return None

@@ -184,7 +184,7 @@ def drawn_without_each(results: Entry) -> Rules:
 def validation_of_print(results: Entry) -> Rules:
     """All that is said of a model of the paper, the categories that carry r among it."""
 
-    def weakest_category() -> dict[str, str | float]:
+    def weakest_category() -> dict[str, str | float | bool]:
         """Return the category whose loss leaves the least |r|, with that r and its p."""
         correlations = r_without_each(results)
         name = min(correlations, key=lambda name: abs(correlations[name].r))

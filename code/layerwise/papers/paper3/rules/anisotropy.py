@@ -45,7 +45,7 @@ def bell_number(profile: Entry, name: str, last: int | None = None) -> Any:
     return getattr(profile_bell(profile, last), name)
 
 
-def bell_numbers(profile: Entry, last: int) -> dict[str, float]:
+def bell_numbers(profile: Entry, last: int) -> dict[str, float | int]:
     """Return the numbers of the bell test, up to a layer."""
     return {name: bell_number(profile, name, last) for name in BELL}
 
