@@ -1,6 +1,7 @@
 """Names beside points and at the ends of curves, where they hide as little as they can.
 
-They take no part in the layout, so a figure is laid out before they are placed.
+They take no part in the layout, so a figure is laid out before they are placed. Of libraries that
+do this, textalloc leads lines over other points, and adjustText leaves names on points.
 """
 
 import itertools
