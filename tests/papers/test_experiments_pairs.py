@@ -116,6 +116,7 @@ def of_measured(everything: Fragments, published: Published) -> Evidence:
 def test_what_follows_from_print_follows_from_measurements(
     of_measured: Evidence, published: Published
 ) -> None:
+    """Every statistic of print: an experiment that fills less would leave claims unmeasured."""
     from_weights = derive_all(TABLES, of_measured)
     for analysis, in_print in derive_all(TABLES, evidence(published)).items():
         if analysis in ANALYSES:

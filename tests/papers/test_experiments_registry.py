@@ -107,6 +107,7 @@ def evidence() -> Evidence:
 
 @pytest.mark.parametrize("analysis", OF_TRACES)
 def test_every_statistic_of_the_experiments_is_measured(analysis: str, evidence: Evidence) -> None:
+    """As of the pairs, of what is traced: what is lost is found here, not on a rented GPU."""
     wanted, there = (analyse(analysis, source) for source in (Evidence(PUBLISHED, DRAWS), evidence))
     known = [f"{key}/" for key in (*there.derived, *there.undefined)]
     elsewhere = ELSEWHERE.get(analysis, ())

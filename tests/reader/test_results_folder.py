@@ -136,6 +136,7 @@ def test_every_file_of_a_run_is_declared_and_those_of_others_stay(analyzed, save
 
 
 def test_a_process_that_ends_costs_its_picture_alone(analyzed, tmp_path, monkeypatch, capsys):
+    """A drawing process killed for its memory would else take the whole folder with it."""
     submit = workers.submit
 
     def ending(function, arguments):

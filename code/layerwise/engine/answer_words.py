@@ -20,10 +20,10 @@ OPPOSITE = {YES: NO, NO: YES}
 MEANINGS = {
     YES: "the interval that decides lies where the claim says",
     NO: "the interval that decides lies wholly where the claim says that the number does not",
-    NEEDS_WEIGHTS: "what varies was not published, so that the number needs the weights",
-    NO_CATEGORIES: "the units come from one category, or from none that is told, so that nothing "
-    "says how far others would move the number",
-    NO_SPREAD: "there is one number, or none, and no interval",
-    TOO_FEW: "so few units that nothing they could show would answer the question",
-    UNDECIDED: "the interval lies across the border: these data cannot tell",
+    NEEDS_WEIGHTS: "it takes numbers that were not published and must be measured",
+    NO_CATEGORIES: "pairs or prompts come in one category or in none, so that nothing tells "
+    "whether they are independent",
+    NO_SPREAD: "there are single numbers, without an interval",
+    TOO_FEW: "so few units could not answer, whatever they showed",
+    UNDECIDED: "an interval includes both answers",
 }

@@ -11,7 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Required
 
-from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, OPEN_WORDS, OPPOSITE, YES, Word
+from layerwise.engine.answer_words import (
+    MEANINGS,
+    NEEDS_WEIGHTS,
+    NO,
+    OPEN_WORDS,
+    OPPOSITE,
+    YES,
+    Word,
+)
 from layerwise.engine.answers import PART, Answers, ByReading, answers_by, shared_word
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
 from layerwise.shapes import Strict
@@ -25,13 +33,8 @@ MARKS = {
     FAILS: "a question that it asks is answered no",
     OPEN: "it neither holds nor fails yet; the reason stands beside the mark",
 }
-OPENNESS = {
-    NEEDS_WEIGHTS: "it takes numbers that were not published and must be measured",
-    "no categories": "the units come from one category, or from none that is told",
-    "no spread": "there are single numbers, without an interval",
-    "too few": "so few units could not answer, whatever they showed",
-    "undecided": "an interval includes both answers",
-    DEPENDS: "another reading that the paper allows answers the opposite",
+OPENNESS = {word: MEANINGS[word] for word in OPEN_WORDS} | {
+    DEPENDS: "another reading that the paper allows answers the opposite"
 }
 
 

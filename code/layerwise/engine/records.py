@@ -278,12 +278,12 @@ def tally_sentence(claims: Sequence[JudgedClaim]) -> str:
     counts = totals(claims)
     sentences = []
     if papers := counts.pop("paper", None):
-        verb = "is" if papers.contradicted == 1 else "are"
+        statements = "is a statement" if papers.contradicted == 1 else "are statements"
         sentences.append(
             f"Of {papers.n:,} numbers and statements that the papers print, {papers.compared:,} "
             f"are recomputed and compared: {papers.agree:,} agree, {papers.differ:,} differ. "
-            f"{papers.contradicted:,} more {verb} contradicted by what is published; the rest "
-            "cannot be compared."
+            f"{papers.contradicted:,} more {statements} that what is published contradicts; "
+            "the rest cannot be compared."
         )
     others = [
         f"{kind}s, {total.n:,} ({total.agree:,} agree, {total.differ:,} differ, "

@@ -117,7 +117,7 @@ def r_by_category(layers: Sequence[Correlations], where: str = "") -> Estimate:
 
 
 def _of_one_kind(layers: Sequence[Correlations], where: str) -> Estimate:
-    """Return r over all pairs, which come from one category or from none that is told."""
+    """Return r over all pairs, which come in one category or in none."""
     n = layers[0].n_pairs
     z = float(np.mean([fishers_z(at.over_all) for at in layers]))
     if n < FEWEST_PAIRS:

@@ -9,9 +9,9 @@ interval is open at both ends, so that no value alone can answer a question.
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import numpy as np
 import scipy  # and of it `stats`, half a second, where it is used
@@ -97,27 +97,28 @@ class Estimate:
 
     def mapped(self, function: Callable[[float], float]) -> "Estimate":
         """Return a number that rises, or falls, strictly with this one, with its interval."""
+        low, high = _mapped((self.low, self.high), function)
         ends_here = self.at_level
-
-        def moved(ends: Ends) -> Ends:
-            low, high = sorted((function(ends[0]), function(ends[1])))
-            return low, high
-
-        low, high = moved((self.low, self.high))
-        at_level = None if ends_here is None else lambda level: moved(ends_here(level))
+        at_level = None if ends_here is None else lambda level: _mapped(ends_here(level), function)
         return replace(self, value=function(self.value), low=low, high=high, at_level=at_level)
+
+
+def _mapped(ends: Ends, function: Callable[[float], float]) -> Ends:
+    low, high = sorted(map(function, ends))
+    return low, high
 
 
 def at_any_level(function: Callable[P, Estimate]) -> Callable[P, Estimate]:
     """Let what a function estimates at a `level` give its interval at any other level too."""
 
+    def ends(args: tuple[Any, ...], options: Mapping[str, Any], level: float) -> Ends:
+        again = function(*args, **{**options, "level": level})
+        return again.low, again.high
+
     @functools.wraps(function)
     def estimate(*args: P.args, **options: P.kwargs) -> Estimate:
-        def ends(level: float) -> Ends:
-            again = function(*args, **{**options, "level": level})  # type: ignore[arg-type]
-            return again.low, again.high
-
-        return replace(function(*args, **options), at_level=ends)
+        at_level = functools.partial(ends, args, options)
+        return replace(function(*args, **options), at_level=at_level)
 
     return estimate
 
@@ -267,13 +268,12 @@ def published_correlation(
     normal quantiles: so the interval stays as wide, and as skewed, as the resamples make it.
     """
     z, ratio = curves.fishers_z(r), two_sided_quantile(level) / two_sided_quantile()
-
-    def moved(end: float) -> float:
-        if abs(end) >= 1 or ratio == 1:  # of resamples that all lie on a line
-            return end
-        return math.tanh(z + (curves.fishers_z(end) - z) * ratio)
-
-    low, high = map(moved, ends)
+    low, high = (
+        end  # of resamples that all lie on a line
+        if abs(end) >= 1 or ratio == 1
+        else math.tanh(z + (curves.fishers_z(end) - z) * ratio)
+        for end in ends
+    )
     return Estimate(r, low, high, n, unit, p, where, method=BOOTSTRAP)
 
 
