@@ -33,7 +33,7 @@ PERMUTATIONS = "all permutations"
 BONETT_WRIGHT, ZOU = "Fisher's z for ranks", "Zou's difference of two r"
 CLOPPER_PEARSON, NEWCOMBE = "Clopper and Pearson", "Newcombe's difference of two shares"
 BOOTSTRAP = "the papers' bootstrap"
-MEAN_BOOTSTRAP = "the papers' bootstrap, its ends averaged over the layers"
+MEAN_BOOTSTRAP = "the mean of the papers' bootstrap intervals"
 WORST_CASE = "two bootstraps, each in the worst direction"
 FISHERS_POINTS = 4  # fewer give Fisher's z no standard error
 
