@@ -106,6 +106,11 @@ class AnswerTexts:
         numbers = self.listed(models, reading)
         return f": {numbers}" if numbers else ""
 
+    def published_word(self, model: str) -> str:
+        """Return what the paper's own number and interval answer; empty where there are none."""
+        published = self.by_model.get(model, {}).get(PUBLISHED)
+        return "" if published is None else published.word
+
     def _tell(self, model: str, answer: Answer) -> str:
         ends = answer.deciding
         numbers = [answer.value] if ends is None else [answer.value, ends.low, ends.high]
@@ -137,8 +142,7 @@ def _tell_ask(
         yield f"{_capital(number)} lies {outside}{texts.after(models)}."
     yield from _tell_open(of_word, question, texts, f"Whether {number} lies {inside} is open")
     if models := of_word.get(NEEDS_WEIGHTS):
-        shown = [model for model in models if PUBLISHED in texts.by_model.get(model, {})]
-        yield from _tell_published(shown, question, texts, turned=turned)
+        yield from _tell_published(models, question, texts, turned=turned)
     if models := of_word.get(YES):
         yield f"{_capital(number)} lies {inside}{texts.after(models)}."
     if "at_least" in ask:
@@ -177,8 +181,17 @@ def _tell_open(
         )
     if models := of_word.get(NO_SPREAD):
         yield f"{is_open}: {texts.listed(models)}; it is a single number."
-    if NEEDS_WEIGHTS in of_word:
-        yield f"{is_open}: there is no number for each of the {question.unit} that would decide it."
+    if models := of_word.get(NEEDS_WEIGHTS):
+        unlisted = [
+            texts.name(model)
+            for model in models
+            if model != OVER_MODELS and texts.published_word(model) not in (YES, NO, UNDECIDED)
+        ]
+        of_models = f" in {listed(unlisted)}" if unlisted else ""
+        yield (
+            f"{is_open}{of_models}: there is no number for each of the {question.unit} that would "
+            "decide it."
+        )
 
 
 def _subject(question: "Question") -> str:
@@ -198,7 +211,7 @@ def _tell_published(
     inside, outside = _range_texts(question, turned=turned)
     for word, place in ((YES, inside), (NO, outside), (UNDECIDED, f"not shown to lie {inside}")):
         wanted = {YES: NO, NO: YES}.get(word, word) if turned else word
-        given = [model for model in models if texts.by_model[model][PUBLISHED].word == wanted]
+        given = [model for model in models if texts.published_word(model) == wanted]
         if given:
             verb = "is" if word == UNDECIDED else "lies"
             yield (
