@@ -143,6 +143,26 @@ def test_together_sweeps_what_a_kill_left_and_nothing_of_a_run_under_way(tmp_pat
     assert names(tmp_path) == ["mine.part", "one", "two"]
 
 
+def test_together_moves_what_was_written_last_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is killed between two moves leaves no page without what it shows."""
+    moved: list[str] = []
+    replaced = os.replace
+
+    def watched(new: Path, place: Path) -> None:
+        moved.append(place.name)
+        replaced(new, place)
+
+    monkeypatch.setattr(os, "replace", watched)
+    written = ["m", "z", "a", "k"]
+    with together(tmp_path) as part:
+        for second, name in enumerate(written):
+            (part / name).touch()
+            os.utime(part / name, (second, second))
+    assert moved == written
+
+
 @pytest.mark.parametrize(("taken", "is_folder"), [("z", True), ("figures", False)])
 def test_together_takes_no_place_of_the_other_kind_and_then_moves_nothing(
     tmp_path: Path, taken: str, is_folder: bool

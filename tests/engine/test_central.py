@@ -105,6 +105,17 @@ def test_what_decides_stands_first_among_the_reasons_with_its_numbers():
     assert ASK["power"] in central([], {}).decide
 
 
+@pytest.mark.parametrize("says", ["yes", "no"])
+@pytest.mark.parametrize(("word", "value", "place"), [("yes", 0.5, "above"), ("no", -0.5, "below")])
+def test_a_published_number_is_told_on_its_own_side_whatever_the_claim_says(
+    says, word, value, place
+):
+    models = {"a": {PUBLISHED: answer(word, value)}}
+    reason = central([], models, asks=[ASK | {"of": ["a"], "answer": says}]).reason
+    (told,) = (sentence for sentence in reason if f"A {value:+.2f}" in sentence)
+    assert f"lies {place} zero" in told
+
+
 def test_another_reading_has_its_name_in_words_and_its_word():
     models = {"a": {DECIDES: answer("yes"), "ranks": answer("no", 0.4)}}
     found = central([], models)

@@ -90,6 +90,13 @@ def test_an_r_is_taken_on_fishers_z(r, border, n):
     assert number_in(sentence) == told(3 + ((Z + Z_POWER) / distance) ** 2)
 
 
+def test_an_r_of_few_points_is_taken_on_fishers_z_by_its_exact_interval():
+    found = correlation_estimate(0.5, 8, "prompts")
+    error = (np.arctanh(found.high) - np.arctanh(found.low)) / 2 / Z
+    units = 3 + (8 - 3) * ((Z + Z_POWER) * error / np.arctanh(0.5)) ** 2
+    assert number_in(decide((question(), {"a": found}))) == told(units)
+
+
 @pytest.mark.parametrize("mean", [0.02, -0.07, 0.13])
 def test_a_value_between_two_bounds_is_asked_by_the_interval_of_two_one_sided_tests(mean):
     """Outside of them by its own, as nothing else is then said."""

@@ -15,6 +15,7 @@ from layerwise.engine.measured import (
     measured,
     merge,
     read_fragments,
+    sides,
     write_fragments,
 )
 from layerwise.engine.published import NotMeasured, Published, pointer, split_pointer
@@ -165,6 +166,32 @@ def test_a_misspelt_key_is_no_missing_measurement(published: Published) -> None:
     for nothing in ({}, {"/gpt-j": {"gains": {"penultimate": [1.0, 2.0]}}}):
         with pytest.raises(NotMeasured, match="no run of the papers measured GPT-2"):
             gain_of(nothing)
+
+
+def runs_of(*numbers: float) -> dict[str, Any]:
+    """A document: one run in 16 bits and one in 32, of the first number, then its draws."""
+
+    def document(number: float, names: list[str]) -> dict[str, Any]:
+        runs = {name: {"fragments": {SWEEP: {f"/{name}": number}}} for name in names}
+        return {"runs": runs, "absent": {}}
+
+    drawn = [document(number, ["half"]) for number in numbers[1:]]
+    return {**document(numbers[0], ["half", "single"]), "noise": drawn, "control": drawn}
+
+
+def test_each_side_has_the_draw_of_its_number() -> None:
+    """As many as every model has; what a replicate did not measure anew stands as it was."""
+    by_side = sides({"one": runs_of(1.0, 1.1, 1.2, 1.3), "other": runs_of(2.0, 2.1, 2.2)})
+    assert list(by_side) == ["", "noise/0", "noise/1", "control/0", "control/1"]
+    for number, drawn in enumerate([(1.1, 2.1), (1.2, 2.2)]):
+        for slug, measured_value, own in zip(("one", "other"), drawn, (1.0, 2.0), strict=True):
+            noisy, random = (by_side[f"{kind}/{number}"][slug] for kind in ("noise", "control"))
+            values = {
+                name: run["fragments"][SWEEP][f"/{name}"] for name, run in noisy["runs"].items()
+            }
+            assert values == {"half": measured_value, "single": own}
+            assert random["runs"]["half"]["fragments"][SWEEP]["/half"] == measured_value
+            assert list(random["runs"]) == ["half"]
 
 
 def test_two_fragments_of_one_place_are_refused() -> None:

@@ -4,6 +4,7 @@ import math
 import re
 import shutil
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -372,6 +373,47 @@ def test_a_run_that_is_done_is_not_computed_again_after_a_kill(
     (tmp_path / "0" / "kept" / "bench.json").write_text('{"fingerpr')
     assert measured() == whole
     assert asked == ["bench"]
+
+
+def test_a_run_is_taken_up_with_what_it_was_measured_with_alone(
+    texts: Texts, published: Published, twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change of what can change a number has it computed anew, and no second call."""
+    asked: list[str] = []
+
+    def experiment(name: str, subject: Any, **_: Any) -> dict[str, Any]:
+        asked.append(name)
+        return {"file": {f"/{name}": 1.5}}
+
+    monkeypatch.setattr(registered_models, "measure_experiment", experiment)
+    loading = cache(lambda dtype: load_model(twin, dtype, "cpu"))
+    of_model = {"extractions": {}, "experiments": {"sweep": "float32"}}
+    more_cells = {**published.cells, (SWEEP, "/another"): None}
+    given: dict[str, Any] = {
+        "model": MODELS[SLUG].model_copy(update=of_model),
+        "texts": texts,
+        "published": published,
+        "choices": CHOICES,
+        "draws": DRAWS,
+    }
+    in_other_categories = replace(
+        texts.pairs, category_of_pair=np.roll(texts.pairs.category_of_pair, 1)
+    )
+    regrouped = replace(texts, pairs=in_other_categories)
+    changes: list[tuple[str, Any]] = [
+        ("model", given["model"]),
+        ("model", given["model"].model_copy(update={"revision": "0" * 40})),
+        ("texts", regrouped),
+        ("texts", replace(regrouped, sets={**texts.sets, "another": ["A text"]})),
+        ("published", replace(published, cells=more_cells)),
+        ("choices", CHOICES | {"seed": CHOICES["seed"] + 1}),
+        ("draws", DRAWS | {"n_resamples": DRAWS["n_resamples"] + 1}),
+    ]
+    for n, (name, change) in enumerate(changes, 1):
+        given[name] = change
+        for _ in range(2):
+            pass_through(load=loading, scratch=tmp_path / "scratch", **given).document()
+            assert len(asked) == n, name
 
 
 @pytest.mark.parametrize(

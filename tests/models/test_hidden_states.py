@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from layerwise.models.forward import forward, mean_token_nll
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, attention_kernel, load_model
 from layerwise.models.passes import Passes
+from layerwise.models.replicates import Replicates
 from layerwise.models.store import BEFORE_NORM, POOLINGS, HiddenStates
 from tiny_checkpoints import (
     EVERY_KIND,
@@ -133,6 +135,18 @@ def test_finished_extraction_is_returned_at_once(
     assert (other.folder / "fingerprint").read_bytes() != first["fingerprint"]
     monkeypatch.setattr(module, "forward", None)
     assert contents(extract(checkpoint, TEXTS, PROMPTS, tmp_path / "out").folder) == first
+
+
+def test_every_replicate_is_an_extraction_of_its_own(tmp_path: Path) -> None:
+    """In one folder none takes up the states of another, nor those without noise."""
+    loaded = load_model(twin_folder("llama"), "float16", "cpu")
+    checkpoint = replace(loaded, passes=Passes("sdpa"))
+    replicates, nll = Replicates(checkpoint), []
+    for seed in (None, 0, 1):
+        watched = nullcontext(checkpoint) if seed is None else replicates.disturbed(seed)
+        with watched as one:
+            nll.append(extract(one, TEXTS, PROMPTS, tmp_path / "out").nll.tolist())
+    assert len({*map(tuple, nll)}) == len(nll)
 
 
 SCRIPT = """

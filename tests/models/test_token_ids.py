@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tokenizers
 import torch
@@ -17,7 +18,7 @@ from layerwise.errors import LayerwiseError, TextError
 from layerwise.models.chat_templates import OwnTemplate
 from layerwise.models.checkpoint_tokenizer import Declaration, require_no_draws
 from layerwise.models.load import Checkpoint, from_memory, load_model, open_checkpoint
-from layerwise.models.token_ids import check_texts, special_tokens
+from layerwise.models.token_ids import check_texts, digest_of_ids, special_tokens
 from tiny_checkpoints import EXAMPLE, TEXTS, twin_folder
 
 KINDS = {"statements": TEXTS, "prompts": TEXTS[:2]}
@@ -47,6 +48,12 @@ def test_ids_are_those_of_the_file(folder: Path) -> None:
     ids = check_texts(load_model(folder, device="cpu").declaration, KINDS)
     assert [text.tolist() for text in ids["statements"]] == expected
     assert [text.tolist() for text in ids["prompts"]] == expected[:2]
+
+
+def test_the_same_ids_in_other_texts_have_another_digest() -> None:
+    parted = [[[1, 2], [3]], [[1], [2, 3]], [[1, 2, 3]], [[3], [1, 2]]]
+    digests = {digest_of_ids([np.array(ids, np.int32) for ids in texts]) for texts in parted}
+    assert len(digests) == len(parted)
 
 
 def test_a_loaded_tokenizer_with_other_ids_is_refused(folder: Path) -> None:

@@ -262,8 +262,12 @@ def test_sensitivity_against_naive(documents, values, naive):
     r, p = stats.pearsonr(*naive.categories("before_norm"))
     result = document["before_norm"]
     assert (result["r"], result["p_value"]) == pytest.approx((r, p), abs=1e-8)
-    r, _ = stats.pearsonr(*naive.categories(8, "mean_all"))
-    assert document["all_tokens"]["8"]["r"] == pytest.approx(r, abs=1e-8)
+    after, _ = stats.pearsonr(*naive.categories(10))
+    assert result["r_after_norm"] == pytest.approx(after, abs=1e-8)
+    result = document["all_tokens"]["8"]
+    both = [stats.pearsonr(*naive.categories(8, *pooling)) for pooling in (["mean_all"], [])]
+    r = [test.statistic for test in both]
+    assert [result["r"], result["r_without_first"]] == pytest.approx(r, abs=1e-8)
     p_values = [document["holm"][str(layer)]["p_value"] for layer in LAYERS]
     smallest = LAYERS[int(np.argmin(p_values))]
     assert document["holm"][str(smallest)]["p_holm"] == pytest.approx(min(1, 4 * min(p_values)))

@@ -56,14 +56,14 @@ def some_pairs(by_layer, seed=7, shift=1.0):
     return replace(values, pair_metrics_all_tokens=values.pair_metrics)
 
 
-def evidence_of_models(published, models, shift=1.0):
-    """What the questions read of models that were measured: {slug: {layer: r by category}}."""
-    by_model = {slug: some_pairs(by_layer, shift=shift) for slug, by_layer in models.items()}
-    return BENCH["evidence_of_values"](published, by_model)
-
-
 def answers_of(published, models, shift=1.0):
-    evidence = evidence_of_models(published, models, shift)
+    """The answers of models that were measured: {slug: {layer: r by category}}."""
+    by_model = {slug: some_pairs(by_layer, shift=shift) for slug, by_layer in models.items()}
+    return answers_of_values(published, by_model)
+
+
+def answers_of_values(published, by_model):
+    evidence = BENCH["evidence_of_values"](published, by_model)
     derivation = derive(lambda read: documents_of_questions(QUESTIONS, read), evidence)
     assert not derivation.undefined
     return read_answers({"questions": derivation.documents})
@@ -159,6 +159,35 @@ def test_a_third_of_the_depth_is_another_than_a_third_of_the_list(published, nam
     assert answer.value != pytest.approx(answers[DECIDES].value)
 
 
+@pytest.mark.parametrize("states", [Choice.BEFORE_NORM, Choice.ALL_TOKENS])
+def test_states_that_change_places_change_the_answers_of_their_readings(published, states):
+    """What decides on the one is what the other reading gives, by every question on any curve."""
+    rng = np.random.default_rng(12)
+    given, exchanged = {}, {}
+    for slug in (PYTHIA, LLAMA, APERTUS, GEMMA):
+        layers = layers_of(published, slug)
+        values, others = (
+            some_pairs({layer: np.tanh(rng.normal(0.1, 0.4, len(SIZES))) for layer in layers})
+            for _ in range(2)
+        )
+        first, second = values.pair_metrics, others.pair_metrics
+        if states == Choice.BEFORE_NORM:  # of the last layer alone
+            second = np.concatenate([first[:-1], second[-1:]])
+        for by_model, decides, other in ((given, first, second), (exchanged, second, first)):
+            by_model[slug] = replace(
+                values,
+                pair_metrics=decides,
+                pair_metrics_before_norm=other[-1],
+                pair_metrics_all_tokens=other,
+            )
+    one, turned = (answers_of_values(published, by_model) for by_model in (given, exchanged))
+    for name, by_model in one.items():
+        for model, answers in by_model.items():
+            assert answers[states] == turned[name][model][DECIDES], (name, model)
+            assert answers[DECIDES] == turned[name][model][states], (name, model)
+    assert one["late"][PYTHIA][states].value != one["late"][PYTHIA][DECIDES].value
+
+
 def test_some_late_layer_pays_for_the_search(random_answers, random_curve):
     values, layers = some_pairs(random_curve), list(random_curve)[-3:]
     answer = random_answers["late_inversion"][PYTHIA][DECIDES]
@@ -169,6 +198,17 @@ def test_some_late_layer_pays_for_the_search(random_answers, random_curve):
     assert answer.value == pytest.approx(min(value for value, _, _ in alone))
     ends = min(low for _, low, _ in alone), min(high for _, _, high in at_once)
     assert (answer.deciding.low, answer.deciding.high) == pytest.approx(ends)
+
+
+def test_other_readings_of_the_late_layers_are_the_others_of_them_and_their_mean(
+    random_answers, random_curve
+):
+    values, layers = some_pairs(random_curve), list(random_curve)[-3:]
+    answers = random_answers["late_inversion"][PYTHIA]
+    lowest = min(loop_over_categories(values, [layer], 0.95)[0] for layer in layers[:-1])
+    assert answers[Choice.WITHOUT_LAST].value == pytest.approx(lowest)
+    mean = loop_over_categories(values, layers, 0.95)[0]
+    assert answers[Choice.PHASE_MEAN].value == pytest.approx(mean)
 
 
 def test_r_over_all_pairs_leaves_out_one_category_in_turn(random_answers, random_curve):

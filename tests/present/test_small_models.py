@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from layerwise.engine.published import DECIDES
+from layerwise.engine.question import DrawnNumbers
 from layerwise.papers.across.together import PAPERS
 from layerwise.papers.shared.names import Choice
-from layerwise.present.small_models import FOLDER, SmallModels, read_small_models
+from layerwise.present.small_models import (
+    FOLDER,
+    SmallAnswer,
+    SmallModels,
+    read_small_models,
+    strip_row,
+)
 from layerwise.statistics.noise import FEWEST_DRAWS
+from made_answers import answer as made_answer
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +51,16 @@ def test_every_answer_is_the_result_files_own(root: Path, small: SmallModels) ->
         apart = ua["ground_truth_numeric"] - sum(others) / len(others)
         assert len(others) == 5
         assert model.answers["numeric"].value == pytest.approx(apart, rel=1e-12)
+
+
+def test_the_interval_that_decides_is_shown_and_drawn(small: SmallModels) -> None:
+    """Of a claim between two bounds it is narrower than that of 95%."""
+    asked = made_answer("yes", 0.001, (-0.02, 0.022), deciding=(-0.013, 0.015), level=0.9)
+    shown = SmallAnswer(asked, DrawnNumbers(0.001, (0.0,)))
+    assert shown.ends == shown.numbers[1:3] == asked.deciding
+    drawn = strip_row(PAPERS.questions["calibration"], small.models[0], shown)
+    assert drawn.thin is not None
+    assert (drawn.thin.low, drawn.thin.high) == asked.deciding
 
 
 def test_there_are_as_many_draws_as_tell_a_p(small: SmallModels) -> None:

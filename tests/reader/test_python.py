@@ -30,6 +30,7 @@ from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
 from layerwise.papers.fetching.texts import read_pairs
+from layerwise.reader.arrays import Arrays
 from layerwise.reader.files import FILES, RECORD
 from layerwise.reader.plan import plan
 from layerwise.reader.request import request_of
@@ -404,6 +405,20 @@ def test_the_states_of_a_table_are_in_the_order_of_its_rows(
     assert numbers(found.documents) == numbers(
         layerwise.measure(**few, pairs=given["pairs"]).documents
     )
+
+
+def test_a_revision_of_arrays_rests_on_each_of_them(given: dict[str, Any]) -> None:
+    arrays = {name: array for name, array in given.items() if name != "pairs"}
+    pairs = read_pairs(given["pairs"])
+
+    def revision(**changed: np.ndarray) -> str:
+        of = arrays | changed
+        by_layer = {name: of[name] for name in ("hidden_states", "all_tokens")}
+        states = Arrays.read("m", pairs, by_layer, {name: of[name] for name in STATES}, of["nll"])
+        return states.index["revision"]
+
+    revisions = {revision(**{name: array * 1.5}) for name, array in arrays.items()}
+    assert len(revisions | {revision()}) == len(arrays) + 1
 
 
 @pytest.mark.usefixtures("quick")

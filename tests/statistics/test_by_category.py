@@ -92,6 +92,15 @@ def test_a_difference_adds_the_errors_of_both():
     assert (estimate.low, estimate.high) == pytest.approx(ends)
 
 
+def test_a_difference_is_taken_within_the_categories_that_both_have():
+    """Where each side lacks another category, the two have as many."""
+    first = correlations((0.6, 0.5, 0.7), {"a": 30, "b": 20, "c": 50})
+    second = correlations((0.1, 0.2, 0.3), {"b": 20, "c": 50, "d": 4})
+    z = [math.atanh(0.5) - math.atanh(0.1), math.atanh(0.7) - math.atanh(0.2)]
+    estimate = z_difference_by_category([first], [second])
+    assert (estimate.value, estimate.n) == (pytest.approx(sum(z) / 2), 2)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_jackknife_is_that_of_a_loop(level):
     rng = np.random.default_rng(2)

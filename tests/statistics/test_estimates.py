@@ -59,7 +59,10 @@ def test_correlations_against_scipy() -> None:
     assert ends(found) == pytest.approx(tuple(test.confidence_interval(0.95)))
     ranks = estimates.spearman_estimate(x, y, "models")
     assert ranks.value == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert ranks.high - ranks.low > 0
+    # Bonett and Wright 2000, Psychometrika 65, 23
+    half = stats.norm.isf(0.025) * math.sqrt((1 + ranks.value**2 / 2) / (12 - 3))
+    z = math.atanh(ranks.value)
+    assert np.arctanh(ends(ranks)) == pytest.approx([z - half, z + half])
     for r, n in ((1.0, 9), (0.5, 3)):
         assert not estimates.correlation_estimate(r, n, "models").has_interval
 

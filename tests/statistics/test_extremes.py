@@ -1,5 +1,7 @@
 """Extremes and crossings: against theory, and against the layers that they are made of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,21 @@ def test_each_of_two_crossings_takes_half_the_error():
     assert between.low > 0 > between.ends(family_level(2))[0]
     found = crossing_distance(curve(clear, 50), curve(doubtful, 50))
     assert (found.value, found.low, found.high) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("doubtful", range(3))
+def test_one_number_of_no_category_leaves_what_is_made_of_it_open(doubtful):
+    each = estimates((0.5, 0.4, -0.5))
+    each[doubtful] = replace(each[doubtful], uncategorised=True)
+    by_layer = dict(enumerate(each))
+    made = [
+        *(extreme(each) for extreme in (lowest, highest)),
+        least_clear({estimate.where: estimate for estimate in each}),
+        crossing_distance(by_layer, dict(enumerate(estimates()))),
+        crossing_distance(dict(enumerate(estimates())), by_layer),
+    ]
+    assert all(estimate.uncategorised for estimate in made)
+    assert not lowest(estimates()).uncategorised
 
 
 def some_means(values, sds, n=6):

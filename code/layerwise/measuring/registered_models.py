@@ -462,9 +462,12 @@ def _fingerprint(
     draws: Analysing,
 ) -> str:
     """Return a digest of what a number can depend on but weights, which are the folder's."""
+    pairs = texts.pairs
     inputs = [
         model.model_dump(mode="json"),
-        list(texts.pairs.statements),
+        list(pairs.statements),
+        [pairs.categories[number] for number in pairs.category_of_pair.tolist()],
+        list(pairs.neutral),
         texts.prompts,
         texts.sets,
     ]

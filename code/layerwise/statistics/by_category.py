@@ -95,12 +95,18 @@ class Correlations:
         return sum(self.sizes.values())
 
 
-def _z_and_variance(layers: Sequence[Correlations]) -> tuple[np.ndarray, np.ndarray]:
-    """Return by category the mean Fisher's z over layers, and its variance.
+def _with_r_in_each(layers: Sequence[Correlations]) -> list[str]:
+    """Return the categories that have an r in every layer."""
+    return [name for name in layers[0].by_category if all(name in at.by_category for at in layers)]
+
+
+def _z_and_variance(
+    layers: Sequence[Correlations], names: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return of each of some categories the mean Fisher's z over layers, and its variance.
 
     The z of layers hang together, so their mean is taken to vary as each of them does.
     """
-    names = [name for name in layers[0].by_category if all(name in at.by_category for at in layers)]
     z = np.array([np.mean([fishers_z(at.by_category[name]) for at in layers]) for name in names])
     return z, np.array([1 / (layers[0].sizes[name] - 3) for name in names])
 
@@ -110,7 +116,7 @@ def r_by_category(layers: Sequence[Correlations], where: str = "") -> Estimate:
 
     With one category or none the interval is that over all pairs, which decides nothing.
     """
-    z, variances = _z_and_variance(layers)
+    z, variances = _z_and_variance(layers, _with_r_in_each(layers))
     if len(z) < FEWEST_CATEGORIES:
         return _of_one_kind(layers, where)
     return mean_over_categories(list(z), list(variances), where).mapped(math.tanh)
@@ -152,18 +158,20 @@ def z_difference_by_category(
 ) -> Estimate:
     """Return Fisher's z of one group of layers less that of another, in the mean category.
 
-    If all categories were alike the two errors add up, as those of independent layers do; layers
-    of one model hang together, so that the difference varies less.
+    Of the categories that have an r in every layer of both. If all were alike the two errors add
+    up, as those of independent layers do; layers of one model hang together, so that the difference
+    varies less.
     """
-    z_first, variances = _z_and_variance(first)
-    z_second, more = _z_and_variance(second)
-    if len(z_first) != len(z_second) or len(z_first) < FEWEST_CATEGORIES:
+    names = _with_r_in_each([*first, *second])
+    if len(names) < FEWEST_CATEGORIES:
         n = first[0].n_pairs
         difference = float(
             np.mean([fishers_z(at.over_all) for at in first])
             - np.mean([fishers_z(at.over_all) for at in second])
         )
         return _if_alike(difference, math.sqrt(2 / max(n - 3, 1)), n, where)
+    z_first, variances = _z_and_variance(first, names)
+    z_second, more = _z_and_variance(second, names)
     return mean_over_categories(list(z_first - z_second), list(variances + more), where)
 
 
