@@ -356,7 +356,7 @@ STATES: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def given(analyzed: Result) -> dict[str, Any]:
     """What `analyze` measured on the twin of five blocks, as arrays."""
     assert analyzed.folder is not None
