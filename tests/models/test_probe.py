@@ -24,7 +24,7 @@ from layerwise.files import read_json, write_json
 from layerwise.models import probe as module
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, from_memory, load_model, with_random_weights
-from layerwise.models.passes import Passes
+from layerwise.models.passes import Passes, lengths_beside
 from layerwise.models.store import HiddenStates
 from tiny_checkpoints import EVERY_KIND, EXAMPLE, TEXTS, deviations, twin_folder
 
@@ -727,6 +727,22 @@ def test_rows_are_the_runs_own_tokens_without_special_ones(tokenizer: Any) -> No
         assert torch.equal(row[:number], rows[0, :number])
         assert not (row[number:] == rows[0, number:]).any()
     assert len(cuts) == module.TOKENS
+
+
+@pytest.mark.parametrize(
+    ("lengths", "beside"),
+    [
+        ([3, 5, 8, 13, 20, 21, 40], [5, 20]),
+        ([12, 12, 30, 40], [30]),
+        ([4, 4, 9], [4]),
+        ([1, 12, 40], []),
+        ([7], []),
+    ],
+)
+def test_usual_texts_are_shorter_and_longer_than_the_rows(
+    lengths: list[int], beside: list[int]
+) -> None:
+    assert lengths_beside(lengths[::-1]) == beside
 
 
 def test_one_short_statement_is_enough() -> None:

@@ -130,11 +130,12 @@ class _Probe:
 
     def __post_init__(self) -> None:
         self.rows, self.exchanged, self.cuts = _rows(self.checkpoint, self.ids)
-        by_length = {len(text): text[None] for kind in self.ids.values() for text in kind}
-        self.longest = _tensor(self.checkpoint, by_length[max(by_length)])
-        lengths = [len(text) for kind in self.ids.values() for text in kind]
-        beside = lengths_beside(lengths, self.rows.shape[1])
-        self.beside = [_tensor(self.checkpoint, by_length[length]) for length in beside]
+        texts = [text for kind in self.ids.values() for text in kind]
+        lengths = list(map(len, texts))
+        wanted = [*lengths_beside(lengths, self.rows.shape[1]), max(lengths)]
+        *self.beside, self.longest = (
+            _tensor(self.checkpoint, texts[lengths.index(length)][None]) for length in wanted
+        )
 
     def run(self) -> Passes:
         """Return the passes.
