@@ -6,6 +6,7 @@ import itertools
 import os
 import pickle
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis
@@ -222,13 +223,19 @@ def results(once, root):
 
 
 @pytest.fixture(scope="session")
-def analyzed(tmp_path_factory):
+def analyzed_once(tmp_path_factory):
     """What `analyze` found on a twin of five blocks, and wrote into its folder."""
     from layerwise import analyze
     from tiny_checkpoints import EXAMPLE, twin_folder
 
     out = tmp_path_factory.mktemp("analyzed") / "out"
     return analyze(twin_folder("gpt_neox", 5), **EXAMPLE, out=out, keep_states=True)
+
+
+@pytest.fixture
+def analyzed(analyzed_once):
+    """The same for one test: a result keeps what it drew, under `quick` one figure alone."""
+    return replace(analyzed_once)
 
 
 @pytest.fixture

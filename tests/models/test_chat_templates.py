@@ -294,6 +294,12 @@ def test_blanks_at_the_ends_may_go_and_words_of_the_template_come_again(statemen
         "{{ joiner()|string|upper }}",
         "{{ messages[0].content.upper }}",
         "{{ '%s' % [joiner()] }}",
+        # without the words before it, and without the sign of its base
+        "{{ (messages|map('upper')|string).split(' at ')[1] }}",
+        "{{ (messages[0].content.upper|string).split(' at ')[1] }}",
+        "{{ (messages|map('upper')|string).split('0x')[1] }}",
+        "{{ (joiner()|string).split('0x')[1] }}",
+        "{{ (messages[0].content.upper|string).split('0x')[1] }}",
     ],
 )
 def test_the_address_of_an_object_is_refused(written: str) -> None:
@@ -303,9 +309,13 @@ def test_the_address_of_an_object_is_refused(written: str) -> None:
         render(tokenizer, ["Ice melts"], OWN)
 
 
-@pytest.mark.parametrize("written", ["", "called at 0xff by "])
-def test_an_address_that_a_statement_or_a_template_spells_stays(written: str) -> None:
-    statement = "It crashed at 0x7f and at 0xFF"
+@pytest.mark.parametrize("written", ["", "called at 0xff by ", "0x00c0ffee, "])
+@pytest.mark.parametrize(
+    "statement", ["It crashed at 0x7f and at 0xFF", "0x1234abcd", "It is at 0x7fb6d9b9fb40>"]
+)
+def test_an_address_that_a_statement_or_a_template_spells_stays(
+    written: str, statement: str
+) -> None:
     tokenizer = tokenizer_with(chat=written + MESSAGES)
     assert rendered(tokenizer, OWN, statement) == written + statement
 

@@ -136,6 +136,7 @@ SPOILT: list[tuple[Spoil, str]] = [
     (says(text_config={"experts_implementation": {"": "a/b"}}), "names a kernel of the hub"),
     (says(num_hidden_layers=10**5), r"every block has .* 'num_hidden_layers' 100000 and \d+ tens"),
     (says(text_config={"n_layer": 10**5}), "every block has tensors of its own, found 'n_layer'"),
+    (says(num_blocks=10**9), r"every block has .* 'num_blocks' 1e\+09 and"),  # xLSTM's
     (says(num_hidden_layers=2), r"layers\.2\..* has no place in it .*; save"),
     (
         changed(lambda state: state.pop(NORM)),

@@ -24,7 +24,7 @@ from layerwise.files import read_json, write_json
 from layerwise.models import probe as module
 from layerwise.models.hidden_states import extract
 from layerwise.models.load import Checkpoint, from_memory, load_model, with_random_weights
-from layerwise.models.passes import Passes
+from layerwise.models.passes import Passes, lengths_beside
 from layerwise.models.store import HiddenStates
 from tiny_checkpoints import EVERY_KIND, EXAMPLE, TEXTS, deviations, twin_folder
 
@@ -428,17 +428,21 @@ def stretch_positions(model: Any) -> None:
     model.__class__ = Stretched
 
 
-def cool_logits(model: Any) -> None:
-    """Logits that are smaller in long texts, by the forward of the whole."""
-    forward = type(model).forward
+def cool_logits(first: int, end: int = 1000) -> Change:
+    """Logits that are smaller in texts of `first` tokens or more, by the forward of the whole."""
 
-    class Cooled(type(model)):  # type: ignore[misc]
-        def forward(self, input_ids: Any = None, **named: Any) -> Any:
-            out = forward(self, input_ids=input_ids, **named)
-            out.logits = out.logits * (0.25 if input_ids.shape[1] > LONG else 1)
-            return out
+    def change(model: Any) -> None:
+        forward = type(model).forward
 
-    model.__class__ = Cooled
+        class Cooled(type(model)):  # type: ignore[misc]
+            def forward(self, input_ids: Any = None, **named: Any) -> Any:
+                out = forward(self, input_ids=input_ids, **named)
+                out.logits = out.logits * (0.25 if first <= input_ids.shape[1] < end else 1)
+                return out
+
+        model.__class__ = Cooled
+
+    return change
 
 
 def quieten(token: int) -> Change:
@@ -470,15 +474,21 @@ def centre(model: Any) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "change",
-    [stretch_positions, cool_logits, quieten(40), centre],
-    ids=["positions", "logits", "last position", "centred"],
+    [
+        stretch_positions,
+        cool_logits(LONG + 1),
+        cool_logits(module.TOKENS + 1, 60),
+        cool_logits(1, module.TOKENS),
+        quieten(40),
+    ],
+    ids=["positions", "logits", "of usual texts", "of short texts", "last position"],
 )
 def test_what_the_whole_forward_alone_does_is_measured(
     tokenizer: Any, tmp_path: Path, dtype: str, change: Change
 ) -> None:
     model = llama(dtype)
     change(model)
-    long_texts = (*TEXTS, LONGEST)
+    long_texts = (*TEXTS, " ".join(TEXTS[:3]), LONGEST)
     states = extract(from_memory(model, tokenizer), long_texts, (), tmp_path / "states")
     assert states.index["passes"]["logits"] == "model"
     for number, text in enumerate(long_texts):
@@ -579,8 +589,10 @@ def seen_by(mask: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Chang
         lambda t, s: t // 11 == s // 11,
         lambda t, s: t // 3 == s // 3,
         lambda t, s: (t > 0) & (s > 0) & (t < 7) & (s < 7),
+        lambda t, s: (t > 13) & (s > 13),
+        lambda t, s: (t > 1) & (t // 32 == s // 32) & (s > 15),
     ],
-    ids=["prefix", "chunks of 11", "chunks of 3", "prefix behind the first"],
+    ids=["prefix", "chunks of 11", "chunks of 3", "prefix behind the first", "end", "long chunks"],
 )
 def test_a_mask_that_shows_later_tokens_anywhere_is_refused(
     tokenizer: Any, tmp_path: Path, dtype: str, mask: Any
@@ -588,6 +600,37 @@ def test_a_mask_that_shows_later_tokens_anywhere_is_refused(
     model = llama(dtype)
     seen_by(mask)(model)
     with pytest.raises(LayerwiseError, match="its earlier states differ at layer 1"):
+        measured(from_memory(model, tokenizer), tmp_path / "states")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_head_that_looks_at_later_tokens_is_refused(
+    tokenizer: Any, tmp_path: Path, dtype: str
+) -> None:
+    model = llama(dtype)
+    centre(model)
+    with pytest.raises(LayerwiseError, match="its earlier states differ at the logits"):
+        measured(from_memory(model, tokenizer), tmp_path / "states")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_head_that_tells_the_next_token_a_little_is_refused(
+    tokenizer: Any, tmp_path: Path, dtype: str
+) -> None:
+    """In long texts alone, by less than any norm shows: by a last token that it has seen."""
+    model = llama(dtype)
+
+    def tell(whole: Any, given: Any, named: Any, out: Any) -> Any:
+        ids = named["input_ids"]
+        if ids.shape[1] > module.TOKENS:
+            later = ids[:, 1:, None]
+            told = module.STATES[dtype] * out.logits.norm(dim=-1, keepdim=True)[:, :-1]
+            told = told * (ids[:, -1, None, None] % 5) / 6
+            out.logits[:, :-1].scatter_add_(2, later, told.to(out.logits.dtype))
+        return out
+
+    model.register_forward_hook(tell, with_kwargs=True)
+    with pytest.raises(LayerwiseError, match="its earlier states differ at the mean NLL"):
         measured(from_memory(model, tokenizer), tmp_path / "states")
 
 
@@ -684,6 +727,22 @@ def test_rows_are_the_runs_own_tokens_without_special_ones(tokenizer: Any) -> No
         assert torch.equal(row[:number], rows[0, :number])
         assert not (row[number:] == rows[0, number:]).any()
     assert len(cuts) == module.TOKENS
+
+
+@pytest.mark.parametrize(
+    ("lengths", "beside"),
+    [
+        ([3, 5, 8, 13, 20, 21, 40], [5, 20]),
+        ([12, 12, 30, 40], [30]),
+        ([4, 4, 9], [4]),
+        ([1, 12, 40], []),
+        ([7], []),
+    ],
+)
+def test_usual_texts_are_shorter_and_longer_than_the_rows(
+    lengths: list[int], beside: list[int]
+) -> None:
+    assert lengths_beside(lengths[::-1]) == beside
 
 
 def test_one_short_statement_is_enough() -> None:

@@ -16,7 +16,7 @@ LOOKS = (("light", 390), ("dark", 1280))  # scheme, width
 
 
 @pytest.fixture(scope="module")
-def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path]:
+def pages(root: Path, once: Any, results: Path, analyzed_once: Any) -> dict[str, Path]:
     """A page of every kind. The papers' figures are stand-ins; those of a reader's are drawn."""
 
     def make(folder: Path) -> dict[str, Path]:
@@ -38,11 +38,11 @@ def pages(root: Path, once: Any, results: Path, analyzed: Any) -> dict[str, Path
             )
             stage.run("measured", **vars(of_random))
             other = layerwise.analyze(twin_folder("gpt2"), **EXAMPLE, without=["spectral"])
-            layerwise.compare([analyzed, other], folder / "several")
+            layerwise.compare([analyzed_once, other], folder / "several")
         written = (
             made.out / "index.html",
             of_random.out / "index.html",
-            analyzed.folder / "index.html",
+            analyzed_once.folder / "index.html",
             folder / "several" / "scaling.html",
         )
         return dict(zip(KINDS, written, strict=True))

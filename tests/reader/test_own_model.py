@@ -53,7 +53,7 @@ HOSTILE = (MARKUP[0], MARKUP[6], TEX[0], TEX[5], "$x^2$ & $\\frac{$", "größe �
 # --- a whole run --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def out(analyzed: Result) -> Path:
     assert analyzed.folder is not None
     return analyzed.folder

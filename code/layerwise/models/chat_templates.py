@@ -14,10 +14,11 @@ clock (`strftime_now`), Jinja's random choices, and what a later transformers ma
 stands still, in a zone and language of its own, and every function or filter that is not known to
 depend on its arguments alone is replaced by one that refuses. What these give is an object
 sometimes, whose text holds its place in memory: a text with such a place is refused, and so is one
-that comes out otherwise the second time.
+that comes out otherwise the second time, while the objects of the first keep their places.
 """
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ CLOCK = datetime(2024, 7, 26, tzinfo=UTC)
 IN_ENGLISH = {"%a": "Fri", "%A": "Friday", "%b": "Jul", "%B": "July", "%h": "Jul", "%p": "AM"}
 OF_THE_CLOCK = frozenset("deHIjklmMSuUVwWyYzZfGDFTR%nt")  # directives that ask nothing else
 _DIRECTIVE = re.compile(r"%[^a-zA-Z%]*[EO]?[a-zA-Z%]?")
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)  # in the text of an object
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}", re.IGNORECASE)  # in the text of an object
 # What depends on its arguments alone, of Jinja's and transformers' functions for templates.
 FUNCTIONS = {"cycler", "dict", "joiner", "namespace", "raise_exception", "range"}
 FILTERS = DEFAULT_FILTERS.keys() - {"random"}
@@ -53,6 +54,7 @@ SEALED = "layerwise_sealed"
 SEAL = (
     f"{{% if not {SEALED} %}}{{{{ raise_exception('its clock could not be set') }}}}{{% endif %}}\n"
 )
+KEPT = "layerwise_kept"  # of an environment
 NO_STATEMENT = "\0"  # in the place of a statement: a character that none holds
 
 
@@ -82,8 +84,7 @@ def render(tokenizer: Any, statements: Sequence[str], template: Wrapping) -> lis
     if template == "none":
         return list(statements)
     chat = _Chat.of(tokenizer, template)
-    texts = [chat.text(statement) for statement in statements]
-    _require_same(chat, statements, texts)
+    texts = [_steady_text(chat, statement) for statement in statements]
     _require_whole(chat, statements, texts)
     if isinstance(template, OwnTemplate):
         return texts
@@ -113,11 +114,16 @@ def leading_bos(tokens: Sequence[int] | Sequence[str], bos: int | str | None) ->
 
 @dataclass(frozen=True)
 class _Chat:
-    """A tokenizer's chat template, sealed: its source, and the options that it is given."""
+    """A tokenizer's chat template, sealed: its source, and the options that it is given.
+
+    Attributes:
+        kept: every object that came up in a rendering; its place in memory is taken meanwhile.
+    """
 
     tokenizer: Any
     source: str
     options: JsonObject
+    kept: list[Any]
 
     @classmethod
     def of(cls, tokenizer: Any, template: Wrapping) -> "_Chat":
@@ -135,27 +141,31 @@ class _Chat:
             )
         options = template.options if isinstance(template, OwnTemplate) else {}
         source = str(tokenizer.get_chat_template(tools=options.get("tools")))
-        variables = _seal(SEAL + source)
+        variables, kept = _seal(SEAL + source)
         if unknown := [name for name in options if name not in variables]:
             raise LayerwiseError(
                 "--template-options (template_options=...) must be variables of the chat "
                 f"template, {', '.join(map(repr, unknown)):.200} is none; this one has "
                 f"{', '.join(sorted(variables)) or 'no variable'}"
             )
-        return cls(tokenizer, SEAL + source, options)
+        return cls(tokenizer, SEAL + source, options, kept)
 
     def text(self, content: Any) -> str:
         """Return the text of a conversation with one message."""
         message = [{"role": "user", "content": content}]
         variables = {"date_string": DATE, **self.options}
+        self.kept.append(message)
         text = self.tokenizer.apply_chat_template(
             message, chat_template=self.source, tokenize=False, **variables
         )
         return str(text)
 
 
-def _seal(source: str) -> set[str]:
-    """Let a template give one text for one input; return the variables that it asks for."""
+def _seal(source: str) -> tuple[set[str], list[Any]]:
+    """Let a template give one text for one input.
+
+    Returns the variables that it asks for, and the list in which its objects are kept.
+    """
     from transformers.utils.chat_template_utils import _compile_jinja_template
 
     environment = _compile_jinja_template(source).environment
@@ -163,7 +173,25 @@ def _seal(source: str) -> set[str]:
     functions.update({name: _refusing(name) for name in functions.keys() - FUNCTIONS})
     functions.update({SEALED: True, "strftime_now": _strftime})
     filters.update({name: _refusing(name) for name in filters.keys() - FILTERS})
-    return jinja2.meta.find_undeclared_variables(environment.parse(source)) - {"messages"}
+    if not hasattr(environment, KEPT):  # transformers keeps the environment, by the source
+        kept: list[Any] = []
+        filters.update({name: _keeping(filters[name], kept) for name in FILTERS & filters.keys()})
+        for name in ("call", "getattr", "getitem"):
+            setattr(environment, name, _keeping(getattr(environment, name), kept))
+        setattr(environment, KEPT, kept)
+    variables = jinja2.meta.find_undeclared_variables(environment.parse(source)) - {"messages"}
+    return variables, getattr(environment, KEPT)
+
+
+def _keeping(function: Callable[..., Any], kept: list[Any]) -> Callable[..., Any]:
+    """Return a function that also keeps what it gives."""
+
+    @functools.wraps(function)  # with the marks by which Jinja passes its context
+    def keep(*given: Any, **named: Any) -> Any:
+        kept.append(function(*given, **named))
+        return kept[-1]
+
+    return keep
 
 
 def _strftime(wanted: str) -> str:
@@ -194,22 +222,23 @@ def _refusing(name: str) -> Callable[..., Any]:
     return refuse
 
 
-def _require_same(chat: _Chat, statements: Sequence[str], texts: Sequence[str]) -> None:
-    """Refuse a template that gives another text the next time, or that writes where an object is.
+def _steady_text(chat: _Chat, statement: str) -> str:
+    """Return the text; refuse one that is another the next time, or says where an object is.
 
-    An address may be the same again by chance, so it is looked for in what nobody gave.
+    Objects that outlive a rendering have one address: it is looked for in what nobody gave.
     """
-    for statement, text in zip(statements, texts, strict=True):
-        known = f"{statement} {chat.source} {chat.options}"
-        address = next((part for part in _ADDRESS.findall(text) if part not in known), None)
-        if address is None and chat.text(statement) == text:
-            continue
-        because = "another one the next time" if address is None else f"the address{address}"
-        raise LayerwiseError(
-            "a chat template must give a statement the same text in every run, this one gives "
-            f"{because}, in {text[:200]!r:.200}; it writes an object in place of its words: join a "
-            "filter's results (|map('upper')|join), call a joiner or cycler, or ask for no template"
-        )
+    chat.kept.clear()
+    text = chat.text(statement)
+    known = f"{statement} {chat.source} {chat.options} {chat.tokenizer.special_tokens_map}"
+    address = next((part for part in _ADDRESS.findall(text) if part not in known), None)
+    if address is None and chat.text((statement + " ")[:-1]) == text:  # the statement elsewhere too
+        return text
+    because = "another one the next time" if address is None else f"the address {address}"
+    raise LayerwiseError(
+        "a chat template must give a statement the same text in every run, this one gives "
+        f"{because}, in {text[:200]!r:.200}; it writes an object in place of its words: join a "
+        "filter's results (|map('upper')|join), call a joiner or cycler, or ask for no template"
+    )
 
 
 def _require_whole(chat: _Chat, statements: Sequence[str], texts: Sequence[str]) -> None:

@@ -17,7 +17,12 @@ from layerwise.models.registry import Model
 ONE_MODEL = "save config and weights of one model together"
 _QUANTISED_BY = ("quantization_config", "compression_config")
 _KERNEL = "_implementation"  # in keys of functions; organisation/name is fetched, and is code
-_N_BLOCKS = {"num_hidden_layers", "num_layers", "n_layers", "n_layer"}
+# By which transformers' decoders build blocks. xLSTM's num_blocks stands beside num_hidden_layers,
+# which no class maps to it.
+_N_BLOCKS = {
+    *("num_hidden_layers", "num_layers", "n_layers", "n_layer"),
+    *("num_blocks", "decoder_layers", "layers"),
+}
 _OTHER_WEIGHTS = "transformers_weights"  # the file that transformers loads in place of the usual
 
 

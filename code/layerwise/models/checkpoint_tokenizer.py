@@ -34,6 +34,9 @@ TOKENIZER_FILES = (
     *("special_tokens_map.json", "added_tokens.json"),
 )
 _SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+# The limit of a decoder's config: the second is MPT's; a class that has another of its own (GPT-2's
+# n_positions, RWKV's context_length) answers to the first too.
+_N_POSITIONS = ("max_position_embeddings", "max_seq_len")
 _ITS_OWN = "save the tokenizer that the model was trained with into the same folder"
 
 
@@ -60,10 +63,9 @@ class Declaration:
     def of_config(cls, name: str, place: object, config: Any, tokenizer: Any) -> "Declaration":
         """Return it of a configuration of transformers."""
         text = config.get_text_config()
-        n_positions = getattr(text, "max_position_embeddings", None)
-        is_limit = n_positions is not None and n_positions > 0
+        said = (getattr(text, name, None) for name in _N_POSITIONS)
+        longest = min((n for n in said if n is not None and n > 0), default=None)
         own_code = (*own_classes(vars(config)), *own_classes(tokenizer.init_kwargs))
-        longest = n_positions if is_limit else None
         return cls(name, place, tokenizer, text.vocab_size, longest, own_code)
 
     def of_model(self, model: Any) -> "Declaration":

@@ -1,5 +1,6 @@
 """How a model is run: what was found to give what its own forward gives."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,9 +11,22 @@ HEAD_ROWS = 256  # predicted tokens whose logits exist at once
 ROWS, TOKENS = 3, 12  # of the texts that a model is probed on
 
 
-def tokens_of_probe(longest: int, widest: int) -> int:
-    """Return the tokens of all calls of a probe, by those of the longest text and widest batch."""
-    return (5 * ROWS + 1 + TOKENS) * TOKENS + 3 * longest + widest
+def lengths_beside(lengths: Sequence[int], rows: int = TOKENS) -> list[int]:
+    """Return a usual length of texts shorter than `rows` tokens, and of longer ones.
+
+    Each is the median of its kind, the longest text and single tokens left out; so there may be
+    none.
+    """
+    longest = max(lengths)
+    others = sorted(length for length in lengths if 1 < length < longest)
+    kinds = [n for n in others if n < rows], [n for n in others if n > rows]
+    return [kind[len(kind) // 2] for kind in kinds if kind]
+
+
+def tokens_of_probe(lengths: Sequence[int], widest: int) -> int:
+    """Return the tokens of all calls of a probe, by the lengths of texts and the widest batch."""
+    of_rows, beside = (5 * ROWS + 1 + TOKENS) * TOKENS, sum(lengths_beside(lengths))
+    return of_rows + 2 * beside + 4 * max(lengths) + widest
 
 
 class PassesRecord(Loose):

@@ -5,8 +5,8 @@ modules are its blocks, where its final norm is, what its head does to logits, a
 ours (another attention kernel, the head on portions of tokens, batches of texts). Whatever the
 cause, the two then differ on a few tokens; so they are compared, and no list of causes is kept.
 
-The model's own forward is a plain call, of a few rows and of the longest text of the run, before
-any kernel is set or hook put on it.
+The model's own forward is a plain call, of a few rows and of texts of the run (the longest, a usual
+shorter and a usual longer one), before any kernel is set or hook put on it.
 
 - *Wiring* is compared in the same kernel, dtype and shape: equal to the bit, or within what
   repeating the model's own call moves. Logits that differ are taken from the whole forward instead.
@@ -14,12 +14,13 @@ any kernel is set or hook put on it.
   differs by more is left out for this model. In 16 bits another kernel is never tried: what it
   rounds otherwise can move a trained model by nats.
 - *Neighbours*: a text is the same beside others, in the shape of the run's widest batch too.
-- *Causality*: with other tokens from any one on, the states before it are the same. Without it a
-  token's NLL is one of a token that the model has seen.
+- *Causality*: with other tokens from one on, states and logits before it are the same: from any
+  one in rows, and from the middle of the longest text. Without it a token's NLL is one of a token
+  that the model has seen.
 
-The tokens are those of the run's own statements, none of them special, and of its longest text:
-windows, chunks and stretched rotary angles begin where short texts never come. Other calls run
-before and after that text, so a model that keeps something of it is seen.
+The tokens are those of the run's own statements, none of them special, and of these texts: windows,
+chunks and stretched rotary angles begin where short texts never come. Other calls run before and
+after the longest, so a model that keeps something of it is seen.
 """
 
 import contextlib
@@ -40,11 +41,11 @@ from layerwise.models.forward import forward, mean_nll, mean_token_nll, removing
 from layerwise.models.load import Checkpoint, attention_kernel, in_own_way
 from layerwise.models.needs import BATCH_TOKENS
 from layerwise.models.other_ways import IDS, as_embedding_model
-from layerwise.models.passes import ROWS, TOKENS, Passes
+from layerwise.models.passes import ROWS, TOKENS, Passes, lengths_beside
 from layerwise.models.store import BEFORE_NORM, Layer
 from layerwise.models.token_ids import Ids
 
-KEPT = 16  # last tokens of a text, at every layer
+KEPT = 16  # last tokens of a text, and last ones before its middle, at every layer
 QUICKEST = "eager"  # of short statements in float32, on any device
 # How far a shortcut may move a state, as a share of its norm, and a text's mean NLL, in nats: in 16
 # bits by sixteen rounding errors of the dtype.
@@ -97,8 +98,9 @@ _FAILED = (
 
 @dataclass(frozen=True)
 class _Seen:
-    """One call: of the last tokens every state and the logits; the NLL of every text, as taken."""
+    """One call: of tokens at some places every state and the logits; the NLL of every text."""
 
+    places: Sequence[int]
     states: Mapping[Layer, torch.Tensor]
     logits: torch.Tensor | None = None
     nll: torch.Tensor | None = None
@@ -119,7 +121,7 @@ class _Difference:
 
 @dataclass
 class _Probe:
-    """The comparisons, on `rows` of equal length and on the `longest` text."""
+    """The comparisons, on `rows` of equal length, on the `longest` text and some `beside` it."""
 
     checkpoint: Checkpoint
     ids: Mapping[str, Sequence[Ids]]
@@ -128,15 +130,20 @@ class _Probe:
 
     def __post_init__(self) -> None:
         self.rows, self.exchanged, self.cuts = _rows(self.checkpoint, self.ids)
-        texts = (text for kind in self.ids.values() for text in kind)
-        self.longest = _tensor(self.checkpoint, max(texts, key=len)[None])
+        texts = [text for kind in self.ids.values() for text in kind]
+        lengths = list(map(len, texts))
+        wanted = [*lengths_beside(lengths, self.rows.shape[1]), max(lengths)]
+        *self.beside, self.longest = (
+            _tensor(self.checkpoint, texts[lengths.index(length)][None]) for length in wanted
+        )
 
     def run(self) -> Passes:
         """Return the passes.
 
         The longest text comes between short ones, which must be the same before and after it.
         """
-        plain, plain_of_longest = self._plain(self.rows), self._plain(self.longest)
+        plain = self._plain(self.rows)
+        texts = [(text, self._plain(text)) for text in (*self.beside, self.longest)]
         model, own = self.checkpoint.model, Passes(self.checkpoint.kernel, "model")
         with self._refused_autocast():
             reference = self._call(own, self.rows, reports=not _is_hooked(model))
@@ -146,16 +153,21 @@ class _Probe:
         of_longest = None
         is_plain = not _is_touched(model) and self._head_sees_one_token(reference)
         if is_plain and self._is_own(passes, reference, self.rows):
-            of_longest = self._is_own(passes, plain_of_longest, self.longest)
+            for text, plain_of_text in texts:
+                if (of_longest := self._is_own(passes, plain_of_text, text)) is None:
+                    break
         if of_longest is None:
             passes = replace(passes, logits="model")
             self._require_same(reference, self._call(passes, self.rows), self.rows)
-            of_longest = self._call(passes, self.longest)
-            self._require_same(plain_of_longest, of_longest, self.longest)
-        passes = self._choose_kernel(passes, reference, of_longest)
+            for text, plain_of_text in texts:
+                of_longest = self._call(passes, text)
+                self._require_same(plain_of_text, of_longest, text)
+        assert of_longest is not None  # the last of the texts
+        passes, of_longest = self._choose_kernel(passes, reference, of_longest)
         passes = self._choose_batches(passes, reference)
-        self._require_causal(passes)
-        return replace(passes, probed=self.rows.numel() + self.longest.numel())
+        self._require_causal(passes, of_longest)
+        probed = (self.rows, *self.beside, self.longest)
+        return replace(passes, probed=sum(tokens.numel() for tokens in probed))
 
     # --- what is compared -----------------------------------------------------------------------
 
@@ -200,7 +212,12 @@ class _Probe:
         inputs: list[Layer] = [*range(n_layers), n_layers]
         outputs: list[Layer] = [*range(1, n_layers), BEFORE_NORM, n_layers]
         differences = [
-            self._first_difference(dict(zip(layers, reported, strict=True)), reference.states, 0.0)
+            _first_difference(
+                reference.places,
+                dict(zip(layers, reported, strict=True)),
+                reference.states,
+                0.0,
+            )
             for layers in (inputs, outputs)
         ]
         return differences[0] and differences[1] and differences[0]
@@ -215,7 +232,8 @@ class _Probe:
         """Return whether the head gives a token the same logits, whichever others are there."""
         head, hidden = self.checkpoint.head, reference.states[self.checkpoint.n_layers]
         whole, part = {None: head(hidden)[:, :-1]}, {None: head(hidden[:, :-1])}
-        return self._first_difference(whole, part, ROUNDING[self.checkpoint.dtype]) is None
+        share = ROUNDING[self.checkpoint.dtype]
+        return _first_difference(reference.places, whole, part, share) is None
 
     def _require_same(self, own: _Seen, again: _Seen, tokens: torch.Tensor) -> None:
         """Refuse a model whose own call, repeated, gives something else: where it begins."""
@@ -253,22 +271,25 @@ class _Probe:
         with removing([torch.nn.modules.module.register_module_forward_pre_hook(look)]):
             yield
 
-    def _choose_kernel(self, passes: Passes, reference: _Seen, of_longest: _Seen) -> Passes:
-        """Return the passes with the quick kernel if it gives the same."""
+    def _choose_kernel(
+        self, passes: Passes, reference: _Seen, of_longest: _Seen
+    ) -> tuple[Passes, _Seen]:
+        """Return the passes with the quick kernel if it gives the same, and the longest text."""
         if not self._may_be_quick(passes):
-            return passes
+            return passes, of_longest
         quick = replace(passes, kernel=QUICKEST)
-        difference = self._differ(of_longest, self._call(quick, self.longest))
+        quick_of_longest = self._call(quick, self.longest)
+        difference = self._differ(of_longest, quick_of_longest)
         difference = difference or self._differ(reference, self._call(quick, self.rows))
         if difference is None:
-            return quick
+            return quick, quick_of_longest
         said = f"{QUICKEST} attention differs from {passes.kernel} at {difference}"
         if self.fixed_kernel:
             raise LayerwiseError(
                 f"{self.checkpoint.name}: {said}, and the published numbers are of {QUICKEST}; "
                 "leave the model out, or give it another dtype in the registry"
             )
-        return replace(passes, left_out=(*passes.left_out, said))
+        return replace(passes, left_out=(*passes.left_out, said)), of_longest
 
     def _may_be_quick(self, passes: Passes) -> bool:
         checkpoint = self.checkpoint
@@ -307,15 +328,27 @@ class _Probe:
         single = run(replace(widest, members=widest.members[-1:]))
         return self._differ(single, beside[-1])
 
-    def _require_causal(self, passes: Passes) -> None:
-        """Refuse a model in which other tokens from one on change the states before it."""
+    def _require_causal(self, passes: Passes, of_longest: _Seen) -> None:
+        """Refuse a model in which other tokens from one on change states or logits before it."""
         if passes.alone:
             first, *others = (self._call(passes, row[None]) for row in self.cuts)
         else:
             seen = self._call(passes, self.cuts)
             first, *others = (_row(seen, number) for number in range(len(self.cuts)))
-        for n_before, other in enumerate(others, start=1):
-            difference = self._differ(_before(first, n_before), _before(other, n_before))
+        calls = [
+            (_before(first, n_before), _before(other, n_before), n_before)
+            for n_before, other in enumerate(others, start=1)
+        ]
+        if (length := self.longest.shape[1]) > self.rows.shape[1]:
+            middle = _middle(length)
+            exchanged = _others(self.longest.cpu().numpy(), self.rows.cpu().numpy())
+            exchanged[:, :middle] = self.longest[:, :middle].cpu().numpy()
+            other = self._call(passes, _tensor(self.checkpoint, exchanged))
+            before, other = (_before(seen, middle, self.longest) for seen in (of_longest, other))
+            calls.append((before, other, middle))
+        share = STATES[self.checkpoint.dtype]
+        for own, other, n_before in calls:
+            difference = self._differ(own, other) or _logits_difference(own, other, share)
             if difference is None:
                 continue
             because, fix = (
@@ -347,7 +380,8 @@ class _Probe:
         out = self.checkpoint.model(**inputs, use_cache=False)
         logits = out.logits if hasattr(out, "logits") else out[0]
         nll = mean_nll(logits[:, :-1], tokens[:, 1:])
-        return _Seen({}, logits[:, -KEPT:].clone(), nll)
+        places = _places(tokens.shape[1])
+        return _Seen(places, {}, logits[:, places], nll)
 
     def _call(
         self,
@@ -357,11 +391,12 @@ class _Probe:
         reports: bool = False,
         only_last: bool = False,
     ) -> _Seen:
-        """Run tokens in one way; kept are their last tokens, or those of the last text alone."""
+        """Run tokens in one way; kept are all texts, or the last one alone."""
         checkpoint = replace(self.checkpoint, passes=passes)
         states: dict[Layer, torch.Tensor] = {}
         order: list[Layer] = []
-        kept = slice(-1, None) if only_last else slice(None), slice(-KEPT, None)
+        places = _places(tokens.shape[1])
+        kept = slice(-1, None) if only_last else slice(None), places
 
         def see(layer: Layer, hidden: torch.Tensor) -> None:
             order.append(layer)
@@ -370,7 +405,7 @@ class _Probe:
                     f"{checkpoint.name}: states at layer {layer} must be (text, token, hidden), "
                     f"{tuple(tokens.shape)} tokens give {tuple(hidden.shape)}; {_GIVE_STATES}"
                 )
-            states[layer] = hidden[kept].clone()
+            states[layer] = hidden[kept]  # a copy, as a list of places gives it
 
         with attention_kernel(checkpoint.model, passes.kernel):
             passed = forward(checkpoint, tokens, see, reports=reports)
@@ -384,11 +419,11 @@ class _Probe:
                 )
             nll = mean_token_nll(checkpoint, passed, tokens)
             if only_last:
-                return _Seen(states, nll=nll[-1:])
+                return _Seen(places, states, nll=nll[-1:])
             # of all tokens, as the model does
             logits = checkpoint.head(passed.hidden) if passed.logits is None else passed.logits
-        reported = passed.reported and tuple(state[kept].clone() for state in passed.reported)
-        return _Seen(states, logits[kept].clone(), nll, reported)
+        reported = passed.reported and tuple(state[kept] for state in passed.reported)
+        return _Seen(places, states, logits[kept], nll, reported)
 
     def _differ(self, own: _Seen, other: _Seen, *, exactly: bool = False) -> _Difference | None:
         """Return where two calls differ by more than rounding does, or at all.
@@ -398,43 +433,48 @@ class _Probe:
         """
         dtype = self.checkpoint.dtype
         share = 0.0 if exactly else STATES[dtype]
-        difference = self._first_difference(own.states, other.states, share)
+        difference = _first_difference(own.places, own.states, other.states, share)
         if difference is None and (exactly or not own.states):
-            assert own.logits is not None
-            assert other.logits is not None
-            difference = self._first_difference({None: own.logits}, {None: other.logits}, share)
+            difference = _logits_difference(own, other, share)
         if difference is None and own.nll is not None and other.nll is not None:
             difference = _nll_difference(own.nll, other.nll, NATS[dtype])
         return difference
 
-    def _first_difference(
-        self,
-        own: Mapping[Any, torch.Tensor],
-        other: Mapping[Any, torch.Tensor],
-        share: float,
-    ) -> _Difference | None:
-        """Return the first layer (None: logits), text and token where they are further apart."""
-        for layer, expected in own.items():
-            actual = other[layer].to(expected.device)
-            what = "the logits" if layer is None else f"layer {layer}"
-            if expected.shape == actual.shape and torch.equal(expected, actual):
-                continue
-            if expected.shape != actual.shape:
-                sizes = (float(expected.shape[-1]), float(actual.shape[-1]))
-                return _Difference(f"{what}, whose widths are", *sizes)
-            expected, actual = _finite(expected), _finite(actual)
-            norms = expected.norm(dim=-1)
-            apart = (expected - actual).norm(dim=-1)
-            beyond = apart > share * norms
-            if beyond.any():
-                text, token = divmod(int(beyond.flatten().int().argmax()), beyond.shape[1])
-                pair = float(norms[text, token]), float(actual[text, token].norm())
-                return _Difference(
-                    f"{what}, token {token} of text {text}, by "
-                    f"{float(apart[text, token]):.3g} of norms of",
-                    *pair,
-                )
-        return None
+
+def _first_difference(
+    places: Sequence[int],
+    own: Mapping[Any, torch.Tensor],
+    other: Mapping[Any, torch.Tensor],
+    share: float,
+) -> _Difference | None:
+    """Return the first layer (None: logits), text and token where they are further apart."""
+    for layer, expected in own.items():
+        actual = other[layer].to(expected.device)
+        what = "the logits" if layer is None else f"layer {layer}"
+        if expected.shape == actual.shape and torch.equal(expected, actual):
+            continue
+        if expected.shape != actual.shape:
+            sizes = (float(expected.shape[-1]), float(actual.shape[-1]))
+            return _Difference(f"{what}, whose widths are", *sizes)
+        expected, actual = _finite(expected), _finite(actual)
+        norms = expected.norm(dim=-1)
+        apart = (expected - actual).norm(dim=-1)
+        beyond = apart > share * norms
+        if beyond.any():
+            text, token = divmod(int(beyond.flatten().int().argmax()), beyond.shape[1])
+            pair = float(norms[text, token]), float(actual[text, token].norm())
+            return _Difference(
+                f"{what}, token {places[token]} of text {text}, by "
+                f"{float(apart[text, token]):.3g} of norms of",
+                *pair,
+            )
+    return None
+
+
+def _logits_difference(own: _Seen, other: _Seen, share: float) -> _Difference | None:
+    assert own.logits is not None
+    assert other.logits is not None
+    return _first_difference(own.places, {None: own.logits}, {None: other.logits}, share)
 
 
 def _nll_difference(own: torch.Tensor, other: torch.Tensor, nats: float) -> _Difference | None:
@@ -457,13 +497,37 @@ def _row(seen: _Seen, row: int) -> _Seen:
     """Return the call of one of its texts."""
     only = slice(row, row + 1 or None)
     states = {layer: state[only] for layer, state in seen.states.items()}
-    nll = None if seen.nll is None else seen.nll[only]
-    return _Seen(states, nll=nll)
+    logits, nll = (None if part is None else part[only] for part in (seen.logits, seen.nll))
+    return _Seen(seen.places, states, logits, nll)
 
 
-def _before(seen: _Seen, n_tokens: int) -> _Seen:
-    """Return the states of the first tokens alone."""
-    return _Seen({layer: state[:, :n_tokens] for layer, state in seen.states.items()})
+def _before(seen: _Seen, n_tokens: int, tokens: torch.Tensor | None = None) -> _Seen:
+    """Return states and logits of the first tokens alone; their own mean NLL, if they are given.
+
+    The NLL of one token or two is not asked for: in 16 bits one rounding of a logit moves it.
+    """
+    places = [place for place in seen.places if place < n_tokens]
+    states = {layer: state[:, : len(places)] for layer, state in seen.states.items()}
+    assert seen.logits is not None
+    logits = seen.logits[:, : len(places)]
+    nll = None if tokens is None else mean_nll(logits[:, :-1], tokens[:, places[1:]])
+    return _Seen(places, states, logits, nll)
+
+
+def _middle(length: int) -> int:
+    """Return the middle of a text: odd, so that chunks of an even length do not begin there."""
+    return length // 2 | 1
+
+
+def _places(length: int) -> list[int]:
+    """Return the places of a text's tokens that are kept."""
+    return sorted(
+        {
+            place
+            for end in (_middle(length), length)
+            for place in range(max(0, end - KEPT), min(end, length))
+        }
+    )
 
 
 _GIVE_STATES = (
@@ -486,16 +550,20 @@ def _rows(
     taken = list(islice(plain, ROWS * TOKENS)) or [0]
     length = min(TOKENS, max(2, len(taken) // ROWS))
     rows = np.resize(np.array(taken), ROWS * length).reshape(ROWS, length)
-    # another of the same tokens; of one alone its neighbour in the vocabulary, which has smaller
-    # ids whatever else it has
-    known = np.unique(taken)
-    known = known if len(known) > 1 else np.array([known[0], abs(known[0] - 1)])
-    known.sort()
-    others = np.roll(known, 1)[np.searchsorted(known, rows)]
+    others = _others(rows, taken)
     exchanged = np.concatenate([others[:-1], rows[-1:]])
     ends = [np.where(np.arange(length) < n, rows[0], others[0]) for n in range(1, length)]
     cuts = np.stack([rows[0], *ends])
     return _tensor(checkpoint, rows), _tensor(checkpoint, exchanged), _tensor(checkpoint, cuts)
+
+
+def _others(tokens: Any, taken: Any) -> Any:
+    """Return another of the taken tokens in place of each."""
+    known = np.unique(taken)
+    # of one alone its neighbour in the vocabulary, which has smaller ids whatever else it has
+    known = known if len(known) > 1 else np.array([known[0], abs(known[0] - 1)])
+    known.sort()
+    return known[np.searchsorted(known, tokens) - 1]
 
 
 def _tensor(checkpoint: Checkpoint, tokens: Any) -> torch.Tensor:

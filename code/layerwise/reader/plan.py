@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # What the run decides beyond it.
 PROBED = (
     "the run also holds the loaded model against its own forward, on "
-    f"{ROWS * TOKENS} tokens of the statements, the longest text and the widest batch"
+    f"{ROWS * TOKENS} tokens of the statements, texts of three lengths and the widest batch"
 )
 RIGHT = f"config, tokenizer, texts and every stored tensor are right; {PROBED}"
 TO_COME = f"config, tokenizer and texts are right, tensors are checked once they are here; {PROBED}"
@@ -95,9 +95,9 @@ def estimate_seconds(prepared: "Prepared") -> float:
     statistics += compared / needs.assumed_rate("cpu")
     loading = needs.seconds_of_loading(outline.n_parameters, outline.dtype)
     lengths = {kind: list(map(len, texts)) for kind, texts in prepared.ids.items()}
-    longest = max(length for of_kind in lengths.values() for length in of_kind)
+    of_all = [length for of_kind in lengths.values() for length in of_kind]
     widest = widest_batch(lengths, needs.BATCH_TOKENS)
-    tokens = tokens_of_probe(longest, len(widest.members) * widest.length)
+    tokens = tokens_of_probe(of_all, len(widest.members) * widest.length)
     probed = needs.seconds_of_passes(outline.n_parameters, tokens, outline.dtype, outline.device)
     repeated = prepared.times * (seconds_of_passes(prepared) + statistics)
     spectra = (1 + request.choices["control"]) * weights
