@@ -12,6 +12,7 @@ from layerwise.errors import LayerwiseError
 from layerwise.reader.files import CONTROL, DOCUMENTS, FILES, FILES_ACROSS, REPLICATES, SCALING
 from layerwise.reader.results_folder import (
     OF_ONE_MODEL,
+    alone,
     check_comparison_folder,
     check_results_folder,
     check_states_folder,
@@ -87,6 +88,25 @@ def test_hidden_states_of_somebody_else_are_not_removed(tmp_path):
         with pytest.raises(LayerwiseError, match=rf"{place}: .* found notes/probe\.npy"):
             check_states_folder(tmp_path)
         shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("earlier", range(3))
+@pytest.mark.parametrize("error", [LayerwiseError, KeyboardInterrupt])
+def test_a_broken_rule_costs_the_states_that_were_begun_and_no_others(tmp_path, earlier, error):
+    """Those of a run that was killed stay, and those of one that is interrupted."""
+    place, *others = (places_of_states(tmp_path)[n - earlier] for n in range(3))
+    put(place / "index.json")
+
+    def fail():
+        with alone(tmp_path):
+            for other in others:
+                put(other / "index.json")
+            raise error("a rule is broken")
+
+    with pytest.raises(error):
+        fail()
+    assert place.exists()
+    assert {other.exists() for other in others} == {error is KeyboardInterrupt}
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".json", ".csv"))])
