@@ -169,7 +169,7 @@ def test_models_compare_as_results_or_folders(analyzed: Result, tmp_path: Path) 
     written = read_json(tmp_path / "out" / "scaling.json")
     assert written["models"] == found.documents["scaling"]["models"]
     page = Page((tmp_path / "out" / "scaling.html").read_text())
-    n_answers = sum(map(len, found._page.asked.values())) + len(found._page.answers)
+    n_answers = sum(map(len, found._page.answers_by_model.values())) + len(found._page.answers)
     marked = [name for name, value in page.values if name == "class" and value.startswith("mark ")]
     assert len(marked) == n_answers
     (few,) = found.cautions  # the second drew fewer
