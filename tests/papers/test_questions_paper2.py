@@ -237,6 +237,16 @@ def test_what_is_over_bins_is_over_bins(works):
         assert {reading: answers[reading].unit for reading in units} == units
 
 
+@pytest.mark.parametrize("reading", [Choice.BOOTSTRAP, Choice.RANDOM_BINS])
+def test_resamples_of_few_points_need_the_p_of_r_too(works, reading):
+    by_model = read_answers({"questions": works["questions"].documents})["category_inversion"]
+    answered = [answers[reading] for answers in by_model.values() if reading in answers]
+    assert answered
+    for answer in answered:
+        t = answer.value * math.sqrt((answer.n - 2) / (1 - answer.value**2))
+        assert answer.p == pytest.approx(2 * scipy.stats.t.sf(abs(t), answer.n - 2))
+
+
 def entry_of(root, claim):
     """The registered half of a central claim."""
     entries = read_yaml(root / "claims" / "central.yaml")["central"]

@@ -3,11 +3,13 @@
 import base64
 import csv
 import io
+import itertools
 import json
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +28,7 @@ from layerwise import LayerwiseError, Result, Table
 from layerwise.files import locked, read_json
 from layerwise.models.chat_templates import DATE, OwnTemplate
 from layerwise.models.checkpoint import open_folder
+from layerwise.models.registry import RANDOM
 from layerwise.models.store import BEFORE_NORM, open_states
 from layerwise.models.token_ids import check_texts
 from layerwise.models.twins import CHAT_TEMPLATE
@@ -213,18 +216,16 @@ def test_a_result_of_several_models_is_not_one_of_them(folders: list[Path]) -> N
             layerwise.compare(given)
 
 
-@pytest.mark.parametrize(
-    ("said", "is_random"),
-    [({}, True), ({"random_weights": False}, False)],
-)
-def test_random_weights_are_those_of_the_results(
-    folders: list[Path], said: dict[str, Any], is_random: bool
+@pytest.mark.parametrize("said", [*itertools.product((True, False), repeat=2)], ids=str)
+def test_random_weights_of_one_model_mark_the_whole_comparison(
+    folders: list[Path], said: Sequence[bool]
 ) -> None:
-    for folder in folders:
+    for folder, is_random in zip(folders, said, strict=True):
         for file in folder.glob("*.json"):
             document = read_json(file)
-            file.write_text(json.dumps(document | {RECORD: document[RECORD] | said}))
-    assert layerwise.compare(folders)._page.random_weights is is_random
+            record = document[RECORD] | {RANDOM: is_random}
+            file.write_text(json.dumps(document | {RECORD: record}))
+    assert layerwise.compare(folders)._page.random_weights is any(said)
 
 
 @pytest.mark.usefixtures("quick")
