@@ -136,7 +136,7 @@ def test_a_result_file_is_stated_beside_its_own_keys() -> None:
     ("shares", "half", "said"),
     [
         ([0.2, 0.9, 0.5, 0.4, 0.3], 3, "and less than half of that from layer 3 on"),
-        ([0.2, 0.9, 0.5, 0.4], 3, "; still 0.500 at layer 2, and 0.400 behind the final norm"),
+        ([0.2, 0.9, 0.5, 0.4], 3, "; still 0.500 at layer 2, and 0.400 after the final norm"),
         ([0.2, 0.9, 0.5, 0.6], None, "and more than half of that at every later layer"),
         ([0.2, 0.4, 0.9], None, "at layer 2 of 2: 0.900 of it"),
     ],

@@ -219,7 +219,7 @@ CASES = {
         {"p2.late": WAITS, "p2.transition": WAITS, "p2.three_of_four": WAITS},
         {("late", LLAMA): NO, ("turns", LLAMA): NO, ("late_inversion", LLAMA): NO},
     ),
-    "EleutherAI's gains behind the final norm at 1.2": Case(
+    "EleutherAI's gains after the final norm at 1.2": Case(
         behind_the_final_norm(1.2), {"p3.heritage": OPENED, "p3.depth_gain": HELD}
     ),
     "the critical layer is half the depth": Case(

@@ -252,7 +252,7 @@ def test_page_holds_claims_counts_and_evidence(tmp_path: Path, root: Path) -> No
     assert page.data["files"] == {LAYERS: "a" * 64}
     assert re.fullmatch("[0-9a-f]{64}", page.data["statistics"]["layers.json"])
     labels = {value for name, value in page.values if name == "aria-label"}
-    assert {"Paper 2, differs: 1 claims", "Paper 3, not checkable: 1 claims"} <= labels
+    assert {"Paper 2, differs: 1 numbers", "Paper 3, not checkable: 1 numbers"} <= labels
     assert built(made) == text
     said = [*page.words, *(value for _, value in page.values)]
     said.append((TEMPLATES / "page/page.js").read_text(encoding="utf-8"))

@@ -177,7 +177,7 @@ def test_what_makes_the_numbers_is_said_beside_them(
     assert "chat template" in template
     assert document_cautions(documents, unused_template=False) == [one_category, direction]
     assert drawn_title(documents, "anisotropy").endswith(
-        "still 0.978 at layer 29, and 0.145 behind the final norm"
+        "still 0.978 at layer 29, and 0.145 after the final norm"
     )
 
 

@@ -17,7 +17,6 @@ from typing import Any, Final, Literal, NotRequired
 from layerwise.engine.published import Cell, Constants, Published, Roles, Value, leaves
 from layerwise.errors import LayerwiseError
 from layerwise.files import JsonObject, read_json, write_json
-from layerwise.models.passes import PassesRecord
 from layerwise.models.registry import RANDOM
 from layerwise.shapes import Loose, require_shape
 
@@ -46,7 +45,7 @@ class Setting(Loose, total=False):
 
     random_weights: bool
     dtype: str
-    passes: PassesRecord
+    passes: JsonObject
     lacking: Without
 
 

@@ -1,6 +1,6 @@
 """How a model is run: what was found to give what its own forward gives."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,7 +69,7 @@ class Passes:
         return min(wanted, HEAD_ROWS) if self.logits == "model" else wanted
 
     @classmethod
-    def of_record(cls, record: PassesRecord) -> "Passes":
+    def of_record(cls, record: Mapping[str, object]) -> "Passes":
         """Return the passes that an earlier run recorded."""
         passes: Passes = converted("the passes of an earlier run", cls, record, "measure again")
         return passes
