@@ -18,6 +18,7 @@ from layerwise.engine.marks import DEPENDS, FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.paper import Paper
 from layerwise.engine.published import DECIDES, PUBLISHED
 from layerwise.engine.question import FamilyOfTests, Question, Range
+from layerwise.engine.reasons import AnswerTexts
 from layerwise.engine.seen import Claimed, Detail, Seen, Sentences, seen_claim, tell_findings
 from layerwise.engine.verdicts import Statistics
 from layerwise.errors import LayerwiseError
@@ -122,6 +123,11 @@ def test_another_reading_has_its_name_in_words_and_its_word():
     assert found.readings == [{"reading": "ranks", "text": "by ranks", "word": "no"}]
     assert (found.mark, found.why) == (OPEN, DEPENDS)
     assert "by ranks" in found.reason[0]
+
+
+def test_numbers_that_nobody_has_are_listed_as_none():
+    texts = AnswerTexts({}, str, 2, sign=True)
+    assert texts.listed(["a"]) == texts.after(["a"]) == ""
 
 
 def test_an_estimate_has_what_decides_and_what_its_paper_takes():

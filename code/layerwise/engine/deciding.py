@@ -21,6 +21,7 @@ from layerwise.engine.answer_words import (
 from layerwise.engine.answers import Answer, Answers, ByModel
 from layerwise.engine.marks import DEPENDS, Ask, QuestionPart, Weighed, quantified
 from layerwise.engine.published import DECIDES
+from layerwise.engine.seen import capital
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
     from layerwise.engine.question import Question
@@ -42,7 +43,7 @@ def what_would_decide(
         if word not in (YES, NO):
             clauses |= dict.fromkeys(_clauses(ask, parts, answers, questions[ask["question"]]))
     text = "; ".join(clauses)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return f"{capital(text)}." if text else ""
 
 
 def _clauses(

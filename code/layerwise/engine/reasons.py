@@ -23,7 +23,7 @@ from layerwise.engine.answer_words import (
 from layerwise.engine.answers import Answer, ByModel, number_text
 from layerwise.engine.marks import DEPENDS, Ask, QuestionPart, Weighed
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
-from layerwise.engine.seen import equal_p, listed
+from layerwise.engine.seen import capital, equal_p, listed
 from layerwise.engine.verdicts import Statistics
 
 if TYPE_CHECKING:  # at run time it would bring NumPy to who only reads a record
@@ -99,7 +99,7 @@ class AnswerTexts:
         told = [self._tell(model, self.by_model[model][reading]) for model in known[:MOST_TOLD]]
         if len(known) > MOST_TOLD:
             return f"{', '.join(told)} and {len(known) - MOST_TOLD} more"
-        return listed(told)
+        return listed(told) if told else ""
 
     def after(self, models: Iterable[str], reading: str = DECIDES) -> str:
         """Return the same after a colon, as a sentence ends with it."""
@@ -139,12 +139,12 @@ def _tell_ask(
     }
     number = _subject(question)
     if models := of_word.get(NO):
-        yield f"{_capital(number)} lies {outside}{texts.after(models)}."
+        yield f"{capital(number)} lies {outside}{texts.after(models)}."
     yield from _tell_open(of_word, question, texts, f"Whether {number} lies {inside} is open")
     if models := of_word.get(NEEDS_WEIGHTS):
         yield from _tell_published(models, question, texts, turned=turned)
     if models := of_word.get(YES):
-        yield f"{_capital(number)} lies {inside}{texts.after(models)}."
+        yield f"{capital(number)} lies {inside}{texts.after(models)}."
     if "at_least" in ask:
         counts = [f"{len(of_word.get(word, []))} {word}" for word in (YES, NO)]
         n_open = len(parts) - sum(len(of_word.get(word, [])) for word in (YES, NO))
@@ -198,10 +198,6 @@ def _subject(question: "Question") -> str:
     """Return the number that is asked for as the subject of a clause."""
     article = "" if POSSESSIVE.match(question.number) else "the "
     return f"{article}{question.number}{',' if ',' in question.number else ''}"
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def _tell_published(

@@ -272,6 +272,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def capital(text: str) -> str:
+    """Return a text as a sentence begins with it."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def agree(names: Sequence[str], one: str, several: str) -> str:
     """Return the form of a verb for one name, or for several."""
     return several if len(names) > 1 else one

@@ -9,9 +9,10 @@ page, README, report and terminal.
 from collections.abc import Iterator, Sequence
 
 from layerwise.engine.answer_words import NEEDS_WEIGHTS, NO, UNDECIDED
+from layerwise.engine.answers import number_text
 from layerwise.engine.marks import FAILS, HOLDS, IN_PART, OPEN
 from layerwise.engine.published import DECIDES, OVER_MODELS, PUBLISHED
-from layerwise.engine.seen import Matter, Seen, SeenAnswer, agree
+from layerwise.engine.seen import Matter, Seen, SeenAnswer, agree, capital
 from layerwise.measures.residual_gain import GainReading
 from layerwise.papers.paper1.central import MODELS
 from layerwise.papers.paper2.central import (
@@ -42,16 +43,12 @@ def base_model_correlations(seen: Seen, question: str) -> tuple[list[SeenAnswer]
     by_model = {model: seen.answer(question, model, choose_reading(seen)) for model in BASE_MODELS}
     known = [model for model in BASE_MODELS if by_model[model].known]
     ordered = sorted(known, key=lambda model: not by_model[model].yes)
+    answers = [by_model[model] for model in ordered]
     numbers = [
-        f"{model} {spell_r(by_model[model].value)} ({by_model[model].deciding:+.2f})"
-        for model in ordered
+        f"{model} {number_text(answer.value, 2, sign=True)} ({answer.deciding:+.2f})"
+        for model, answer in zip(ordered, answers, strict=True)
     ]
-    return [by_model[model] for model in ordered], ", ".join(numbers)
-
-
-def spell_r(r: float) -> str:
-    """Return a correlation: with three decimals where two would be zero."""
-    return f"{r:+.3f}" if abs(r) < 0.005 else f"{r:+.2f}"
+    return answers, ", ".join(numbers)
 
 
 def choose_reading(seen: Seen) -> str:
@@ -194,7 +191,7 @@ def answer_on_laws(seen: Seen) -> str:
             descriptions = ", and that ".join(describe_law(seen, claim) for claim in laws)
             parts.append(f"{NUMBERS[len(laws)]} {fares}: that {descriptions}.")
     first, *others = parts
-    sentences = " ".join([first, *(part[0].upper() + part[1:] for part in others)])
+    sentences = " ".join([first, *map(capital, others)])
     return f"Of three laws of the gain and a bound on it {sentences}"
 
 
@@ -212,7 +209,7 @@ def model_of_largest(seen: Seen, claim: str) -> str:
     parts = seen.central(claim).parts
     refuting = [part for part in parts if part.word == NO]
     largest = max(refuting or parts, key=lambda part: seen.answer(part.question, part.model).value)
-    return str(largest.model)
+    return largest.model
 
 
 def gains_and_weights(seen: Seen) -> Iterator[str]:
