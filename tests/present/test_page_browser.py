@@ -380,6 +380,32 @@ return titles.length
 """
 
 
+def test_a_number_has_its_unit_on_both_sides_and_what_is_missing_has_none(
+    window: Browser, tmp_path: Path
+) -> None:
+    """In the table, beside the central claim and in the panel."""
+    claims = [
+        record("p2.known", unit="nats", verdict="differs"),
+        record("p2.missing", unit="nats", recomputed=None, verdict="needs weights"),
+    ]
+    parts = [{"claim": claim.id, "verdict": claim.verdict} for claim in claims]
+    made = folders(tmp_path, claims, central=[central_claim("p2.r", printed=parts)])
+    stage.run("published", **vars(made))
+    units = (
+        "return [...document.querySelectorAll('%s')].map(c => c.querySelectorAll('.unit').length)"
+    )
+    with opened(window, (made.out / "index.html").as_uri()) as page:
+        assert page.run(
+            units % "tr.claim td[data-key=published], tr.claim td[data-key=recomputed]"
+        ) == [
+            *(1, 1),
+            *(1, 0),
+        ]
+        assert page.run(units % "table.evidence td.number") == [1, 1, 1, 0]
+        page.run("location.hash = 'p2.missing'")
+        assert page.run(units % "#claim dl.two dd")[:2] == [1, 0]
+
+
 def test_nothing_of_a_hostile_page_runs(window: Browser, tmp_path: Path, root: Path) -> None:
     """A dialog would stop the driver; a refused script would be told on the console."""
     parts = [{"claim": f"p2.{n}.{text}", "verdict": "differs"} for n, text in enumerate(WRITTEN)]

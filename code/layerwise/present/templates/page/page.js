@@ -63,7 +63,7 @@
   const prose = (text) => signed(text).split(/\b(W_[QKVO])\b/).map((part, index) => (index % 2 ? make("span", {}, "W", make("sub", {}, part[2])) : part));
   // A name may break after its signs, never within a word
   const breakable = (text) => text.split(/(?<=[._/])(?=[A-Za-z])/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
-  const withUnit = (text, claim) => [...breakable(signed(text)), ...(claim.unit ? [claim.unit === "%" ? "" : " ", make("span", { class: "unit" }, claim.unit)] : [])];
+  const withUnit = (text, claim) => [...breakable(signed(text)), ...(claim.unit && text !== "–" ? [claim.unit === "%" ? "" : " ", make("span", { class: "unit" }, claim.unit)] : [])];
 
   // Of what is the same as printed, digit by digit, a percentage would puzzle
   function differenceSeen(claim) {
